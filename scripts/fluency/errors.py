@@ -1,0 +1,42 @@
+"""The errors a user can cause or meet, each in three parts.
+
+UserError          the user's files, keys or machine: one line, exit code 2, never a traceback
+├── SandboxError   a command could not be measured: the cell stays missing, the next run measures it
+├── CallError      a model could not be asked: the cell stays missing
+│   └── StopRun    asking on would be wrong or dear: every other call of the run is held back too
+└── ArchiveError   an archive that is refused
+
+Anything else that escapes is a bug of this project and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+
+class UserError(Exception):
+    """What is wrong, where it is, and how to fix it."""
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.hint = hint
+        super().__init__(what, where, hint)
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{text}\nHint: {self.hint}" if self.hint else text
+
+
+class SandboxError(UserError):
+    """The sandbox failed, not the command it was to run; nothing may be scored from it."""
+
+
+class CallError(UserError):
+    """A model could not be asked within the cell's deadline."""
+
+
+class StopRun(CallError):
+    """A reason that holds for every further call: bad key, spend cap, budget, unknown model."""
+
+
+class ArchiveError(UserError):
+    """An archive that is damaged, incomplete, too new, or hostile."""
