@@ -1,0 +1,110 @@
+# The front door. `make` alone lists what there is.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export PYTHONUNBUFFERED := 1
+
+CONFIG ?=
+CONFIGS := $(foreach file,$(CONFIG),--configfile $(file))
+RUN := .venv/.requirements
+DEV := .venv/.dev
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+
+$(RUN): envs/requirements.lock envs/installer.lock pyproject.toml scripts/bootstrap.sh
+	@scripts/bootstrap.sh $(if $(wildcard $(DEV)),dev,requirements)
+	@touch $@
+
+$(DEV): envs/dev.lock envs/installer.lock pyproject.toml scripts/bootstrap.sh
+	@scripts/bootstrap.sh dev
+	@touch $(RUN) $@
+
+env: $(RUN) ## Make the pinned environment (.venv)
+
+shell: $(RUN) ## A shell inside the environment: snakemake --cores 8, snakemake report
+	@bash --rcfile <(echo 'source .venv/bin/activate')
+
+demo: $(RUN) ## All of it with the embedded model, one trial, at no cost: ends with a report
+	@fluency run --configfile config/demo.yaml
+
+run: $(RUN) ## The default study (embedded model, 5 trials), or CONFIG=config/other.yaml
+	@fluency run $(CONFIGS)
+
+study: $(RUN) ## The study as designed (Opus 4.7, Sonnet 4.6): shows its price, asks, costs money
+	@fluency run --configfile config/study.yaml
+
+plan: $(RUN) ## What a run would do, why, what it costs, what is missing (CONFIG=...)
+	@fluency plan $(CONFIGS)
+
+report: $(RUN) ## The report of what there is, also of an unfinished study (CONFIG=...)
+	@fluency report $(CONFIGS)
+
+image: $(RUN) ## Build the sandbox image (POWERSHELL_ARCHIVE=dir-or-tarball adds PowerShell)
+	@fluency image
+
+doctor: $(RUN) ## What this machine has, lacks, and what that prevents
+	@fluency doctor
+
+validate: $(RUN) ## Prove the tasks fair in the sandbox (TASK=id, SEEDS=11,24)
+	@fluency validate $(if $(TASK),--task $(TASK)) $(if $(SEEDS),--seeds $(SEEDS))
+
+mutants: $(RUN) ## Mutate the reference commands and see what the checks kill; writes docs/mutants.md
+	@fluency mutants
+
+show: $(RUN) ## One cell in the terminal (CELL=model/shell/task/trial)
+	@fluency show "$${CELL:-}"
+
+compare: $(RUN) ## Two studies task by task (A=... B=...)
+	@fluency compare "$${A:-}" "$${B:-}"
+
+power: $(RUN) ## What gap this design, or a larger one, could detect (CONFIG=...)
+	@fluency power $(CONFIGS)
+
+answers: $(RUN) ## The answer store: list and verify (MERGE=folder takes over another store)
+	@fluency answers $(if $(MERGE),--merge $(MERGE))
+
+preregister: $(RUN) ## Freeze tasks, seeds, models and plan before a study (CONFIG=... DECISION="...")
+	@fluency preregister $(CONFIGS) --decision "$${DECISION:-}"
+
+archive: $(RUN) ## Pack the decision record (CONFIG=... PARTIAL=1 IMAGE=1)
+	@fluency archive $(CONFIGS) $(if $(PARTIAL),--partial) $(if $(IMAGE),--image)
+
+verify: $(RUN) ## Check an archive and rebuild its report, offline (ARCHIVE=file)
+	@fluency verify "$${ARCHIVE:-}"
+
+replay: $(RUN) ## Rescore or re-execute an archive (ARCHIVE=file STAGE=score|execute)
+	@fluency replay "$${ARCHIVE:-}" $(if $(STAGE),--stage $(STAGE))
+
+decision: $(RUN) ## Write a decision record from an archive (ARCHIVE=file TITLE="...")
+	@fluency decision "$${ARCHIVE:-}" --title "$${TITLE:-}"
+
+mine: $(RUN) ## Find task candidates in your own agent transcripts, locally (LOGS=folder)
+	@fluency mine "$${LOGS:-}"
+
+unlock: $(RUN) ## Take away the lock that a killed run left
+	@snakemake --unlock
+
+test: $(DEV) ## All tests, in real containers, with a real model once
+	@pytest
+
+lint: $(DEV) ## ruff, snakefmt and Snakemake's own linter
+	@ruff check . && ruff format --check . && snakefmt --check Snakefile && snakemake --lint
+
+fix: $(DEV) ## Format the code
+	@ruff check --fix . && ruff format . && snakefmt Snakefile
+
+bench: $(DEV) ## Measure the harness against bare loops; ratios into bench/results/
+	@python -m bench
+
+lock: $(DEV) ## Pin the environment anew from envs/*.in
+	@for name in installer requirements dev; do \
+	  uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header \
+	    --no-emit-index-url --no-emit-find-links --output-file envs/$$name.lock envs/$$name.in; done
+
+clean: ## Remove results and caches; the answers, which may have cost money, stay
+	@rm -rf results logs .snakemake .cache/worlds bench/results
+
+.PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
+  preregister archive verify replay decision mine unlock test lint fix bench lock clean

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Makes .venv from a pinned lock with hashes: `bootstrap.sh requirements` for a run, `bootstrap.sh dev` for tests too.
+# Needs Python >= 3.11; on Debian and Ubuntu as root it installs what Python lacks there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+lock="envs/${1:-requirements}.lock"
+
+fail() { # what, hint
+  printf 'Error: %s\nHint: %s\n' "$1" "$2" >&2
+  exit 2
+}
+
+find_python() {
+  local name
+  for name in python3 python3.14 python3.13 python3.12 python3.11; do
+    if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+      command -v "$name"
+      return
+    fi
+  done
+}
+
+apt_install() {
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+  echo "Installing $* with apt-get (this machine lacks them)." >&2
+  DEBIAN_FRONTEND=noninteractive apt-get -qq update >/dev/null
+  DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" >/dev/null
+}
+
+python=$(find_python)
+if [ -z "$python" ]; then
+  apt_install python3 python3-venv ca-certificates || true
+  python=$(find_python)
+  [ -n "$python" ] || fail "Python 3.11 or newer is needed and was not found" "install it, for example: apt-get install python3 python3-venv"
+fi
+if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+  apt_install python3-venv ca-certificates || fail "$python has no venv module" "apt-get install python3-venv"
+fi
+[ -e /etc/ssl/certs/ca-certificates.crt ] || apt_install ca-certificates || true
+
+if ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+  rm -rf .venv
+  "$python" -m venv .venv || fail "the environment .venv cannot be made" "is the disk full? see the lines above"
+fi
+echo "Installing the pinned environment from $lock (0.6 GB, usually well under a minute)." >&2
+pip() { .venv/bin/python -m pip --disable-pip-version-check --quiet "$@"; }
+install_all() {
+  if pip install --require-hashes -r envs/installer.lock 2>/dev/null; then
+    UV_LINK_MODE=copy .venv/bin/uv pip install --quiet --python .venv/bin/python --require-hashes -r "$lock" && return
+    echo "The quick installer failed; pip takes over (about 2 minutes)." >&2
+  fi
+  pip install --require-hashes -r "$lock"
+}
+install_all || fail "the pinned packages cannot be installed" "is a package index reachable, and the disk not full? see the lines above"
+pip install --no-deps --no-build-isolation --editable .

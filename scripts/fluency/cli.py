@@ -1,0 +1,214 @@
+"""The command line: `fluency <command>`. Each command imports what it needs when it is called."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fluency import __version__
+from fluency.errors import UserError
+
+COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]] = {}
+
+
+def command(*arguments: tuple[tuple[str, ...], dict]) -> Callable:
+    """Register a function as a command; its docstring is the help, its name the command's."""
+
+    def register(function: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+        def add(parser: argparse.ArgumentParser) -> None:
+            for names, options in arguments:
+                parser.add_argument(*names, **options)
+
+        COMMANDS[function.__name__.rstrip("_")] = (add, function)
+        return function
+
+    return register
+
+
+def argument(*names: str, **options) -> tuple[tuple[str, ...], dict]:
+    """One argument of a command, as argparse takes it."""
+    return names, options
+
+
+CONFIG = argument("--configfile", action="append", default=[], metavar="FILE", help="override file, may be repeated")
+ARCHIVE = argument("archive", type=Path, help="an archive/*.tar.zst")
+
+
+@command(CONFIG, argument("snakemake", nargs="*", help="passed on to Snakemake, after --"))
+def run(options: argparse.Namespace) -> int:
+    """Measure a study from its price to its headline."""
+    from fluency.run import run as run_study
+
+    return run_study(options.configfile, options.snakemake)
+
+
+@command(CONFIG)
+def plan(options: argparse.Namespace) -> int:
+    """Say what a run would do and why, what it costs, and what is missing."""
+    from fluency.gate import print_plan
+    from fluency.run import open_study
+
+    return print_plan(open_study(options.configfile))
+
+
+@command(CONFIG)
+def report(options: argparse.Namespace) -> int:
+    """Write the report of what there is, also of an unfinished study."""
+    from fluency.partial import write_partial
+    from fluency.run import open_study
+
+    return write_partial(open_study(options.configfile))
+
+
+@command()
+def image(options: argparse.Namespace) -> int:
+    """Build the sandbox image, starting a container engine where that is possible."""
+    from fluency.pipeline import say
+    from fluency.sandbox import ensure_image
+
+    info = ensure_image(say)
+    for shell, version in info.shells.items():
+        print(f"{shell}: {version or 'not in the image'}")
+    return 0
+
+
+@command()
+def doctor(options: argparse.Namespace) -> int:
+    """Say what this machine has, lacks, and what that prevents."""
+    from fluency.doctor import main as examine
+
+    return examine()
+
+
+@command(
+    argument("--task", action="append", default=[], metavar="ID"),
+    argument("--seeds", default="", metavar="A,B", help="worlds, at least one odd and one even"),
+)
+def validate(options: argparse.Namespace) -> int:
+    """Prove the tasks fair in the sandbox; exit 1 if one is unsound."""
+    from fluency.validate import main as prove
+
+    return prove(options.task, [int(seed) for seed in options.seeds.split(",") if seed])
+
+
+@command()
+def mutants(options: argparse.Namespace) -> int:
+    """Mutate the reference commands and publish what the checks kill."""
+    from fluency.validate_mutants import main as mutate
+
+    return mutate()
+
+
+@command(argument("cell", help="model/shell/task/trial"))
+def show(options: argparse.Namespace) -> int:
+    """Show one cell: prompt, reply, command, both worlds, times."""
+    from fluency.cells import Cell
+    from fluency.paths import RESULTS
+    from fluency.show import show as show_cell
+
+    show_cell(Cell.parse(options.cell), RESULTS)
+    return 0
+
+
+@command(argument("a"), argument("b"), argument("--markdown", type=Path, help="also write it to this file"))
+def compare(options: argparse.Namespace) -> int:
+    """Compare two studies task by task."""
+    from fluency.compare import main as compare_studies
+
+    return compare_studies(options.a, options.b, options.markdown)
+
+
+@command(CONFIG)
+def power(options: argparse.Namespace) -> int:
+    """Say what gap this design, or a larger one, could detect."""
+    from fluency.analysis.power import main as tabulate
+    from fluency.run import open_study
+
+    return tabulate(open_study(options.configfile).study)
+
+
+@command(argument("--merge", type=Path, metavar="FOLDER", help="take over the answers of another store"))
+def answers(options: argparse.Namespace) -> int:
+    """List and verify the answer store."""
+    from fluency.generation.store import main as keep
+
+    return keep(options.merge)
+
+
+@command(CONFIG, argument("--decision", default="", help="the decision the study is for"))
+def preregister(options: argparse.Namespace) -> int:
+    """Freeze tasks, seeds, models and analysis plan before a study."""
+    from fluency.record import preregister as freeze
+    from fluency.run import open_study
+
+    return freeze(open_study(options.configfile), options.decision)
+
+
+@command(CONFIG, argument("--partial", action="store_true"), argument("--image", action="store_true"))
+def archive(options: argparse.Namespace) -> int:
+    """Pack the decision record of a study."""
+    from fluency.record import pack
+    from fluency.run import open_study
+
+    return pack(open_study(options.configfile), partial=options.partial, image=options.image)
+
+
+@command(ARCHIVE)
+def verify(options: argparse.Namespace) -> int:
+    """Check an archive and rebuild its report from the records, offline."""
+    from fluency.record import verify as check
+
+    return check(options.archive)
+
+
+@command(ARCHIVE, argument("--stage", choices=["score", "execute"], default="score"))
+def replay(options: argparse.Namespace) -> int:
+    """Rescore, or re-execute, an archive with the present code and image."""
+    from fluency.record import replay as again
+
+    return again(options.archive, options.stage)
+
+
+@command(ARCHIVE, argument("--title", default="", help="of the decision"))
+def decision(options: argparse.Namespace) -> int:
+    """Write a decision record from an archive."""
+    from fluency.record import decide
+
+    return decide(options.archive, options.title)
+
+
+@command(argument("logs", nargs="+", type=Path), argument("--out", type=Path, default=Path("candidates")))
+def mine(options: argparse.Namespace) -> int:
+    """Find task candidates in your own agent transcripts; nothing leaves the machine."""
+    from fluency.miner import main as dig
+
+    return dig(options.logs, options.out)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; a user's mistake is one sentence and exit code 2."""
+    parser = argparse.ArgumentParser(prog="fluency", description=__doc__.splitlines()[0])
+    parser.add_argument("--version", action="version", version=__version__)
+    chosen = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for name, (add, function) in COMMANDS.items():
+        text = (function.__doc__ or "").strip()
+        add(chosen.add_parser(name, help=text, description=text))
+    options = parser.parse_args(arguments)
+    try:
+        return COMMANDS[options.command][1](options)
+    except UserError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Interrupted; what was measured is kept.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,220 @@
+"""What the Snakefile's rules call: each rule's one param and its one action.
+
+A param is the canonical JSON of exactly what changes the rule's answer, so that Snakemake reruns a cell
+when it must and never when it need not. The services (sandbox, generator) exist once a process, since all
+jobs of a run are threads of one process.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from fluency.cells import Cell
+from fluency.files import canonical_json, pretty_json, sha256_file, write_atomic
+from fluency.paths import ANSWERS, CONFIG, RESULTS, ROOT
+from fluency.prompt import build_prompt
+from fluency.records import Execution, Generation, read_record, write_record
+from fluency.study import Study, validate_study
+from fluency.tasks import Task, load_tasks
+
+Service = TypeVar("Service")
+
+
+class Once(Generic[Service]):
+    """A thing made at its first use, once for all threads."""
+
+    def __init__(self, make: Callable[[], Service]) -> None:
+        self._make = make
+        self._lock = Lock()
+        self._made: Service | None = None
+
+    def __call__(self) -> Service:
+        """The thing."""
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+
+def say(text: str) -> None:
+    """A line for the person at the terminal; standard output is left to results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def utc_now() -> str:
+    """The time as records hold it: ISO 8601, UTC, whole seconds."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Pipeline:
+    """One study made ready to run."""
+
+    def __init__(self, config: dict[str, Any], files: Sequence[str | Path] = ()) -> None:
+        self.files = [CONFIG, *map(Path, files)]
+        self.study: Study = validate_study(config, self.files)
+        self.tasks: list[Task] = load_tasks(self.study.tasks)
+        self._task = {task.id: task for task in self.tasks}
+        self.cells = list(self.study.cells(list(self._task)))
+        self.sandbox = Once(self._open_sandbox)
+        self.generator = Once(self._open_generator)
+
+    # ------------------------------------------------------------ params
+
+    @cached_property
+    def _world_keys(self) -> dict[str, dict[str, str]]:
+        from fluency.world import world_for
+
+        return {task.id: {str(seed): world_for(task, seed).sha256 for seed in self.study.seeds} for task in self.tasks}
+
+    def image_key(self) -> str:
+        """Changes when the image's sources do, or when the user hands over another PowerShell."""
+        from fluency.sandbox import content_sha256, powershell_source
+
+        return canonical_json({"content": content_sha256(), "powershell": powershell_source()})
+
+    def generate_key(self, wildcards: Any) -> str:
+        """Changes when the model would be asked something else, or the same in another way."""
+        from fluency.generation import request_for, request_key
+
+        cell = cell_of(wildcards)
+        return canonical_json({"request": request_key(request_for(self.study, cell, self.prompt(cell)))})
+
+    def execute_key(self, wildcards: Any) -> str:
+        """Changes with the worlds, the conditions and the limits."""
+        sandbox = self.study.sandbox
+        return canonical_json(
+            {
+                "worlds": self._world_keys[wildcards.task],
+                "needs": self._task[wildcards.task].needs,
+                "conditions": sorted(self.study.conditions) if wildcards.shell == "pwsh" else ["as_designed"],
+                "limits": sandbox.limits.model_dump(exclude={"timeout_s"}),
+                "timeout_s": sandbox.limits.timeout_s[wildcards.shell],
+            }
+        )
+
+    def score_key(self, wildcards: Any) -> str:
+        """Changes with the task's check."""
+        return canonical_json({"check": self._task[wildcards.task].check_sha256, "seeds": self.study.seeds})
+
+    def gather_key(self) -> str:
+        """Changes with the design: which cells there are."""
+        design = [f"{cell.path} {self._task[cell.task].category}" for cell in self.cells]
+        return canonical_json({"design": design})
+
+    def report_key(self) -> str:
+        """Changes with whatever of the study the report states."""
+        return canonical_json(
+            {"study": self.study.model_dump(mode="json"), "tasks": {task.id: task.sha256 for task in self.tasks}}
+        )
+
+    def priority(self, wildcards: Any) -> int:
+        """The place of a cell in the seeded order of asking, which mixes shells, tasks and trials in time."""
+        from fluency.generation import order_key
+
+        return order_key(self.study, cell_of(wildcards))
+
+    # ------------------------------------------------------------ actions
+
+    def prompt(self, cell: Cell) -> str:
+        """What the model is sent."""
+        return build_prompt(self._task[cell.task].prompt, cell.shell)
+
+    def image(self, output: str) -> None:
+        """Build or find the image; record what it is."""
+        sandbox = self.sandbox()
+        write_atomic(Path(output), pretty_json({"image": sandbox.image.model_dump(), "engine": sandbox.engine}))
+
+    def generate(self, wildcards: Any, output: str) -> None:
+        """Ask the model, or find its answer in the store."""
+        cell = cell_of(wildcards)
+        task = self._task[cell.task]
+        write_record(Path(output), self.generator().generate(cell, self.prompt(cell), task.sha256))
+
+    def execute(self, wildcards: Any, generation: str, output: str) -> None:
+        """Run the answer's command in every world."""
+        from fluency.execute import execute_cell
+        from fluency.world import world_for
+
+        record = read_record(Generation, Path(generation))
+        task = self._task[wildcards.task]
+        write_record(Path(output), execute_cell(self.study, task, record, self.sandbox(), world_for, utc_now()))
+
+    def score(self, wildcards: Any, generation: str, execution: str, output: str) -> None:
+        """Judge what happened."""
+        from fluency.score import score_cell
+        from fluency.world import world_for
+
+        score = score_cell(
+            self._task[wildcards.task],
+            read_record(Generation, Path(generation)),
+            read_record(Execution, Path(execution)),
+            world_for,
+        )
+        write_record(Path(output), score)
+
+    def gather(self, output_table: str, output_provenance: str, results: Path = RESULTS) -> None:
+        """Lay all cells into one table, and say where they came from."""
+        from fluency.gather import gather_rows, load_records
+        from fluency.provenance import collect_provenance
+        from fluency.table import write_table
+
+        rows = gather_rows(self.cells, self.tasks, lambda cell: load_records(results, cell))
+        write_table(Path(output_table), rows)
+        write_atomic(Path(output_provenance), pretty_json(collect_provenance(self, rows, results)))
+
+    def report(self, table: str, provenance: str, output: str) -> None:
+        """Write the report and its figures."""
+        from fluency.report import write_report
+        from fluency.table import read_table
+
+        write_report(Path(output), read_table(Path(table)), self.study, self.tasks, read_provenance(provenance))
+
+    def explore(self, table: str, output: str, results: Path = RESULTS) -> None:
+        """Write the page on which every cell can be doubted."""
+        from fluency.explorer import write_explorer
+        from fluency.gather import load_records
+        from fluency.table import read_table
+
+        frame = read_table(Path(table))
+        write_explorer(Path(output), frame, self.study, self.tasks, lambda cell: load_records(results, cell))
+
+    # ------------------------------------------------------------ services
+
+    def _open_sandbox(self) -> Any:
+        from fluency.sandbox import open_sandbox
+
+        return open_sandbox(self.study.sandbox, say=say)
+
+    def _open_generator(self) -> Any:
+        from fluency.embedded import base_url
+        from fluency.generation import AnswerStore, Generator
+
+        return Generator(self.study, store=AnswerStore(ANSWERS), embedded_url=base_url, say=say)
+
+
+def cell_of(wildcards: Any) -> Cell:
+    """The cell of a rule's wildcards."""
+    return Cell(wildcards.model, wildcards.shell, wildcards.task, int(wildcards.trial))
+
+
+def read_provenance(path: str | Path) -> dict[str, Any]:
+    """The document `gather` wrote."""
+    import json
+
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def code(*patterns: str) -> list[str]:
+    """The project's files that match, relative and sorted: what a rule names as its code."""
+    return sorted(str(path.relative_to(ROOT)) for pattern in patterns for path in ROOT.glob(pattern) if path.is_file())
+
+
+def lock_sha256() -> str:
+    """Of the pinned environment."""
+    return sha256_file(ROOT / "envs" / "requirements.lock")
