@@ -35,7 +35,7 @@ class FrontedPipeline(Pipeline):
 def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
     """The pipeline of a Snakefile's merged config; exits with code 2 and the sentence on a user's error."""
     try:
-        return FrontedPipeline(config, [Path(file) for file in workflow.configfiles[1:]])
+        return FrontedPipeline(config, [Path(file) for file in workflow.overwrite_configfiles])
     except UserError as error:
         leave(error)
 

@@ -38,7 +38,7 @@ def run(files: Sequence[str], arguments: Sequence[str] = ()) -> int:
 
 def snakemake(files: Sequence[str], *arguments: str) -> list[str]:
     """The command line of Snakemake for a study."""
-    configfiles = ["--configfile", "config.yaml", *files] if files else []
+    configfiles = ["--configfile", *files] if files else []
     return [sys.executable, "-m", "snakemake", *configfiles, *arguments]
 
 

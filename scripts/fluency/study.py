@@ -29,8 +29,8 @@ class Section(BaseModel):
 class Price(Section):
     """US dollars for a million tokens, and the day the price was read."""
 
-    input_usd_per_mtok: float = Field(ge=0)
-    output_usd_per_mtok: float = Field(ge=0)
+    input_usd_per_mtok: float = Field(ge=0, description="Of what is sent.")
+    output_usd_per_mtok: float = Field(ge=0, description="Of what comes back, thinking included.")
     dated: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="The day the price was read, YYYY-MM-DD.")
 
 
@@ -45,19 +45,23 @@ class Model(Section):
     base_url: str | None = Field(None, description="Where the endpoint is; without /v1. Default: the provider's own.")
     api_key_env: str = Field("ANTHROPIC_API_KEY", description="Environment variable that holds the key.")
     key_required: bool = Field(True, description="false for a server on your own machine that asks for none.")
-    transport: Literal["messages", "batch"] = "messages"
+    transport: Literal["messages", "batch"] = Field("messages", description="batch: half price, answers within a day.")
     temperature: float | Literal["provider-default"] | None = Field(
         None, description="A number is sent exactly; provider-default sends none; empty: the policy table's."
     )
-    on_refused_temperature: Literal["stop", "provider-default"] = "stop"
-    max_tokens: int | None = Field(None, ge=1, le=128_000)
+    on_refused_temperature: Literal["stop", "provider-default"] = Field(
+        "stop", description="What to do when the model refuses the temperature; the second goes for all its cells."
+    )
+    max_tokens: int | None = Field(None, ge=1, le=128_000, description="Empty: the policy table's.")
     thinking: dict[str, Any] | None = Field(None, description="Sent as it is; empty: the policy table's.")
-    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = Field(
+        None, description="Sent as it is; empty: the policy table's."
+    )
     extra_body: dict[str, Any] = Field(default_factory=dict, description="Further body fields for other servers.")
     extra_headers: dict[str, str] = Field(default_factory=dict, description="Further headers; never a key.")
     price: Price | None = Field(None, description="Empty: the policy table's.")
-    requests_per_minute: int = Field(45, ge=1)
-    in_flight: int = Field(4, ge=1, le=64)
+    requests_per_minute: int = Field(45, ge=1, description="Starts a minute, over all cells of the model.")
+    in_flight: int = Field(4, ge=1, le=64, description="Requests under way at a time.")
 
     @field_validator("temperature")
     @classmethod
@@ -74,12 +78,12 @@ class Limits(Section):
         default_factory=lambda: {"bash": 30.0, "pwsh": 30.0},
         description="Deadline of a command: max(floor, k x slowest reference), see docs/method.md.",
     )
-    memory_mb: int = Field(1024, ge=256)
-    pids: int = Field(256, ge=64)
+    memory_mb: int = Field(1024, ge=256, description="Of the whole container, helpers included; no swap.")
+    pids: int = Field(256, ge=64, description="Processes and threads in the container.")
     output_bytes: int = Field(1_048_576, ge=1024, description="Kept of each stream; the rest is counted.")
     file_mb: int = Field(64, ge=64, description="Largest file a command may write; PowerShell needs 64.")
     tmpfs_mb: int = Field(64, ge=16, description="Room in /tmp and in HOME, each.")
-    open_files: int = Field(1024, ge=256)
+    open_files: int = Field(1024, ge=256, description="Open files a process.")
 
     @field_validator("timeout_s")
     @classmethod
@@ -94,14 +98,14 @@ class SandboxConfig(Section):
     """The container engine and its limits."""
 
     parallel: int | None = Field(None, ge=1, le=64, description="Containers at a time; empty: one a processor.")
-    limits: Limits = Field(default_factory=Limits)
+    limits: Limits = Field(default_factory=Limits, description="What one execution may use.")
 
 
 class Budget(Section):
     """Dollars. Above `confirm_usd` a run asks; at `stop_usd` it stops with everything earned kept."""
 
-    confirm_usd: float = Field(1.0, ge=0)
-    stop_usd: float = Field(10.0, gt=0)
+    confirm_usd: float = Field(1.0, ge=0, description="A run that may cost more asks first.")
+    stop_usd: float = Field(10.0, gt=0, description="Where a run stops, from the usage that came back.")
 
 
 class Study(Section):
@@ -109,19 +113,24 @@ class Study(Section):
 
     study: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$", description="Name of the study, and of its folder.")
     decision: str = Field("", description="The decision this study is for; empty: none, exploratory.")
-    tasks: Literal["all"] | Annotated[list[str], Field(min_length=1)] = "all"
-    shells: Annotated[list[Shell], Field(min_length=1)] = Field(default_factory=lambda: list(SHELLS))
-    trials: int = Field(5, ge=1, le=100)
+    tasks: Literal["all"] | Annotated[list[str], Field(min_length=1)] = Field(
+        "all", description="`all`, or a list of task ids."
+    )
+    shells: Annotated[list[Shell], Field(min_length=1)] = Field(
+        default_factory=lambda: list(SHELLS), description="The arms."
+    )
+    trials: int = Field(5, ge=1, le=100, description="Independent answers a cell of task and shell.")
     seeds: Annotated[list[int], Field(min_length=2)] = Field(
         default_factory=lambda: [11, 24], description="Worlds each answer runs in; at least one odd and one even."
     )
     conditions: Annotated[list[Condition], Field(min_length=1)] = Field(
-        default_factory=lambda: ["as_designed", "no_unix_tools"]
+        default_factory=lambda: ["as_designed", "no_unix_tools"],
+        description="no_unix_tools runs each PowerShell answer again without Unix programs on PATH.",
     )
     order_seed: int = Field(20260430, description="Seed of the order in which cells are asked.")
-    models: Annotated[list[Model], Field(min_length=1)]
-    sandbox: SandboxConfig = Field(default_factory=SandboxConfig)
-    budget: Budget = Field(default_factory=Budget)
+    models: Annotated[list[Model], Field(min_length=1)] = Field(description="The models, never pooled.")
+    sandbox: SandboxConfig = Field(default_factory=SandboxConfig, description="Where commands run.")
+    budget: Budget = Field(default_factory=Budget, description="What it may cost.")
     confirm: Literal["ask", "yes"] = Field("ask", description="yes: run a study above confirm_usd without asking.")
     preregistration: str | None = Field(None, description="Path of the registration file this study follows.")
 
