@@ -1,0 +1,149 @@
+"""What goes into an archive, and whether the study is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fluency.archive.container import Entry
+from fluency.archive.worlds import world_entries
+from fluency.cells import Cell
+from fluency.errors import UserError
+from fluency.files import pretty_json
+from fluency.gather import STAGES, gather_rows, load_records, record_path
+from fluency.paths import ROOT
+from fluency.study import Study
+from fluency.table import Row, to_frame
+from fluency.tasks import Task
+from fluency.world.model import World
+
+STUDY = "study.json"
+PRODUCTS = ("cells.csv", "provenance.json", "report.md", "explorer.html")
+PROJECT = {
+    "config.yaml": "config.yaml",
+    "envs/requirements.lock": "envs/requirements.lock",
+    "scripts/fluency/generation/policies.yaml": "prices/policies.yaml",
+}
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a study is: one row a cell, and what follows from them."""
+
+    rows: list[Row]
+
+    @property
+    def missing(self) -> list[str]:
+        """The cells without a score, as paths."""
+        return [Cell(r.model, r.shell, r.task, r.trial).path for r in self.rows if r.status == "missing"]
+
+    @property
+    def not_measured(self) -> dict[str, str]:
+        """Arm -> the reason why it cannot be measured; such cells are complete."""
+        return {f"{r.model}/{r.shell}": r.reason or "" for r in self.rows if r.status == "not_measured"}
+
+
+def state_of(study: Study, tasks: Sequence[Task], results: Path) -> State:
+    """Read every record of the study; a damaged one is a UserError that names it."""
+    cells = list(study.cells([task.id for task in tasks]))
+    return State(gather_rows(cells, tasks, lambda cell: load_records(results, cell)))
+
+
+def check_complete(study: Study, state: State, results: Path, partial: bool) -> None:
+    """UserError when cells or products are missing or stale, unless the archive is to be partial."""
+    missing = state.missing
+    if missing and not partial:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        raise UserError(
+            f"the study is incomplete: {len(missing)} of {len(state.rows)} cells are missing",
+            where=", ".join(missing[:3]) + more,
+            hint="run the study to its end, or set PARTIAL=1; the archive then says so in its name",
+        )
+    folder = Path(results) / study.study
+    absent = [name for name in PRODUCTS if not (folder / name).is_file()]
+    if absent and not partial:
+        raise UserError(f"{absent[0]} has not been made", where=str(folder), hint="run the study to its end")
+    table = folder / "cells.csv"
+    if table.is_file() and table.read_text(encoding="utf-8") != to_frame(state.rows).to_csv(
+        index=False, lineterminator="\n"
+    ):
+        raise UserError(
+            "the table does not say what the records say",
+            where=str(table),
+            hint="run the study again; it makes the table and the report anew",
+        )
+
+
+def entries_of(
+    study: Study,
+    tasks: Sequence[Task],
+    results: Path,
+    answer_path: Callable[[str], Path],
+    world_for: Callable[[Task, int], World],
+    extra_files: Mapping[str, Path],
+) -> dict[str, Entry]:
+    """Every file of the archive but its manifest, by name; UserError if an answer is not in the store."""
+    entries = {entry.name: entry for entry in world_entries(tasks, study.seeds, world_for)}
+
+    def add(name: str, source: bytes | Path) -> None:
+        entries[name] = Entry(name, source)
+
+    add(STUDY, pretty_json(study.model_dump(mode="json")).encode())
+    add("README.md", _README.encode())
+    for task in tasks:
+        for path in _files(task.folder):
+            add(f"tasks/{task.id}/{path.relative_to(task.folder).as_posix()}", path)
+    for cell in study.cells([task.id for task in tasks]):
+        for stage in STAGES:
+            path = record_path(results, stage, cell)
+            if path.is_file():
+                add(f"results/{stage}/{cell.path}.json", path)
+        generation = load_records(results, cell).generation
+        if generation:
+            key = generation.answer.request_key
+            if not answer_path(key).is_file():
+                raise UserError(
+                    "the answer store has lost this cell's answer",
+                    where=f"{cell.path} ({answer_path(key)})",
+                    hint="restore the answers/ folder from a copy",
+                )
+            add(f"answers/{key[:2]}/{key}.json", answer_path(key))
+    for path in _files(Path(results) / study.study):
+        add(f"results/{study.study}/{path.relative_to(Path(results) / study.study).as_posix()}", path)
+    if (Path(results) / "image.json").is_file():
+        add("results/image.json", Path(results) / "image.json")
+    for path in _files(ROOT / "sandbox"):
+        add(path.relative_to(ROOT).as_posix(), path)
+    for source, name in PROJECT.items():
+        add(name, ROOT / source)
+    for name, path in extra_files.items():
+        add(name, Path(path))
+    return entries
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The plain files below a folder in order; caches and half-written files are none."""
+    for path in sorted(Path(folder).rglob("*")):
+        inside = path.relative_to(folder).parts
+        if (
+            path.is_file()
+            and not path.is_symlink()
+            and not any(p.startswith(".") or p == "__pycache__" for p in inside)
+        ):
+            yield path
+
+
+_README = """# An archived study of the Agent Shell Fluency Eval
+
+`MANIFEST.json` says which study this is, which commit made it, and the SHA-256 and size of every other file.
+The report stands in `results/<study>/report.md`, a page to doubt every single cell with beside it as `explorer.html`.
+
+With a checkout of the project, without a key and without a network:
+
+    make verify ARCHIVE=<this archive>                  every hash, every link, and the report made anew
+    make replay ARCHIVE=<this archive> STAGE=score      judged anew by the checks of that checkout
+    make replay ARCHIVE=<this archive> STAGE=execute    every command run anew in its sandbox
+
+Nothing in an archive is executed by `verify`: task code is only used where the checkout holds the same bytes.
+"""

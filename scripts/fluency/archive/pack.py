@@ -1,0 +1,96 @@
+"""Make the archive of a study: the same inputs give the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from fluency import __version__
+from fluency.archive import manifest
+from fluency.archive.codebase import code_hashes, environment
+from fluency.archive.container import PIECE, Entry, name_problem, write_container
+from fluency.archive.contents import State, check_complete, entries_of, state_of
+from fluency.errors import UserError
+from fluency.files import canonical_json, sha256
+from fluency.study import Study
+from fluency.tasks import Task
+
+SUFFIX = ".tar.zst"
+
+
+def archive_name(study: str, utc_date: str, commit: str, *, dirty: bool, partial: bool) -> str:
+    """`<study>-<UTC date>-<commit>[-dirty][-partial].tar.zst`; date YYYY-MM-DD, the commit's first 12 digits."""
+    marks = ("-dirty" if dirty else "") + ("-partial" if partial else "")
+    return f"{study}-{utc_date}-{commit[:12]}{marks}{SUFFIX}"
+
+
+def make_archive(
+    study: Study,
+    tasks: Sequence[Task],
+    results: Path,
+    answers: Path,
+    out_folder: Path,
+    *,
+    commit: str,
+    dirty: bool,
+    utc_date: str,
+    partial: bool,
+    image: bool,
+    extra_files: Mapping[str, Path],
+    save_image: Callable[[str, Path], None] | None = None,
+) -> Path:
+    """Write the archive of a complete study and return its path.
+
+    `extra_files` maps names in the archive to files (config overrides, logs). A study with a missing cell is
+    a UserError unless `partial`, which then stands in the name and the manifest. With `image` the container
+    image is saved too, by `save_image(image id, path)`.
+    """
+    from fluency.generation import AnswerStore
+    from fluency.world import world_for
+
+    state = state_of(study, tasks, results)
+    check_complete(study, state, results, partial)
+    entries = entries_of(study, tasks, results, AnswerStore(answers).path, world_for, extra_files)
+    target = Path(out_folder) / archive_name(study.study, utc_date, commit, dirty=dirty, partial=bool(state.missing))
+    write_entries(target, entries, facts_of(study, state, commit=commit, dirty=dirty, utc_date=utc_date, image=image))
+    return target
+
+
+def facts_of(study: Study, state: State, *, commit: str, dirty: bool, utc_date: str, image: bool) -> dict[str, object]:
+    """The manifest's fields that are not about files."""
+    return {
+        "schema_version": manifest.SCHEMA_VERSION,
+        "made_by": __version__,
+        "study": study.study,
+        "study_sha256": sha256(canonical_json(study.model_dump(mode="json"))),
+        "utc_date": utc_date,
+        "commit": commit,
+        "dirty": dirty,
+        "partial": bool(state.missing),
+        "image_included": image,
+        "cells": len(state.rows),
+        "not_measured": state.not_measured,
+        "missing": state.missing,
+        "code": code_hashes(),
+        "environment": environment(),
+    }
+
+
+def write_entries(target: Path, entries: Mapping[str, Entry], facts: Mapping[str, object]) -> None:
+    """Hash the entries, write the manifest from them and the facts, and pack all in the order of names."""
+    ordered = [entries[name] for name in sorted(entries)]
+    for entry in ordered:
+        if problem := name_problem(entry.name):
+            raise UserError(f"this file cannot be archived: {problem}", where=entry.name, hint="rename it")
+    files = {entry.name: {"sha256": _hash(entry), "bytes": entry.size} for entry in ordered}
+    head = Entry(manifest.NAME, manifest.manifest_bytes({**facts, "files": files}))
+    write_container(target, [head, *ordered])
+
+
+def _hash(entry: Entry) -> str:
+    digest = hashlib.sha256()
+    with entry.open() as source:
+        while piece := source.read(PIECE):
+            digest.update(piece)
+    return digest.hexdigest()

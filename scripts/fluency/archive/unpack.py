@@ -1,0 +1,104 @@
+"""Unpack an untrusted archive into an empty folder, holding every file against the manifest on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import mkdtemp
+
+from fluency.archive.manifest import MAX_BYTES, NAME, Manifest, manifest_problem, read_manifest
+from fluency.archive.reader import Limits, Reader
+from fluency.errors import ArchiveError
+from fluency.files import sha256_file
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something in an archive that is not as it must be: the file or cell, and a sentence."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """An archive's files in a folder; `problems` are bytes that differ from what the manifest says."""
+
+    path: Path
+    sha256: str
+    root: Path
+    manifest: Manifest
+    problems: list[Problem] = field(default_factory=list)
+
+
+@contextmanager
+def unpacked(path: Path, limits: Limits = Limits()) -> Iterator[Unpacked]:  # noqa: B008 - frozen
+    """The archive in a temporary folder, which is gone afterwards; ArchiveError when it is refused."""
+    root = Path(mkdtemp(prefix="fluency-archive-"))
+    try:
+        yield unpack(path, root, limits)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def unpack(path: Path, root: Path, limits: Limits = Limits()) -> Unpacked:  # noqa: B008 - frozen
+    """Write the archive's files below the empty folder `root`; no file outside it can be named."""
+    manifest: Manifest | None = None
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    folders: set[Path] = set()
+    for name, size, pieces in Reader(path, limits):
+        if manifest is None:
+            data = _manifest_bytes(path, name, size, pieces)
+            manifest = read_manifest(data, str(path))
+            if problem := manifest_problem(data):
+                problems.append(Problem(NAME, problem))
+            (root / NAME).write_bytes(data)
+            continue
+        fact = manifest.files.get(name)
+        if fact is None:
+            raise ArchiveError("the archive holds a file that its manifest does not name", where=f"{path}: {name}")
+        seen.add(name)
+        digest = _write(root / name, pieces, folders, path)
+        if size != fact.bytes:
+            problems.append(Problem(name, f"it has {size:,} bytes, the manifest says {fact.bytes:,}"))
+        elif digest != fact.sha256:
+            problems.append(Problem(name, "its SHA-256 is not the manifest's: it was altered"))
+    if manifest is None:
+        raise ArchiveError("the archive is empty", where=str(path))
+    problems += [Problem(name, "the archive does not hold it") for name in manifest.files if name not in seen]
+    return Unpacked(Path(path), sha256_file(path), root, manifest, problems)
+
+
+def _manifest_bytes(path: Path, name: str, size: int, pieces: Iterator[bytes]) -> bytes:
+    if name != NAME:
+        raise ArchiveError(f"the archive does not begin with {NAME}", where=f"{path}: {name}")
+    if size > MAX_BYTES:
+        raise ArchiveError(f"the manifest is larger than {MAX_BYTES:,} bytes", where=str(path))
+    return b"".join(pieces)
+
+
+def _write(target: Path, pieces: Iterator[bytes], folders: set[Path], archive: Path) -> str:
+    digest = hashlib.sha256()
+    try:
+        if target.parent not in folders:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            folders.add(target.parent)
+        with target.open("xb") as out:
+            for piece in pieces:
+                digest.update(piece)
+                out.write(piece)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        raise ArchiveError("a name is a file and a folder at once", where=f"{archive}: {target.name}") from None
+    except OSError as error:
+        raise ArchiveError(
+            f"the archive cannot be unpacked: {error.strerror}", where=str(target), hint="set TMPDIR to a roomier disk"
+        ) from None
+    return digest.hexdigest()

@@ -1,0 +1,98 @@
+"""Worlds as files: the tree as it enters the sandbox, and ages, service and processes as JSON beside it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from fluency.archive.container import Entry
+from fluency.errors import ArchiveError
+from fluency.files import pretty_json
+from fluency.tasks import Task
+from fluency.world.model import HelperSpec, Route, World, pack, world_sha256
+
+INDEX = "worlds/index.json"
+
+
+def world_entries(tasks: Sequence[Task], seeds: Sequence[int], world_for: Callable[[Task, int], World]) -> list[Entry]:
+    """Every world of a study once, and the index that says which task meets which."""
+    index: dict[str, dict[str, str]] = {}
+    entries: dict[str, Entry] = {}
+    for task in tasks:
+        for seed in seeds:
+            world = world_for(task, seed)
+            folder = f"worlds/{seed}-{world.sha256[:16]}"
+            index.setdefault(task.id, {})[str(seed)] = folder
+            if f"{folder}/tree.tar" not in entries:
+                entries |= {entry.name: entry for entry in _world_files(folder, world)}
+    return [*entries.values(), Entry(INDEX, pretty_json(index).encode())]
+
+
+def _world_files(folder: str, world: World) -> list[Entry]:
+    service = [
+        {**asdict(route), "headers": dict(route.headers), "body": base64.b64encode(route.body).decode()}
+        for route in world.http
+    ]
+    documents = {
+        "ages.json": dict(world.ages),
+        "service.json": service,
+        "processes.json": [asdict(helper) for helper in world.processes],
+        "world.json": {"seed": world.seed, "sha256": world.sha256},
+    }
+    files = [Entry(f"{folder}/{name}", pretty_json(value).encode()) for name, value in documents.items()]
+    return [*files, Entry(f"{folder}/tree.tar", world.tar)]
+
+
+def load_world(root: Path, folder: str) -> World:
+    """A world from an unpacked archive; ArchiveError names the file when it is not the one its hash stands for.
+
+    The tree is read into memory and packed again: only a tree of plain files and folders in the one form this
+    project writes comes back as the same bytes, so links, devices and stray owners are refused here.
+    """
+    where = root / folder
+
+    def document(name: str) -> Any:
+        try:
+            return json.loads((where / name).read_bytes())
+        except (OSError, ValueError):
+            raise ArchiveError("a world's file is missing or no JSON", where=f"{folder}/{name}") from None
+
+    fact = document("world.json")
+    try:
+        tar = (where / "tree.tar").read_bytes()
+        files, dirs = _tree(tar)
+        http = tuple(
+            Route(r["method"], r["path"], r["status"], r["headers"], base64.b64decode(r["body"], validate=True))
+            for r in document("service.json")
+        )
+        processes = tuple(HelperSpec(**{**h, "args": tuple(h["args"])}) for h in document("processes.json"))
+        ages: Mapping[str, float] = document("ages.json")
+        if pack(files, dirs) != tar:
+            raise ArchiveError("the tree is not packed as this project packs it", where=f"{folder}/tree.tar")
+        digest = world_sha256(tar, ages, http, processes)
+        seed, stated = fact["seed"], fact["sha256"]
+    except (OSError, tarfile.TarError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ArchiveError(f"the world cannot be read: {type(error).__name__}: {error}", where=folder) from None
+    if digest != stated or folder != f"worlds/{seed}-{digest[:16]}":
+        raise ArchiveError("the world's files do not give its hash", where=folder)
+    return World(seed, files, dirs, ages, http, processes, tar, digest)
+
+
+def _tree(tar: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    files: dict[str, bytes] = {}
+    dirs: list[str] = []
+    with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
+        for member in archive:
+            if member.isdir():
+                dirs.append(member.name)
+            elif member.isreg():
+                files[member.name] = archive.extractfile(member).read()  # type: ignore[union-attr]
+            else:
+                raise ValueError(f"{member.name} is neither file nor folder")
+    return files, tuple(dirs)
