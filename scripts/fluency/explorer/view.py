@@ -1,0 +1,229 @@
+"""What a reader is shown of a cell, made once for the page and for the terminal.
+
+A view is JSON-ready: texts, pairs of label and value, runs. It holds no markup and nothing is escaped
+yet: whoever draws it must treat every text as hostile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from fluency.cells import SHELL_TITLES, Cell
+from fluency.explorer.difference import Difference, difference
+from fluency.explorer.load import CellRecords
+from fluency.records import Execution, Generation, Run, Score, Stream, WorldScore
+from fluency.tasks import Task
+
+LONGEST = 20_000  # characters of one text at most, in the widest view
+CONDITION_TITLES = {"as_designed": "as designed", "no_unix_tools": "without Unix tools"}
+READING_TITLES = {"strict": "strict reading", "lenient": "lenient reading"}
+
+
+class Room(NamedTuple):
+    """How much of a cell is shown: characters of a text, rows of a difference."""
+
+    characters: int
+    rows: int
+
+
+WIDEST = Room(LONGEST, 300)
+
+
+def cell_view(cell: Cell, records: CellRecords, task: Task | None, room: Room = WIDEST) -> dict[str, Any]:
+    """Everything shown of one cell: prompt, reply, command, facts, runs, provenance.
+
+    Keys: `prompt`, `reply`, `command`, `lenient` (excerpts or None), `notes`, `facts` (pairs), `runs`,
+    `provenance` (nested), `files` (the records' names under results/).
+    """
+    generation, execution, score = records.generation, records.execution, records.score
+    extraction = execution.extraction if execution else None
+    lenient = extraction.lenient if extraction and extraction.lenient != extraction.strict else None
+    return {
+        "prompt": excerpt(generation.answer.request.prompt, LONGEST) if generation else None,
+        "reply": excerpt(generation.answer.text, room.characters) if generation else None,
+        "command": excerpt(extraction.strict if extraction else None, room.characters),
+        "lenient": excerpt(lenient, room.characters),
+        "notes": _notes(execution),
+        "facts": [*_generation_facts(generation), *_score_facts(score)],
+        "runs": _runs(execution, score, task, room),
+        "provenance": _provenance(records),
+        "files": [
+            f"{folder}/{cell.path}.json"
+            for folder, record in (("generations", generation), ("executions", execution), ("scores", score))
+            if record is not None
+        ],
+    }
+
+
+def excerpt(text: str | None, most: int, total: int | None = None) -> dict[str, Any] | None:
+    """A text as it is shown: `head`, the number of characters `left_out`, `tail`, and its full size in `bytes`."""
+    if text is None:
+        return None
+    size = len(text.encode(errors="replace")) if total is None else total
+    if len(text) <= most:
+        return {"head": text, "left_out": 0, "tail": "", "bytes": size}
+    tail = most // 4  # an error's last lines say more than its middle
+    return {
+        "head": text[: most - tail],
+        "left_out": len(text) - most,
+        "tail": text[len(text) - tail :],
+        "bytes": size,
+    }
+
+
+def cell_title(cell: Cell) -> str:
+    """The cell in words."""
+    return f"{cell.model}, {SHELL_TITLES[cell.shell]}, {cell.task}, trial {cell.trial}"
+
+
+def bytes_text(size: int | None) -> str | None:
+    """A number of bytes for people."""
+    if size is None:
+        return None
+    for unit, factor in (("MB", 1_000_000), ("kB", 1_000)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size} byte{'s' * (size != 1)}"
+
+
+def stream_text(stream: Stream) -> str:
+    """The kept part of a stream as text; bytes that are not UTF-8 show as \\xNN."""
+    return stream.raw().decode("utf-8", "backslashreplace")
+
+
+def _pairs(values: Mapping[str, Any]) -> list[list[str]]:
+    return [[label, str(value)] for label, value in values.items() if value is not None and value != ""]
+
+
+def _seconds(value: float | None) -> str | None:
+    return None if value is None else f"{value:.3f} s"
+
+
+def _notes(execution: Execution | None) -> list[str]:
+    if execution is None:
+        return []
+    fence = ["the reply was one fenced block; the fence was taken off"] if execution.extraction.fenced else []
+    missing = [f"this arm is not measured: {execution.not_measured}"] if execution.not_measured else []
+    return [*missing, *fence, *execution.extraction.notes]
+
+
+def _generation_facts(generation: Generation | None) -> list[list[str]]:
+    if generation is None:
+        return []
+    answer, usage = generation.answer, generation.answer.usage
+    tokens = [
+        f"{count} {kind}"
+        for count, kind in (
+            (usage.input_tokens, "in"),
+            (usage.output_tokens, "out"),
+            (usage.thinking_tokens, "of them thinking"),
+        )
+        if count is not None
+    ]
+    echoed = answer.model_echoed
+    asked = answer.request.model_id
+    temperature = answer.request.temperature
+    return _pairs(
+        {
+            "Outcome": answer.outcome + (f" ({answer.stop_reason})" if answer.stop_reason else ""),
+            "Model": asked if echoed in (None, asked) else f"{asked}, answered as {echoed}",
+            "Temperature": "provider's default" if temperature is None else temperature,
+            "Tokens": ", ".join(tokens),
+            "Cost": None if generation.cost_usd is None else f"${generation.cost_usd:.6f}",
+            "Time to answer": _seconds(answer.latency_s) or ("not known: batch" * (answer.transport == "batch")),
+            "Attempts": answer.attempts if answer.attempts != 1 else None,
+            "Asked of": answer.server,
+            "Received": answer.received_utc,
+        }
+    )
+
+
+def _score_facts(score: Score | None) -> list[list[str]]:
+    if score is None:
+        return []
+    made = score.make_up
+    yes = {True: "yes", False: "no", None: None}
+    return _pairs(
+        {
+            "Made of": made and made.made_of.replace("-", " "),
+            "Commands": made and " ".join(made.commands),
+            "Structure alone": yes[score.structural_pass],
+            "Exit 0": yes[score.exit_ok],
+            "Content, whatever the exit code": yes[score.content_ok],
+            "Passed when read leniently": yes[score.lenient_passed],
+            "Passed without Unix tools": yes[score.no_unix_tools_passed],
+            "Side effects": ", ".join(score.side_effects),
+        }
+    )
+
+
+def _runs(execution: Execution | None, score: Score | None, task: Task | None, room: Room) -> list[dict[str, Any]]:
+    judged = {(w.seed, w.condition, w.reading): w for w in score.worlds} if score else {}
+    runs = execution.runs if execution else []
+    return [_run(run, judged.get((run.seed, run.condition, run.reading)), task, room) for run in runs]
+
+
+def _run(run: Run, judged: WorldScore | None, task: Task | None, room: Room) -> dict[str, Any]:
+    result, used = run.result, run.result.used
+    ended = f"signal {result.signal}" if result.exit_code is None and result.signal else f"exit {result.exit_code}"
+    if result.exit_code is None and not result.signal:
+        ended = "did not start" if result.spawn_error else "no exit code"
+    stdout, stderr = stream_text(result.stdout), stream_text(result.stderr)
+    requests = ", ".join(f"{r.method} {r.path} {r.status}" for r in result.http_requests[:20])
+    return {
+        "title": f"World {run.seed}, {CONDITION_TITLES[run.condition]}, {READING_TITLES[run.reading]}",
+        "passed": judged.passed if judged else None,
+        "why": judged.why if judged else "not judged",
+        "facts": _pairs(
+            {
+                "Ended": ended + (", timed out" if result.timed_out else ""),
+                "Not started": result.spawn_error,
+                "Time to run": _seconds(result.wall_s),
+                "Processor time": _seconds(used.cpu_s),
+                "Peak memory": bytes_text(used.peak_memory_bytes),
+                "Memory limit hit": "yes" if used.oom_killed else None,
+                "Requests": requests,
+                "Left running": ", ".join(result.leftover),
+                "World changed": "yes" if result.tree_changed else None,
+                "Helper processes harmed": None if result.helpers_intact else "yes",
+            }
+        ),
+        "diff": _difference(judged, stdout, task, room),
+        "stdout": excerpt(stdout, room.characters, result.stdout.bytes),
+        "stderr": excerpt(stderr, room.characters, result.stderr.bytes),
+    }
+
+
+def _difference(judged: WorldScore | None, stdout: str, task: Task | None, room: Room) -> dict[str, Any] | None:
+    if judged is None or judged.expected is None:
+        return None
+    content = task.content if task else ("set" if isinstance(judged.expected, list) else "json")
+    full: Difference = difference(judged.expected, stdout, content)
+    shown = full.shortened(room.rows)
+    # A row of a hostile output can be a megabyte long; a reader compares lines of some hundred characters.
+    longest = max(200, room.characters // 20)
+    return {
+        "rows": [[row.op, row.text if len(row.text) <= longest else row.text[:longest] + "…"] for row in shown.rows],
+        "same": full.same,
+        "missing": full.missing,
+        "extra": full.extra,
+    }
+
+
+def _provenance(records: CellRecords) -> dict[str, Any]:
+    parts: dict[str, Any] = {}
+    if records.generation:
+        whole = records.generation.model_dump(mode="json")
+        answer = {key: value for key, value in whole.pop("answer").items() if key not in ("text", "raw", "usage")}
+        answer["request"] = {key: value for key, value in answer["request"].items() if key != "prompt"}
+        parts["generation"] = {**answer, **{key: whole[key] for key in ("price", "task_sha256", "provenance")}}
+    if records.execution:
+        kept = ("schema_version", "request_key", "image", "limits", "timeout_s", "engine", "provenance")
+        whole = records.execution.model_dump(mode="json", include=set(kept))
+        parts["execution"] = whole | {"worlds": {str(run.seed): run.world_sha256 for run in records.execution.runs}}
+    if records.score:
+        parts["score"] = records.score.model_dump(
+            mode="json", include={"schema_version", "request_key", "task_sha256", "provenance"}
+        )
+    return parts
