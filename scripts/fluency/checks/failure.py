@@ -1,0 +1,224 @@
+"""Why a cell failed: one class of a closed set, and one sentence.
+
+The first row that holds is the class. "A run" is a failing run of the headline: as designed, read strictly.
+
+==================  ===================================================================================================
+refusal             the model declined
+empty               the reply holds no command
+truncated           the reply hit the token limit
+format              the reply is prose or holds a prompt sign, loose fences or several blocks, and as it stands does not
+                    parse, calls a command that is not there, or cannot be started
+other-dialect       the shell cannot read it or lacks its commands, and it is written in the other shell's language
+does-not-parse      the shell says so, or it says nothing at all and the grammar says so
+command-not-found   a command it calls is not there
+timeout             a run was stopped at the deadline
+resource-limit      a run met a limit: memory, file size, processes, room, output, length of the command line
+non-zero-exit       a run ended with another exit code than 0, or by a signal
+one-world-only      it is right in some worlds only: luck, or fitted to one
+table-noise         the answer is there, with header, rule or group lines around it
+wrong-structure     the output is empty or not of the form that was asked for
+side-effects        a run changed the tree, left processes behind or stopped what the task set up
+silent-wrong        exit code 0, right form, wrong content
+==================  ===================================================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fluency.cells import SHELL_TITLES
+from fluency.checks import Verdict
+from fluency.checks.content import quoted
+from fluency.checks.grammar import parse
+from fluency.checks.make_up import is_cmdlet
+from fluency.records import Extraction, FailureClass, Outcome, Result
+
+SIGXCPU, SIGXFSZ = 24, 25
+
+_BASH_SYNTAX = re.compile(r"^bash: (?:-c: )?line \d+: .*(?:syntax error|unexpected (?:EOF|end of file))", re.MULTILINE)
+_BASH_MISSING = re.compile(r"^(?:/\S+/)?(?:ba|da)?sh: (?:-c: )?line \d+: (.+): command not found$", re.MULTILINE)
+_PWSH_SYNTAX = re.compile(r"^(?:ParserError|.*ParentContainsErrorRecordException): ?", re.MULTILINE)
+_PWSH_MISSING = re.compile(r"^(?:.*: )?The term '(.+?)' is not recognized as a name of a cmdlet", re.MULTILINE)
+_LIMIT = re.compile(
+    r"File size limit exceeded|File too large|Cannot allocate memory|Resource temporarily unavailable"
+    r"|No space left on device|OutOfMemoryException|Too many open files|Argument list too long",
+    re.IGNORECASE,
+)
+_BASH_ONLY = re.compile(
+    r"\w+\+?=.*|\[\[?|test|\(\(|let|export|local|declare|typeset|read|mapfile|readarray|source|shopt|getopts|eval|unset|then"
+    r"|do|done|fi|esac|elif|trap|type",
+    re.DOTALL,
+)
+_PWSH_MARK = re.compile(r"\$_\b|\]::|@\{|\$PSItem\b|\|\s*%\s*\{")
+_SENTENCE = re.compile(r"(?:^|\n)(?:[A-Z][a-z']*|I)(?: [\w'`,/-]+){2,}.*[.:!?](?:\s|$)")
+
+
+class Headline(NamedTuple):
+    """A run of the headline with its judgement."""
+
+    seed: int
+    result: Result
+    verdict: Verdict
+
+
+class Failure(NamedTuple):
+    """The class (None: the cell passed) and one sentence."""
+
+    failure_class: FailureClass | None
+    why: str
+
+
+def failure_class(outcome: Outcome, extraction: Extraction, shell: str, runs: Sequence[Headline]) -> Failure:
+    """The class of a measured cell from its reply's outcome, its command and its headline runs, one for each world."""
+    command = extraction.strict
+    if outcome == "refusal":
+        return Failure("refusal", "The model declined to answer.")
+    if outcome == "empty" or (command is None and outcome == "ok"):
+        return Failure("empty", "The reply holds no command.")
+    if outcome == "truncated":
+        return Failure("truncated", "The reply was cut at the token limit.")
+    failing = [run for run in runs if not run.verdict.passed or not run.result.helpers_intact]
+    if not failing:
+        return Failure(None, "Right in every world." if len(runs) != 1 else "Right.")
+    return (
+        _unreadable(command or "", extraction, shell, failing)
+        or _ended_badly(failing)
+        or _wrong_output(failing, len(failing) < len(runs))
+    )
+
+
+def said_it_does_not_parse(shell: str, result: Result, grammar_takes_it: bool) -> bool:
+    """Whether the shell refused the text. PowerShell says nothing at all about a text that is merely incomplete."""
+    if result.exit_code in (0, None):
+        return False
+    stderr = _stderr(result)
+    if shell == "bash":
+        return bool(_BASH_SYNTAX.search(stderr)) and not result.stdout.bytes
+    silent = result.exit_code == 1 and not stderr.strip() and not result.stdout.bytes
+    return stderr.startswith("ParserError") or (silent and not grammar_takes_it)
+
+
+def missing_commands(shell: str, result: Result) -> list[str]:
+    """The names the shell did not find, in its own words."""
+    return (_PWSH_MISSING if shell == "pwsh" else _BASH_MISSING).findall(_stderr(result))
+
+
+def _unreadable(command: str, extraction: Extraction, shell: str, failing: list[Headline]) -> Failure | None:
+    grammar_takes_it = parse(shell, command).parses
+    broken = [run for run in failing if said_it_does_not_parse(shell, run.result, grammar_takes_it)]
+    absent = [run for run in failing if run.result.exit_code == 127 or missing_commands(shell, run.result)]
+    unstarted = [run for run in failing if run.result.spawn_error is not None]
+    if not (broken or absent or unstarted):
+        return None
+    title = SHELL_TITLES[shell]
+    names = list(dict.fromkeys(name for run in absent for name in missing_commands(shell, run.result)))
+    if extraction.lenient != extraction.strict:
+        return Failure("format", f"More than the command was in the reply: {', '.join(extraction.notes)}.")
+    if _SENTENCE.search(command):
+        return Failure("format", f"The reply is prose: {quoted(command)}.")
+    if (broken or absent) and _is_other_dialect(command, shell, bool(broken), names):
+        other = SHELL_TITLES["bash" if shell == "pwsh" else "pwsh"]
+        return Failure("other-dialect", f"It is written for {other}, and {title} {_words(broken, names)}.")
+    if broken:
+        return Failure("does-not-parse", f"{title} cannot parse it{_first_line(broken[0].result)}.")
+    if absent:
+        return Failure("command-not-found", f"{title} {_words(broken, names)}.")
+    return None
+
+
+def _is_other_dialect(command: str, shell: str, broken: bool, missing: list[str]) -> bool:
+    """Whether the other shell's grammar reads it, with names or marks that only the other shell has."""
+    theirs = parse("bash" if shell == "pwsh" else "pwsh", command)
+    names = [call.name for call in theirs.calls]
+    cmdlet = any(is_cmdlet(name, aliases=False) and "-" in name for name in names)
+    if shell == "bash":
+        return cmdlet or (broken and theirs.parses and bool(_PWSH_MARK.search(command)))
+    if cmdlet or _PWSH_MARK.search(command):
+        return False
+    return (broken and theirs.parses and bool(names)) or any(_BASH_ONLY.fullmatch(name) for name in missing)
+
+
+def _ended_badly(failing: list[Headline]) -> Failure | None:
+    for run in failing:
+        if run.result.timed_out:
+            return Failure("timeout", _in_world(run))
+    for run in failing:
+        limit = _limit(run.result)
+        if limit:
+            return Failure("resource-limit", f"World {run.seed}: {limit}.")
+    for run in failing:
+        if not run.verdict.exit_ok:
+            return Failure("non-zero-exit", _in_world(run, _first_line(run.result)))
+    return None
+
+
+def _limit(result: Result) -> str | None:
+    if result.spawn_error is not None:
+        return f"the command could not be started: {result.spawn_error}"
+    if result.used.oom_killed:
+        return "it ran out of memory"
+    if result.signal in (SIGXCPU, SIGXFSZ) or result.exit_code in (128 + SIGXCPU, 128 + SIGXFSZ):
+        return "it met the limit of a file's size or of processor time"
+    if result.stdout.truncated:
+        return f"it wrote {result.stdout.bytes} bytes to standard output, more than is kept"
+    said = _LIMIT.search(_stderr(result)) if result.exit_code != 0 else None
+    return f"it met a limit ({said[0]})" if said else None
+
+
+def _wrong_output(failing: list[Headline], some_passed: bool) -> Failure:
+    first = failing[0]
+    if some_passed:
+        return Failure("one-world-only", f"Right in another world, but {_in_world(first, start='in world')}")
+    if all(run.verdict.table_noise for run in failing):
+        return Failure("table-noise", _in_world(first))
+    for run in failing:
+        if not run.verdict.structure_ok:
+            return Failure("wrong-structure", _in_world(run))
+    for run in failing:
+        effects = side_effects(run.result)
+        if effects:
+            return Failure("side-effects", f"World {run.seed}: {', '.join(effects)}; {_lower(run.verdict.why)}")
+    return Failure("silent-wrong", _in_world(first))
+
+
+def side_effects(result: Result) -> list[str]:
+    """What a run did beside printing, as clauses."""
+    effects = []
+    if result.tree_changed:
+        effects.append("the tree was changed")
+    if result.leftover:
+        effects.append(f"processes were left running: {', '.join(result.leftover)}")
+    if not result.helpers_intact:
+        effects.append("a process or the service that the task set up was stopped")
+    return effects
+
+
+def _words(broken: list[Headline], missing: list[str]) -> str:
+    if broken:
+        return "cannot parse it"
+    return (
+        f"does not find {', '.join(map(quoted, missing[:3]))}" if missing else "does not find a command (exit code 127)"
+    )
+
+
+def _in_world(run: Headline, more: str = "", start: str = "World") -> str:
+    return f"{start} {run.seed}: {_lower(run.verdict.why).rstrip('.')}{more}."
+
+
+def _first_line(result: Result) -> str:
+    """The first line of stderr that says something, as the end of a sentence."""
+    for line in _stderr(result).splitlines():
+        text = line.strip(" |~+-")
+        if text and text not in ("ParserError:", "Line") and not re.fullmatch(r"\d+ \|.*", text):
+            return f" ({quoted(text, 160)})"
+    return ""
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _stderr(result: Result) -> str:
+    return result.stderr.raw().decode("utf-8", errors="replace")

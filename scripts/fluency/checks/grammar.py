@@ -1,0 +1,191 @@
+"""Commands of a command line, by tree-sitter's grammars, agreeing with the shells' own parsers.
+
+tree-sitter's PowerShell grammar refuses some things that PowerShell takes and takes some that it refuses. Both kinds
+are mended here without touching the grammar: a text that does not parse is tried again with the piece the grammar
+stumbles over overwritten by as many plain characters, so that every name is still read from the original text at the
+same place; and what only PowerShell refuses is looked for in the tree. Recordings of PowerShell's own parser are the
+test.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import tree_sitter_bash
+import tree_sitter_pwsh
+from tree_sitter import Language, Node, Parser, Tree
+
+MAX_BYTES = 1_000_000
+_GRAMMARS = {"bash": tree_sitter_bash.language, "pwsh": tree_sitter_pwsh.language}
+_local = threading.local()
+
+
+class Call(NamedTuple):
+    """A command as it is called: its name as written, its arguments as written less outer quotes."""
+
+    name: str
+    arguments: list[str]
+
+
+class Parsed(NamedTuple):
+    """What a text is to a shell's parser: whether it takes it, its calls in order, functions it defines itself."""
+
+    parses: bool
+    calls: list[Call]
+    functions: frozenset[str]
+
+
+def parse(shell: str, command: str) -> Parsed:
+    """The commands in a text; linear, and never an error: a text too large for any command line does not parse."""
+    source = command.encode("utf-8", errors="replace")
+    if len(source) > MAX_BYTES or b"\0" in source:
+        return Parsed(False, [], frozenset())
+    return _parse_pwsh(source) if shell == "pwsh" else _parse_bash(source)
+
+
+def _tree(shell: str, source: bytes) -> Tree:
+    """A parser belongs to one thread."""
+    parsers = _local.__dict__.setdefault("parsers", {})
+    if shell not in parsers:
+        parsers[shell] = Parser(_language(shell))
+    return parsers[shell].parse(source)
+
+
+@cache
+def _language(shell: str) -> Language:
+    return Language(_GRAMMARS[shell]())
+
+
+def _nodes(tree: Tree) -> Iterator[Node]:
+    """Every node in the order of the text, without recursion: nesting is the writer's choice."""
+    stack = [tree.root_node]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(node.children))
+
+
+def _text(source: bytes, node: Node) -> str:
+    return source[node.start_byte : node.end_byte].decode("utf-8", errors="replace")
+
+
+def _bare(text: str) -> str:
+    return text[1:-1] if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
+# ---------------------------------------------------------------- bash
+
+
+def _parse_bash(source: bytes) -> Parsed:
+    tree = _tree("bash", source)
+    calls, functions = [], set()
+    for node in _nodes(tree):
+        if node.type == "command":
+            name = node.child_by_field_name("name")
+            if name is not None:
+                rest = list(node.children_by_field_name("argument"))
+                calls.append(Call(_bare(_text(source, name)), [_bare(_text(source, child)) for child in rest]))
+        elif node.type == "test_command" and node.children[0].type == "[":
+            calls.append(Call("[", []))
+        elif node.type in ("declaration_command", "unset_command"):
+            calls.append(Call(_text(source, node.children[0]), []))
+        elif node.type == "function_definition":
+            functions.add(_text(source, node.child_by_field_name("name") or node))
+    return Parsed(not tree.root_node.has_error, calls, frozenset(functions))
+
+
+# ---------------------------------------------------------------- PowerShell
+
+_STRING = rb"'(?:[^']|'')*'|\"(?:[^\"`]|`.|\"\")*\""
+_ATTACHED = rb"(?<![^\s|;({])--?[A-Za-z][\w-]*(?:=|\b)(?:'[^']*'|\"[^\"`$]*\"|[\w:]*,\w+)+(?![^\s|;)}&])"
+_GAPS = re.compile(
+    rb"(?P<attached>" + _ATTACHED + rb")"
+    rb"|(?P<string>" + _STRING + rb")"
+    rb"|(?P<operator>-[ci](?:not)?in\b|-[ci]join\b)"
+    rb"|(?P<typed>\[[\w.]+\](?=\$\w+ *[-+*/%]=))"
+    rb"|(?P<item>(?<=[)}]) *, *(?P<bare>[A-Za-z_][\w*.?-]*)(?=[\s|;)}]|$))"
+    rb"|(?P<clause>(?<=\}) (?=['\"{\d]|default\b|(?!else|elseif|catch|finally|while|until)[A-Za-z]+ \{))"
+    rb"|(?P<lone>(?<=[\w'\"*)}/.] )[+!](?=[ |;]|$))",
+    re.DOTALL,
+)
+_ESCAPED = re.compile(rb"`.|\$(?![\w({:?^$])", re.DOTALL)
+_KEYWORD = re.compile(rb"(?<![^\s;&|{}()])(for|foreach|if|while|do|elif|until|switch)(?=\s+[^\s({-])")
+_BRACKET = re.compile(rb"(?<![^\s;&|{}()])\[(?=\s)")
+_BAD_VARIABLE = re.compile(rb"(?<!`)\$[A-Za-z_]\w*:(?![\w:{])")
+
+
+def _parse_pwsh(source: bytes) -> Parsed:
+    tree = _tree("pwsh", source)
+    parses = not tree.root_node.has_error
+    if not parses:
+        mended = _GAPS.sub(_mend, source)
+        again = _tree("pwsh", mended)
+        parses = not again.root_node.has_error
+        tree = again if parses else _tree("pwsh", _recover(mended))
+    calls, functions = [], set()
+    for node in _nodes(tree):
+        if node.type in ("command_name", "command_name_expr"):
+            if node.parent is not None and node.parent.type == "command_name_expr":
+                continue
+            name = _called(source, node)
+            if name is not None:
+                calls.append(Call(name, _arguments(source, node.parent)))
+        elif node.type == "function_name":
+            functions.add(_text(source, node))
+        elif parses and _refused(source, node):
+            parses = False
+    return Parsed(parses, calls, frozenset(functions))
+
+
+def _mend(found: re.Match[bytes]) -> bytes:
+    """As many bytes that the grammar takes for the same thing."""
+    piece = found[0]
+    if found["string"] is not None:
+        return piece if piece[:1] == b"'" else _ESCAPED.sub(lambda each: b"x" * len(each[0]), piece)
+    if found["operator"] is not None:
+        return b"-eq".ljust(len(piece))
+    if found["typed"] is not None:
+        return b" " * len(piece)
+    if found["item"] is not None:
+        return piece[: -len(found["bare"])] + b"1" * len(found["bare"])
+    if found["lone"] is not None:
+        return b"x"
+    if found["clause"] is not None:
+        return b"\n" if b"switch" in found.string[: found.start()].lower() else piece
+    return piece[:2] + b"x" * (len(piece) - 2)
+
+
+def _recover(source: bytes) -> bytes:
+    """What PowerShell's parser goes on with after the error: past a keyword without its parenthesis, `[` as a name."""
+    return _BRACKET.sub(b"x", _KEYWORD.sub(lambda found: b" " * len(found[0]), source))
+
+
+def _called(source: bytes, node: Node) -> str | None:
+    """A command's name if it is written out; None if only running it would tell (`& $x`, `& "$p/x"`, `& { … }`)."""
+    text = _text(source, node)
+    if node.type == "command_name":
+        return text
+    bare = _bare(text)
+    if text[:1] in "$({@" or (text[:1] == '"' and "$" in text):
+        return None
+    return bare
+
+
+def _arguments(source: bytes, command: Node | None) -> list[str]:
+    elements = command.child_by_field_name("command_elements") if command is not None else None
+    if elements is None:
+        return []
+    return [_bare(_text(source, child)) for child in elements.children if child.type != "command_argument_sep"]
+
+
+def _refused(source: bytes, node: Node) -> bool:
+    """What the grammar takes and PowerShell does not: `<`, and `$name:` with nothing after it inside a string."""
+    if node.type == "file_redirection_operator":
+        return _text(source, node) == "<"
+    if node.type == "expandable_string_literal":
+        return bool(_BAD_VARIABLE.search(source, node.start_byte, node.end_byte))
+    return False
