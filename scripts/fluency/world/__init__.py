@@ -1,0 +1,29 @@
+"""Seeded worlds: the tree, the loopback service and the processes a command meets.
+
+`build_world(seed)` is pure and the same to the byte on every machine. Any odd and any even seed make a pair:
+quantities that answers depend on are drawn odd in odd worlds and even in even ones.
+"""
+
+from __future__ import annotations
+
+from fluency.world.build import build_with_tally, build_world, world_for
+from fluency.world.builder import Builder
+from fluency.world.dice import Dice
+from fluency.world.model import DAY, PORT, HelperSpec, Route, World, WorldError
+from fluency.world.pairs import check_pair, check_seeds
+
+__all__ = [
+    "DAY",
+    "PORT",
+    "Builder",
+    "Dice",
+    "HelperSpec",
+    "Route",
+    "World",
+    "WorldError",
+    "build_with_tally",
+    "build_world",
+    "check_pair",
+    "check_seeds",
+    "world_for",
+]

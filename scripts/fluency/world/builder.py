@@ -1,0 +1,106 @@
+"""Collects the parts of a world and refuses what no world may hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fluency.world.dice import Dice
+from fluency.world.model import DAY, HelperSpec, Route, World, WorldError, pack, world_sha256
+
+_PATH = re.compile(r"[A-Za-z0-9._ -]+(/[A-Za-z0-9._ -]+)*")
+_COMM_LIMIT = 15
+
+
+class Builder:
+    """An unfinished world. `tally` is the generator's own count, compared with the answers at the end."""
+
+    def __init__(self, seed: int, attempt: int = 0) -> None:
+        self.seed = seed
+        self.odd = seed % 2 == 1
+        self.dice = Dice(f"world/{seed}/{attempt}")
+        self.files: dict[str, bytes] = {}
+        self.dirs: set[str] = set()
+        self.ages: dict[str, float] = {}
+        self.routes: list[Route] = []
+        self.processes: list[HelperSpec] = []
+        self.tally: dict[str, Any] = {}
+
+    @classmethod
+    def on(cls, world: World, part: str) -> Builder:
+        """A builder that starts from a finished world, with a stream of draws of its own."""
+        builder = cls(world.seed)
+        builder.dice = Dice(f"world/{world.seed}/{part}")
+        builder.files, builder.dirs, builder.ages = dict(world.files), set(world.dirs), dict(world.ages)
+        builder.routes, builder.processes = list(world.http), list(world.processes)
+        return builder
+
+    def demand(self, holds: bool, invariant: str) -> None:
+        """Refuse the world unless the invariant holds."""
+        if not holds:
+            raise WorldError(self.seed, invariant)
+
+    def file(self, path: str, data: str | bytes, *, age_days: float | None = None) -> None:
+        """Add a file, and its folders; text gets line feeds only. The age defaults to a drawn one."""
+        data = data.encode("ascii") if isinstance(data, str) else data
+        self._name(path)
+        self.demand(b"\r\n" not in data or not path.endswith((".rs", ".toml", ".md", ".log")), f"{path}: LF only")
+        self.files[path] = data
+        self.age(path, self.some_age() if age_days is None else age_days)
+        if "/" in path:
+            self.folder(path.rsplit("/", 1)[0])
+
+    def folder(self, path: str) -> None:
+        """Add a folder and those above it; they may be there already."""
+        parts = path.split("/")
+        for end in range(1, len(parts) + 1):
+            name = "/".join(parts[:end])
+            if name not in self.dirs:
+                self._name(name)
+                self.dirs.add(name)
+                self.age(name, self.some_age())
+
+    def age(self, path: str, days: float) -> None:
+        """Set the age of a file or folder in days; never within a day of the 7-day edge."""
+        self.demand(0.2 <= days <= 5.9 or 8.1 <= days <= 120, f"{path}: no age near seven days, not {days} days")
+        self.ages[path] = round(days * DAY)
+
+    def some_age(self) -> float:
+        """A drawn age in days: 0.3-5.5 or 9-60."""
+        return self.recent_age() if self.dice.chance(40) else self.old_age()
+
+    def recent_age(self) -> float:
+        """0.3 to 5.5 days."""
+        return self.dice.between(300, 5500) / 1000
+
+    def old_age(self) -> float:
+        """9 to 60 days."""
+        return self.dice.between(9000, 60000) / 1000
+
+    def route(self, path: str, status: int, headers: Mapping[str, str], body: bytes = b"") -> None:
+        """Add what the service answers to GET (and HEAD) of a path."""
+        self.demand(all(route.path != path for route in self.routes), f"{path}: one route a path")
+        self.routes.append(Route("GET", path, status, dict(headers), body))
+
+    def process(self, helper: HelperSpec) -> None:
+        """Add a helper process; its parent must have been added before."""
+        keys = {process.key for process in self.processes}
+        self.demand(helper.key not in keys, f"{helper.key}: one process a key")
+        self.demand(helper.parent is None or helper.parent in keys, f"{helper.key}: its parent comes first")
+        self.demand(0 < len(helper.name) <= _COMM_LIMIT, f"{helper.name}: process names of at most 15 characters")
+        self.processes.append(helper)
+
+    def finish(self) -> World:
+        """The finished world."""
+        files = {path: self.files[path] for path in sorted(self.files)}
+        dirs = tuple(sorted(self.dirs))
+        ages = {path: self.ages[path] for path in sorted(self.ages)}
+        tar = pack(files, dirs)
+        http, processes = tuple(self.routes), tuple(self.processes)
+        digest = world_sha256(tar, ages, http, processes)
+        return World(self.seed, files, dirs, ages, http, processes, tar, digest)
+
+    def _name(self, path: str) -> None:
+        self.demand(path not in self.files and path not in self.dirs, f"{path}: one entry a path")
+        self.demand(_PATH.fullmatch(path) is not None, f"{path!r}: plain ASCII names only")

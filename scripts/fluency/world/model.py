@@ -1,0 +1,128 @@
+"""What a world is: a tree with ages, the routes of a loopback service, a plan of processes. All of it frozen."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fluency.errors import UserError
+from fluency.files import canonical_json, sha256
+
+DAY = 86_400
+PORT = 8765
+
+
+class WorldError(UserError):
+    """A world that breaks an invariant of the task bank: the seed, the invariant, what was found."""
+
+    def __init__(self, seed: int, invariant: str) -> None:
+        super().__init__(
+            invariant,
+            where=f"world {seed}",
+            hint="choose another seed, or run the tests of tests/world if you changed the generator",
+        )
+
+
+@dataclass(frozen=True)
+class Route:
+    """One answer of the service at 127.0.0.1:8765. HEAD is answered like GET, without the body."""
+
+    method: str
+    path: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class HelperSpec:
+    """One named process that runs while the command does.
+
+    `args` is all of the visible argument vector after argv[0]; `parent` is the key of the helper that starts it
+    (None: the runner does). `rss_mb` mebibytes are touched, `virt_mb` more are mapped and not touched.
+    """
+
+    key: str
+    name: str
+    args: tuple[str, ...] = ()
+    parent: str | None = None
+    rss_mb: int = 2
+    virt_mb: int = 0
+
+
+@dataclass(frozen=True)
+class World:
+    """A finished world. Paths are relative to its root, with `/` and without a leading `./`.
+
+    `ages` gives, for each file and directory, the seconds before "now" of its last modification; "now" is
+    when the container starts. `tar` holds the tree, owner 0, modes 0644 and 0755, all times 0.
+    """
+
+    seed: int
+    files: Mapping[str, bytes]
+    dirs: tuple[str, ...]
+    ages: Mapping[str, float]
+    http: tuple[Route, ...]
+    processes: tuple[HelperSpec, ...]
+    tar: bytes = field(repr=False, default=b"")
+    sha256: str = ""
+
+    def under(self, folder: str) -> dict[str, bytes]:
+        """The files at any depth below a folder, by path."""
+        return {path: data for path, data in self.files.items() if path.startswith(f"{folder}/")}
+
+    def text(self, path: str) -> str:
+        """A file as text."""
+        return self.files[path].decode("utf-8")
+
+    def lines(self, path: str) -> list[str]:
+        """A file's lines, split at line feeds only."""
+        return self.text(path).removesuffix("\n").split("\n")
+
+    def names_in(self, folder: str) -> set[str]:
+        """The names of a folder's direct entries, files and directories alike."""
+        prefix = f"{folder}/"
+        inside = [path for path in (*self.files, *self.dirs) if path.startswith(prefix)]
+        return {path[len(prefix) :].split("/")[0] for path in inside}
+
+    def crates(self) -> list[str]:
+        """The direct subdirectories of crates/ that contain a Cargo.toml."""
+        return sorted(name for name in self.names_in("crates") if f"crates/{name}/Cargo.toml" in self.files)
+
+    def route(self, path: str) -> Route:
+        """What the service answers to GET of a path."""
+        return next(route for route in self.http if route.path == path and route.method == "GET")
+
+
+def pack(files: Mapping[str, bytes], dirs: tuple[str, ...]) -> bytes:
+    """The tree as an uncompressed ustar archive, byte for byte the same for the same tree."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for path in sorted((*dirs, *files)):
+            member = tarfile.TarInfo(path)
+            member.mtime, member.uid, member.gid, member.uname, member.gname = 0, 0, 0, "", ""
+            if path in files:
+                member.mode, member.size = 0o644, len(files[path])
+                archive.addfile(member, io.BytesIO(files[path]))
+            else:
+                member.mode, member.type = 0o755, tarfile.DIRTYPE
+                archive.addfile(member)
+    return buffer.getvalue()
+
+
+def world_sha256(
+    tar: bytes, ages: Mapping[str, float], http: tuple[Route, ...], processes: tuple[HelperSpec, ...]
+) -> str:
+    """The identity of a world: everything a command could meet, and nothing of the machine or the day."""
+    return sha256(
+        canonical_json(
+            {
+                "tar": sha256(tar),
+                "ages": dict(ages),
+                "http": [[r.method, r.path, r.status, dict(r.headers), sha256(r.body)] for r in http],
+                "processes": [[p.key, p.name, list(p.args), p.parent, p.rss_mb, p.virt_mb] for p in processes],
+            }
+        )
+    )

@@ -1,0 +1,88 @@
+"""The loopback service and the named processes."""
+
+from __future__ import annotations
+
+import json
+
+from fluency.world.builder import Builder
+from fluency.world.model import HelperSpec
+from fluency.world.names import ALWAYS, OTHERS, QUEUES
+
+_HELPERS = "/opt/fluency/helpers"
+
+
+def add_service(b: Builder) -> None:
+    """Crates as JSON, a download behind a redirect, four status paths."""
+    dice = b.dice.split("service")
+    _crates(b)
+    body = f"vox {b.seed}\n".encode() + dice.bytes(dice.between(20_000, 60_000))
+    target = f"/dl/store/{dice.bytes(6).hex()}/vox.bin"
+    page = f'<html><body>Moved to <a href="{target}">the store</a>.</body></html>\n'.encode()
+    b.route("/dl/vox-latest.bin", 302, {"Content-Type": "text/html", "Location": target}, page)
+    b.route(target, 200, {"Content-Type": "application/octet-stream"}, body)
+    _probes(b)
+
+
+def _crates(b: Builder) -> None:
+    """14 crates, downloads of 3 to 7 digits; the top one is yanked, the best of the others differs by parity."""
+    dice = b.dice.split("crates-api")
+    known = sorted((*ALWAYS, *OTHERS))
+    best = dice.pick(known[b.odd :: 2])
+    names = [best, *dice.sample([name for name in known if name != best], 13)]
+    ranges = [(700, 1300), (300, 690), (110, 290), (40, 99), *[(1, 30)] * 8]
+    downloads = [1000 * dice.between(*span) + dice.below(1000) for span in ranges]
+    downloads += [dice.between(900, 990), 2_000_000 - dice.below(1000)]
+    third_yanked = dice.chance(70)
+    crates = []
+    for number, (name, count) in enumerate(zip(names, downloads, strict=True)):
+        yanked = number == 13 or (number == 2 and third_yanked) or (number in (6, 9))
+        version = f"{dice.below(2)}.{dice.below(12)}.{dice.below(9)}"
+        crates.append({"name": name, "max_version": version, "downloads": count, "yanked": yanked})
+    document = {"crates": dice.shuffled(crates), "total": len(crates)}
+    b.route("/api/crates", 200, {"Content-Type": "application/json"}, json.dumps(document).encode())
+    kept = [crate for crate in crates if not crate["yanked"]]
+    b.tally["fetch-top-crates"] = [c["name"] for c in sorted(kept, key=lambda c: -c["downloads"])[:3]]
+
+
+def _probes(b: Builder) -> None:
+    """Four statuses, drawn so that no odd and no even world share all of them; readyz is never 200."""
+    dice = b.dice.split("probes")
+    choices = {
+        "/healthz": (200, 204),
+        "/readyz": (500, 503, 429),
+        "/v1/models": (200, 401, 403),
+        "/v1/missing": (404, 410),
+    }
+    while True:
+        drawn = {path: dice.below(len(codes)) for path, codes in choices.items()}
+        if sum(drawn.values()) % 2 == b.odd:
+            break
+    for path, codes in choices.items():
+        status = codes[drawn[path]]
+        body = b"" if status == 204 else json.dumps({"status": status}).encode()
+        b.route(path, status, {"Content-Type": "application/json"} if body else {}, body)
+    b.tally["probe-endpoints"] = [f"{path} {codes[drawn[path]]}" for path, codes in choices.items()]
+
+
+def add_processes(b: Builder) -> None:
+    """Workers and what looks like them, a scheduler with children and a grandchild, one process with much memory."""
+    dice = b.dice.split("processes")
+    workers = 3 if b.odd else dice.pick((2, 4))
+    queues = dice.sample(QUEUES, workers)
+    tops: list[list[HelperSpec]] = [
+        [HelperSpec("gc", "vox-worker-gc", ("--queue", "shadow"))],
+        [HelperSpec("watchd", "vox-watchd", ("--watch", "vox-worker"), virt_mb=3000)],
+        [HelperSpec("worker-0", "vox-worker", ("--queue", queues[0]))],
+        [
+            HelperSpec("sched", "vox-sched", ("--program", f"{_HELPERS}/vox-worker", "--slots", str(workers))),
+            *(HelperSpec(f"worker-{n}", "vox-worker", ("--queue", queues[n]), "sched") for n in range(1, workers)),
+            HelperSpec("relay", "vox-relay", ("--port", str(dice.between(7000, 7999))), "sched"),
+            HelperSpec("lspd", "vox-lspd", ("--stdio",), "relay"),
+        ],
+    ]
+    heavy = dice.pick(("vox-meshd", "vox-index")) if b.odd else "vox-embedd"
+    for name in ("vox-meshd", "vox-index", "vox-embedd"):
+        tops.append([HelperSpec(name, name, ("--serve",), rss_mb=90 if name == heavy else dice.between(4, 28))])
+    for group in dice.shuffled(tops):
+        for helper in group:
+            b.process(helper)

@@ -1,0 +1,160 @@
+"""Rust sources: text of an exact size that holds planned lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fluency.world.builder import Builder
+from fluency.world.dice import Dice
+from fluency.world.manifests import Crate
+from fluency.world.names import COMMANDS
+
+_CODE = (
+    "use std::collections::BTreeMap;",
+    "",
+    "pub fn load(path: &Path) -> Result<Config> {",
+    "    let text = std::fs::read_to_string(path)?;",
+    "    let parsed: Config = toml::from_str(&text)?;",
+    "    Ok(parsed)",
+    "}",
+    "#[derive(Debug, Clone, PartialEq)]",
+    "pub struct Entry {",
+    "    pub id: u64,",
+    "    pub name: String,",
+    "    pub tags: Vec<String>,",
+    "impl Entry {",
+    "    pub fn is_ready(&self) -> bool {",
+    "        !self.name.is_empty() && self.id > 0",
+    "    }",
+    '    tracing::info!(id = entry.id, "queued");',
+    "    for entry in entries.iter().filter(|e| e.is_ready()) {",
+    "        out.push(entry.clone());",
+    "// Keep this in step with the schema.",
+    '    assert_eq!(render(&entry), "ready");',
+    "    match self.state {",
+    "        State::Idle => self.poll().await?,",
+    "        State::Busy { since } => since.elapsed(),",
+)
+_WHOLE = (
+    "// TODO: retry when the queue is full",
+    "    // TODO(perf): TODO batch these writes",
+    "/// TODO describe the error",
+    "    let limit = 64; // TODO",
+    "        // TODO, see the design notes",
+)
+_TWICE = 1
+_LOOK_ALIKES = (
+    "// TODOS live in docs/src/roadmap.md",
+    "// TODOs: none left here",
+    '    todo!("wire the queue")',
+    "// autodocs: generated from the schema",
+    "// a todo for later",
+    "const TODO_LIMIT: usize = 4;",
+)
+
+
+def rust_text(dice: Dice, size: int, planned: list[str]) -> bytes:
+    """Source text of exactly `size` bytes that holds each planned line once; no line is ever cut."""
+    room = size - sum(len(line) + 1 for line in planned)
+    lines: list[str] = []
+    while room > 80:
+        line = dice.pick(_CODE)
+        lines.append(line)
+        room -= len(line) + 1
+    for line in planned:
+        lines.insert(dice.below(len(lines) + 1), line)
+    if room >= 3:
+        lines.append("//" + "-" * (room - 3))
+        room = 0
+    text = "\n".join(lines) + "\n" + "\n" * room
+    assert len(text) == size, "the planned lines are longer than the file"
+    return text.encode("ascii")
+
+
+def add_sources(b: Builder, crates: list[Crate]) -> None:
+    """Add every crate's .rs files, the decoys that are nearly .rs files, and vox-ml-cli's sizes and ages."""
+    dice = b.dice.split("sources")
+    sizes = _plan_sizes(b, dice.split("sizes"), crates)
+    plan = _plan_lines(b, dice.split("lines"), crates, sorted(sizes))
+    for path in sorted(sizes):
+        b.file(path, rust_text(dice, sizes[path], plan[path]), age_days=b.ages.pop(path, None))
+    host = dice.pick([crate.name for crate in crates if crate.name not in ("vox-ml-cli", "vox-corpus")])
+    b.file(f"crates/{host}/tests/snap.bin", dice.split("snap").bytes(200_000))
+    b.file(f"crates/{host}/src/old.rs.bk", rust_text(dice, 150_000, [*_WHOLE, *_LOOK_ALIKES]))
+    b.file("scripts/codegen.rs", rust_text(dice, 120_001, [*_WHOLE, *_LOOK_ALIKES]))
+
+
+def _plan_sizes(b: Builder, dice: Dice, crates: list[Crate]) -> dict[str, int]:
+    """The size of every .rs file under crates/, all different; the largest is odd in odd worlds."""
+    used: set[int] = {10_240, 10_241}
+
+    def size(low: int, high: int) -> int:
+        drawn = dice.between(low, high)
+        while drawn in used:
+            drawn += 1
+        used.add(drawn)
+        return drawn
+
+    sizes: dict[str, int] = {}
+    for crate in crates:
+        folder = f"crates/{crate.name}/src"
+        if crate.name == "vox-ml-cli":
+            continue
+        sizes[f"{folder}/lib.rs"] = size(1500, 8900)
+        for name in dice.sample(("main.rs", "util.rs", "error.rs", "config.rs", "state.rs"), dice.between(1, 3)):
+            sizes[f"{folder}/{name}"] = size(1200, 8900)
+    sizes["crates/vox-db/src/lib.rs"] = size(9100, 9900)
+    tables = dice.sample([crate.name for crate in crates if crate.name != "vox-ml-cli"], dice.between(3, 5))
+    for name in tables:
+        sizes[f"crates/{name}/src/gen/tables.rs"] = size(11_000, 79_000)
+    largest = f"crates/{tables[0]}/src/gen/tables.rs"
+    sizes[largest] = 80_000 + 2 * dice.between(10, 4900) + b.odd
+    b.ages[largest] = b.recent_age()
+    sizes.update(_ml_cli(b, dice.split("ml-cli"), size))
+    b.tally["largest-rust-files"] = [
+        f"{count} {path}" for count, path in sorted(((c, p) for p, c in sizes.items()), reverse=True)[:5]
+    ]
+    return sizes
+
+
+def _ml_cli(b: Builder, dice: Dice, size: Callable[[int, int], int]) -> dict[str, int]:
+    """Big and small, recent and old files in three folders; sizes at and around the limit; a name with blanks."""
+    folder = "crates/vox-ml-cli/src/commands"
+    names = dice.shuffled([f"{folder}/{part}/{name}.rs" for part, name in _spread(dice)])
+    recent_big = dice.pick((2, 4) if b.odd else (3, 5))
+    kinds = ["big recent"] * recent_big + ["big old"] * dice.between(2, 3) + ["small recent"] * 2 + ["small old"] * 3
+    sizes: dict[str, int] = {"crates/vox-ml-cli/src/main.rs": size(1200, 4000)}
+    big: list[str] = []
+    for path, kind in zip(names, kinds, strict=False):
+        sizes[path] = size(11_000, 36_000) if kind.startswith("big") else size(1200, 9800)
+        b.ages[path] = b.recent_age() if kind.endswith("recent") else b.old_age()
+        big += [path] if kind == "big recent" else []
+    for path, exact in zip(names[len(kinds) :], (10_240, 10_241, size(10_001, 10_200)), strict=False):
+        sizes[path], b.ages[path] = exact, b.recent_age()
+        big += [path] if exact > 10_240 else []
+    notes = "crates/vox-ml-cli/tests/data/eval gate notes.md"
+    text = "# Eval gate\n\n" + "The gate compares two checkpoints on the held-out set.\n" * dice.between(200, 400)
+    b.file(notes, text, age_days=b.recent_age())
+    b.tally["recent-large-files"] = [*big, notes]
+    return sizes
+
+
+def _spread(dice: Dice) -> list[tuple[str, str]]:
+    return [(("ai", "corpus", "mens")[number % 3], name) for number, name in enumerate(dice.shuffled(COMMANDS))]
+
+
+def _plan_lines(b: Builder, dice: Dice, crates: list[Crate], paths: list[str]) -> dict[str, list[str]]:
+    """The TODO lines and their look-alikes of each file; some crates have none, the total is odd in odd worlds."""
+    plan: dict[str, list[str]] = {path: [] for path in paths}
+    names = dice.shuffled([crate.name for crate in crates])
+    counts = {name: dice.between(1, 9) for name in names[: len(names) * 3 // 4]}
+    first = next(iter(counts))
+    counts[first] += (sum(counts.values()) - b.odd) % 2
+    for name in names:
+        own = [path for path in paths if path.startswith(f"crates/{name}/")]
+        whole = [dice.pick(_WHOLE) for _ in range(counts.get(name, 0))]
+        whole[:1] = [_WHOLE[_TWICE]] if whole else []
+        for line in (*whole, *dice.sample(_LOOK_ALIKES, 4)):
+            plan[dice.pick(own)].append(line)
+    b.tally["todo-lines-per-crate"] = [f"{name} {count}" for name, count in counts.items()]
+    return plan

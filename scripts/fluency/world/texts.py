@@ -1,0 +1,138 @@
+"""The text files that tasks read: root manifest and lockfile, changelog, logs."""
+
+from __future__ import annotations
+
+import json
+
+from fluency.world.builder import Builder
+from fluency.world.dice import Dice
+from fluency.world.manifests import LOCK_HEAD, Crate
+from fluency.world.names import THIRD_PARTY, TOOLS
+
+
+def add_root(b: Builder, crates: list[Crate]) -> None:
+    """The root Cargo.toml and README.md."""
+    dependencies = "\n".join(f'{name} = "1"' for name in THIRD_PARTY)
+    b.file(
+        "Cargo.toml",
+        '[workspace]\nmembers = ["crates/*"]\nexclude = ["crates/scratch-notes"]\nresolver = "3"\n\n'
+        '[workspace.package]\nversion = "0.5.0"\nedition = "2024"\nlicense = "Apache-2.0"\n\n'
+        f"[workspace.dependencies]\n{dependencies}\n",
+    )
+    b.file("README.md", f"# Vox\n\nA workspace of {len(crates)} crates.\n")
+
+
+def add_lockfile(b: Builder, crates: list[Crate]) -> None:
+    """The root Cargo.lock: names with one to three versions, dependency arrays that repeat them."""
+    dice = b.dice.split("lockfile")
+    repeated = dice.sample([n for n in THIRD_PARTY if n != "rename-all"], dice.pick((9, 11) if b.odd else (8, 10, 12)))
+    counts = {name: dice.between(2, 3) if name in (*repeated, "rename-all") else 1 for name in THIRD_PARTY}
+    counts |= {crate.name: 1 for crate in crates}
+    blocks = []
+    for name in sorted(counts):
+        for number in range(counts[name]):
+            version = "0.5.0" if name.startswith(("vox", "work")) else f"{number}.{dice.below(30)}.{dice.below(12)}"
+            wanted = sorted(dice.sample(THIRD_PARTY, dice.between(1, 5)))
+            lines = "".join(f' "{n} {number}.{dice.below(9)}.0",\n' if counts[n] > 1 else f' "{n}",\n' for n in wanted)
+            blocks.append(f'[[package]]\nname = "{name}"\nversion = "{version}"\ndependencies = [\n{lines}]\n')
+    b.file("Cargo.lock", LOCK_HEAD + "\n" + "\n".join(blocks))
+    b.tally["lockfile-duplicates"] = [f"{name} {count}" for name, count in counts.items() if count > 1]
+
+
+def add_changelog(b: Builder) -> None:
+    """CHANGELOG.md: front matter, unreleased, 4-7 releases (odd in odd worlds), look-alikes, link references."""
+    dice = b.dice.split("changelog")
+    count = dice.pick((5, 7) if b.odd else (4, 6))
+    minors = sorted(dice.sample(range(3, 16), count), reverse=True)
+    releases, month = [], 2026 * 12 + dice.between(2, 5)
+    for minor in minors:
+        releases.append(
+            (f"0.{minor}.{dice.below(14)}", f"{month // 12}-{month % 12 + 1:02d}-{dice.between(1, 28):02d}")
+        )
+        month -= dice.between(1, 2)
+    lines = [
+        "---",
+        'title: "Changelog"',
+        "---",
+        "",
+        "# Changelog",
+        "",
+        "## [Unreleased]",
+        "",
+        "### Added",
+        "- Next.",
+        "",
+    ]
+    for number, (version, date) in enumerate(releases):
+        lines += [
+            f"## [{version}] - {date}",
+            "",
+            "### Changed",
+            f"- {dice.pick(('Faster', 'Smaller', 'Safer'))} queues.",
+        ]
+        if number == 0:
+            lines += ['- Headings such as "## [9.9.9] - 2031-01-01" inside a line are text.']
+        lines += [""]
+    lines += ["### [0.0.1] - 2019-01-01", "", "First sketch.", ""]
+    lines += [f"[{version}]: https://example.invalid/vox/releases/v{version}" for version, _ in releases]
+    b.file("CHANGELOG.md", "\n".join(lines) + "\n")
+    b.tally["changelog-releases"] = [f"{version} {date}" for version, date in releases]
+
+
+def add_session(b: Builder) -> None:
+    """logs/agent-session.jsonl: one failing tool in odd worlds, three in even ones."""
+    dice = b.dice.split("session")
+    failing = dice.sample(TOOLS, 1 if b.odd else 3)
+    counts = {tool: dice.between(3, 14) for tool in failing}
+    records = []
+    for tool, count in counts.items():
+        codes = [-9, 1, 2, *(dice.pick((1, 2, 101, 127)) for _ in range(count - 3))]
+        records += [{"type": "tool_result", "tool": tool, "exit_code": code} for code in codes]
+    for _ in range(dice.between(45, 60)):
+        records.append({"type": "tool_result", "tool": dice.pick(TOOLS), "exit_code": 0})
+    for _ in range(dice.between(40, 50)):
+        kind = dice.pick(("user", "assistant", "tool_call"))
+        other = {"type": kind, "tool": dice.pick(TOOLS)} if kind == "tool_call" else {"type": kind, "text": "go on"}
+        records.append(other)
+    lines = []
+    for number, record in enumerate(dice.shuffled(records)):
+        record = {"seq": number + 1, **record}
+        lines.append(json.dumps(record, separators=(",", ":") if dice.chance(60) else None))
+    b.file("logs/agent-session.jsonl", "\n".join(lines) + "\n")
+    b.tally["session-tool-failures"] = [{"tool": tool, "failures": count} for tool, count in counts.items()]
+
+
+def add_log(b: Builder) -> None:
+    """logs/orchestrator.log: about 260 lines over six or seven hours with errors and one without."""
+    dice = b.dice.split("log")
+    first, hours = dice.between(3, 14), 7 if b.odd else 6
+    quiet = first + dice.between(1, hours - 1)
+    counts: dict[str, int] = {}
+    lines = []
+    for hour in range(first, first + hours + 1):
+        errors = 0 if hour == quiet else dice.between(2, 12)
+        levels = ["ERROR"] * errors + [dice.pick(("INFO", "WARN", "DEBUG")) for _ in range(260 // (hours + 1) - errors)]
+        levels[-2:] = ["INFO", "WARN"]
+        seconds = sorted(dice.sample(range(3600), len(levels)))
+        for second, level in zip(seconds, dice.shuffled(levels), strict=True):
+            stamp = f"2026-05-14T{hour:02d}:{second // 60:02d}:{second % 60:02d}.{dice.below(1000):03d}Z"
+            lines.append(f"{stamp} {level} {_message(dice, level)}")
+        if errors:
+            counts[f"{hour:02d}"] = errors
+    b.file("logs/orchestrator.log", "\n".join(lines) + "\n")
+    b.tally["log-errors-by-hour"] = [f"{hour} {count}" for hour, count in counts.items()]
+
+
+def _message(dice: Dice, level: str) -> str:
+    if level == "ERROR":
+        return dice.pick(("queue embed stalled", "worker lost: error 104", "write failed, retrying"))
+    return dice.pick(
+        (
+            "queue drained",
+            "retry after ERROR response",
+            "last error cleared",
+            "heartbeat ok",
+            "state ERROR -> READY",
+            "no errors in window",
+        )
+    )
