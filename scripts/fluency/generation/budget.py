@@ -1,0 +1,65 @@
+"""What answers have cost, and the amount at which asking ends."""
+
+from __future__ import annotations
+
+import threading
+
+from fluency.errors import StopRun
+from fluency.generation.policies import Policy
+from fluency.records import Answer
+
+
+class Budget:
+    """Dollars spent, shared by all threads; `before` was spent on the study by earlier runs."""
+
+    def __init__(self, stop_usd: float, before: float = 0.0) -> None:
+        self._stop, self._before, self._run = stop_usd, before, 0.0
+        self._change = threading.Lock()
+
+    @property
+    def run_usd(self) -> float:
+        """Spent by this run on answers that came."""
+        return self._run
+
+    @property
+    def total_usd(self) -> float:
+        """Spent on the study."""
+        return self._before + self._run
+
+    def add(self, dollars: float) -> None:
+        """Count an answer's cost."""
+        with self._change:
+            self._run += dollars
+
+    def check(self, ahead: float = 0.0) -> None:
+        """StopRun if the budget is spent, or would be with `ahead` dollars more."""
+        total = self.total_usd
+        if total >= self._stop or (ahead and total + ahead > self._stop):
+            now = f"${total:.4f} of ${self._stop:g} spent"
+            before = f", ${self._before:.4f} of it by earlier runs" if self._before else ""
+            ask = f", and what is next may cost ${ahead:.4f}" if ahead else ""
+            raise StopRun(
+                f"the budget is used up: {now}{before}{ask}",
+                where="budget: stop_usd",
+                hint="everything bought is kept; raise budget.stop_usd and run again to go on",
+            )
+
+
+def cost_of(policy: Policy, answer: Answer) -> float | None:
+    """An answer's price in dollars from the tokens the service counted; null if it counted none or none is priced."""
+    usage = answer.usage
+    if policy.price is not None and policy.price.input_usd_per_mtok == policy.price.output_usd_per_mtok == 0:
+        return 0.0
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    return policy.cost(usage.input_tokens, usage.output_tokens, answer.transport)
+
+
+def most(policy: Policy, prompt: str, transport: str = "messages") -> float:
+    """The most a call can cost in dollars: two bytes a token in, max_tokens out; 0 where no price is known."""
+    return policy.cost(most_input_tokens(prompt), policy.max_tokens, transport) or 0.0
+
+
+def most_input_tokens(prompt: str) -> int:
+    """A bound on a prompt's tokens: no tokenizer in use splits English or code finer than two bytes a token."""
+    return len(prompt.encode()) // 2 + 32

@@ -1,0 +1,153 @@
+"""One call to a Messages endpoint through the SDK: the bytes of the reply, or a Failure that says what it means.
+
+Retries, limits and the store are elsewhere. The SDK is imported on the first call (it takes seconds), once, and
+sees nothing of the environment: key and address are passed in.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from fluency.errors import UserError
+from fluency.generation.keys import redact
+from fluency.generation.outcome import Failure, from_status
+from fluency.generation.policies import KEY_PLACEHOLDER
+from fluency.generation.request import body_of
+from fluency.records import Request
+
+PROVIDER_URL = "https://api.anthropic.com"
+MOST_BYTES = 4 * 1024 * 1024
+CONNECT_S = 10.0
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_environment = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A successful reply before anyone has read it; `latency_s` from sending to the last byte."""
+
+    body: bytes
+    headers: Mapping[str, str]
+    latency_s: float
+
+
+class Client:
+    """A connection to one endpoint with one key; safe for threads."""
+
+    def __init__(self, base_url: str, key: str) -> None:
+        self.base_url, self._key = base_url, key
+        anthropic, httpx = _sdk()
+        self._errors = anthropic
+        self._transport_errors, self._timeout = httpx.HTTPError, httpx.Timeout
+        local = urlsplit(base_url).hostname in _LOOPBACK
+        with _without_environment():
+            self.sdk = anthropic.Anthropic(
+                api_key=key,
+                base_url=base_url,
+                max_retries=0,
+                timeout=self.timeout(120.0),
+                # A proxy from the environment must not stand between the run and its own machine.
+                http_client=anthropic.DefaultHttpxClient(trust_env=not local),
+            )
+        self.name = f"anthropic {anthropic.__version__}"
+        self.server = urlsplit(base_url).hostname or base_url
+
+    def ask(self, request: Request, timeout_s: float) -> Reply:
+        """POST /v1/messages; Failure for everything but a complete reply with status 200."""
+        body = body_of(request)
+        known = {name: body.pop(name) for name in ("model", "max_tokens", "messages")}
+        start = time.monotonic()
+        create = self.sdk.messages.with_streaming_response.create
+        sent = {"extra_headers": self.headers(request.headers), "timeout": self.timeout(timeout_s)}
+        with self.failures(timeout_s), create(**known, extra_body=body, **sent) as response:
+            chunks = _bounded(response.http_response.iter_bytes(), start + timeout_s)
+            return Reply(b"".join(chunks), dict(response.headers), time.monotonic() - start)
+
+    def headers(self, recorded: Mapping[str, str]) -> dict[str, str]:
+        """Headers as sent: a record holds `$KEY` where the wire holds the key."""
+        return {name: value.replace(KEY_PLACEHOLDER, self._key) for name, value in recorded.items()}
+
+    def timeout(self, seconds: float) -> Any:
+        """The SDK's form of a time-out for one attempt."""
+        return self._timeout(seconds, connect=min(CONNECT_S, seconds))
+
+    @contextmanager
+    def failures(self, timeout_s: float) -> Iterator[None]:
+        """Turn whatever the SDK and its transport raise into a Failure, without any key in its words."""
+        failure: Failure
+        try:
+            yield
+            return
+        except self._errors.APIStatusError as error:
+            headers = {name.lower(): value for name, value in error.response.headers.items()}
+            words = error.api_message or str(error.body or error.message)
+            failure = from_status(
+                error.status_code, error.type, error.error_code, redact(str(words), self._key), headers
+            )
+        except self._errors.APITimeoutError:
+            failure = Failure(f"no complete reply within {timeout_s:.0f} s", scope="retry")
+        except (self._errors.APIConnectionError, self._transport_errors) as error:
+            cause = error.__cause__ or error
+            words = redact(f"{type(cause).__name__}: {cause}", self._key)[:300]
+            failure = Failure(f"the connection failed: {words}", scope="retry")
+        except (self._errors.AnthropicError, TypeError, ValueError) as error:
+            words = redact(f"{type(error).__name__}: {error}", self._key)[:300]
+            failure = Failure(f"the request could not be sent: {words}", scope="cell", hint="check the model's entry")
+        # Outside of the handlers, so that the failure carries no exception that could hold the key.
+        raise failure
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.sdk.close()
+
+
+def check_base_url(url: str, where: str) -> tuple[str, str]:
+    """The address as the SDK wants it, and a note if it had to be corrected; UserError if it is none."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UserError(f"this is not an address: {url}", where=where, hint="write http://host:port or https://host")
+    if parts.username or parts.password or parts.query:
+        raise UserError(
+            "an address must not hold a name, a password or a query", where=where, hint="keys go into the environment"
+        )
+    bare = url.rstrip("/").removesuffix("/messages").removesuffix("/v1").rstrip("/")
+    note = "" if bare == url.rstrip("/") else f"{where}: {url} is used as {bare} (the client adds /v1/messages itself)"
+    return bare, note
+
+
+def _bounded(chunks: Iterator[bytes], end: float) -> Iterator[bytes]:
+    """The chunks of a body while there is time and the body is of a sane size."""
+    size = 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > MOST_BYTES:
+            raise Failure(f"the reply is larger than {MOST_BYTES >> 20} MB", scope="retry", unreadable=True)
+        if time.monotonic() > end:
+            raise Failure("the reply came too slowly to be complete in time", scope="retry")
+        yield chunk
+
+
+def _sdk() -> tuple[Any, Any]:
+    """The SDK and its transport."""
+    with _without_environment():
+        import anthropic
+        import httpx2
+    return anthropic, httpx2
+
+
+@contextmanager
+def _without_environment() -> Iterator[None]:
+    """Hide ANTHROPIC_* (headers, tokens, addresses, profiles, logging) while the SDK might read it."""
+    with _environment:
+        hidden = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("ANTHROPIC_")}
+        try:
+            yield
+        finally:
+            os.environ.update(hidden)

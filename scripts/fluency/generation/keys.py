@@ -1,0 +1,60 @@
+"""The API key: from the environment only, to the wire only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+from fluency.errors import StopRun, UserError
+from fluency.study import Model, Study
+
+NO_KEY = "no-key-needed"
+REMOVED = "[key removed]"
+_KEY_SHAPE = re.compile(r"sk-[A-Za-z0-9_-]{16,}")
+
+
+def needs_key(model: Model) -> bool:
+    """Whether a model can only be asked with a key."""
+    return model.served_by == "endpoint" and model.key_required
+
+
+def key_of(model: Model, environ: Mapping[str, str]) -> str:
+    """The key of a model, or a stand-in where none is needed; StopRun if it is missing or cannot be sent.
+
+    A model that needs no key is never sent one, whatever the environment holds.
+    """
+    if not needs_key(model):
+        return NO_KEY
+    key = environ.get(model.api_key_env, "").strip()
+    where = f"models: {model.alias}: api_key_env"
+    if not key:
+        raise StopRun(
+            f"the environment variable {model.api_key_env} is not set",
+            where=where,
+            hint=f"export {model.api_key_env}=… and run again; `make demo` and `make plan` need no key",
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise StopRun(
+            f"the key in {model.api_key_env} holds a blank, a line break or a sign that no key has",
+            where=where,
+            hint="copy the key again",
+        )
+    return key
+
+
+def require_keys(study: Study, environ: Mapping[str, str], aliases: Collection[str] | None = None) -> None:
+    """UserError for the first model (of `aliases`, if given) whose key is needed and missing."""
+    for model in study.models:
+        if aliases is None or model.alias in aliases:
+            try:
+                key_of(model, environ)
+            except StopRun as error:
+                raise UserError(error.what, where=error.where, hint=error.hint) from None
+
+
+def redact(text: str, *keys: str) -> str:
+    """The text without any of the keys, and without anything shaped like a key."""
+    for key in keys:
+        if key and key != NO_KEY:
+            text = text.replace(key, REMOVED)
+    return _KEY_SHAPE.sub(REMOVED, text)

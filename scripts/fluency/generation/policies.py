@@ -1,0 +1,143 @@
+"""The sampling policy of a model: the table in policies.yaml with the config's own words laid over it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from fluency.errors import UserError
+from fluency.study import Model, Price
+
+TABLE = Path(__file__).with_name("policies.yaml")
+DEFAULT_OUTPUT_TOKENS = 60
+RESERVED_BODY = frozenset(
+    {"model", "messages", "max_tokens", "temperature", "thinking", "output_config", "stream", "seed", "system"}
+)
+KEY_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "proxy-authorization", "cookie"})
+KEY_PLACEHOLDER = "$KEY"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How one model is asked. `temperature_sent` is null when none is sent; prices are in dollars a million tokens."""
+
+    model_id: str
+    temperature_requested: float | Literal["provider-default"]
+    temperature_sent: float | None
+    max_tokens: int
+    thinking: dict[str, Any] | None = None
+    effort: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    extra_body: dict[str, Any] = field(default_factory=dict)
+    price: Price | None = None
+    expected_output_tokens: float = DEFAULT_OUTPUT_TOKENS
+    seeded: bool = False
+    note: str = ""
+    source: str = "config"
+
+    def price_of(self, transport: str) -> Price | None:
+        """The price by one transport: batches cost half of the list price."""
+        if self.price is None or transport != "batch":
+            return self.price
+        factor = float(table()["batch_price_factor"])
+        return Price(
+            input_usd_per_mtok=self.price.input_usd_per_mtok * factor,
+            output_usd_per_mtok=self.price.output_usd_per_mtok * factor,
+            dated=self.price.dated,
+        )
+
+    def cost(self, input_tokens: float, output_tokens: float, transport: str = "messages") -> float | None:
+        """Dollars for so many tokens; null where no price is known."""
+        price = self.price_of(transport)
+        if price is None:
+            return None
+        return (input_tokens * price.input_usd_per_mtok + output_tokens * price.output_usd_per_mtok) / 1_000_000
+
+
+@cache
+def table() -> dict[str, Any]:
+    """policies.yaml as it stands."""
+    return yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+
+
+def resolve(model: Model, *, refused: bool = False) -> Policy:
+    """The policy of a config entry; `refused`: the service would not take the temperature, none is sent.
+
+    UserError if the table does not know the model and the config leaves out what is then needed, or if a
+    header or body field of the config would make the record untrue or hold a key.
+    """
+    where = f"models: {model.alias}"
+    entry, source = _entry(model)
+    _check_extras(model, where)
+    temperature = model.temperature if model.temperature is not None else entry.get("temperature")
+    max_tokens = model.max_tokens or entry.get("max_tokens")
+    price = model.price or (Price(**entry["price"]) if "price" in entry else None)
+    _check_known(model, where, temperature, max_tokens, price)
+    thinking = model.thinking if model.thinking is not None else entry.get("thinking")
+    sent = None if refused or temperature == "provider-default" else float(temperature)
+    if sent not in (None, 1.0) and (thinking or {}).get("type") in ("adaptive", "enabled"):
+        raise UserError(
+            f"temperature {sent:g} cannot go with thinking {thinking['type']}: the service takes only 1",
+            where=where,
+            hint="leave `thinking` out, or set `temperature: provider-default`",
+        )
+    version = table()["version_without" if sent is None else "version_with_temperature"]
+    return Policy(
+        model_id=model.id,
+        temperature_requested="provider-default" if temperature == "provider-default" else float(temperature),
+        temperature_sent=sent,
+        max_tokens=int(max_tokens),
+        thinking=thinking,
+        effort=model.effort or entry.get("effort"),
+        headers={"anthropic-version": version} | {k.lower(): v for k, v in model.extra_headers.items()},
+        extra_body=dict(model.extra_body),
+        price=price,
+        expected_output_tokens=entry.get("expected_output_tokens", DEFAULT_OUTPUT_TOKENS),
+        seeded=model.served_by == "embedded",
+        note=entry.get("note", ""),
+        source=source,
+    )
+
+
+def _entry(model: Model) -> tuple[dict[str, Any], str]:
+    known = table()
+    if model.served_by == "embedded":
+        return known["embedded"], f"policies.yaml of {known['read']}, embedded"
+    if model.id in known["models"]:
+        return known["models"][model.id], f"policies.yaml of {known['read']}"
+    return {}, "config"
+
+
+def _check_known(model: Model, where: str, temperature: object, max_tokens: object, price: Price | None) -> None:
+    missing = [name for name, value in (("temperature", temperature), ("max_tokens", max_tokens)) if value is None]
+    if price is None and model.key_required:
+        missing.append("price")
+    if missing:
+        raise UserError(
+            f"the model {model.id} is not in the policy table, and the config does not give its {', '.join(missing)}",
+            where=where,
+            hint="add `temperature: 0.7` or `temperature: provider-default`, `max_tokens: 1024` and "
+            "`price: {input_usd_per_mtok: …, output_usd_per_mtok: …, dated: 'YYYY-MM-DD'}` to the model",
+        )
+
+
+def _check_extras(model: Model, where: str) -> None:
+    taken = sorted(RESERVED_BODY & model.extra_body.keys())
+    if taken:
+        raise UserError(
+            f"{', '.join(taken)} cannot be set here: the record would not show what was sent",
+            where=f"{where}: extra_body",
+            hint="use the model's own keys (temperature, max_tokens, thinking, effort)",
+        )
+    for name, value in model.extra_headers.items():
+        if name.lower() in KEY_HEADERS and value.removeprefix("Bearer ") != KEY_PLACEHOLDER:
+            raise UserError(
+                f"a key must not stand in the config: {name}",
+                where=f"{where}: extra_headers",
+                hint=f"write `{name}: {KEY_PLACEHOLDER}` and put the key into the environment variable "
+                f"{model.api_key_env}",
+            )

@@ -1,0 +1,67 @@
+"""The request of a cell, its key in the answer store, and the order in which cells are asked. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluency.cells import Cell
+from fluency.files import canonical_json, sha256
+from fluency.generation.policies import resolve
+from fluency.records import Request
+from fluency.study import Study
+
+PROTOCOL = 1
+"""Bumped by hand when answers bought so far must not count any more; every bump asks for all of them again."""
+
+
+def request_for(study: Study, cell: Cell, prompt: str, *, refused: bool = False) -> Request:
+    """What a cell asks; `refused`: the model's service would not take its temperature, so none is sent."""
+    policy = resolve(study.model(cell.model), refused=refused)
+    request = Request(
+        model_id=policy.model_id,
+        prompt=prompt,
+        max_tokens=policy.max_tokens,
+        temperature=policy.temperature_sent,
+        thinking=policy.thinking,
+        effort=policy.effort,
+        extra_body=policy.extra_body,
+        headers=policy.headers,
+        protocol=PROTOCOL,
+        trial=cell.trial,
+    )
+    return request.model_copy(update={"seed": seed_of(request)}) if policy.seeded else request
+
+
+def request_key(request: Request) -> str:
+    """SHA-256 of the request's canonical JSON: the name of its answer."""
+    return sha256(canonical_json(request.model_dump(mode="json")))
+
+
+def seed_of(request: Request) -> int:
+    """A sampling seed in 1 … 2^31 - 1 that follows from the request, so that a rerun asks for the same text."""
+    unseeded = request.model_copy(update={"seed": None})
+    return int(request_key(unseeded)[:8], 16) % (2**31 - 1) + 1
+
+
+def body_of(request: Request) -> dict[str, Any]:
+    """The JSON body of POST /v1/messages."""
+    body: dict[str, Any] = {
+        "model": request.model_id,
+        "max_tokens": request.max_tokens,
+        "messages": [{"role": "user", "content": request.prompt}],
+        **request.extra_body,
+    }
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if request.thinking is not None:
+        body["thinking"] = request.thinking
+    if request.effort is not None:
+        body["output_config"] = {"effort": request.effort}
+    if request.seed is not None:
+        body["seed"] = request.seed
+    return body
+
+
+def order_key(study: Study, cell: Cell) -> int:
+    """A cell's place in the seeded random order, 0 … 2^31 - 1: the shells mix in time, so drift hits both alike."""
+    return int(sha256(canonical_json([study.order_seed, *cell]))[:8], 16) >> 1

@@ -1,0 +1,279 @@
+"""The answer store: every answer once, whole, under the hash of its request, for ever.
+
+    answers/<first two of key>/<key>.json    {"answer": …, "sha256": of the answer's canonical JSON}
+    answers/decisions/<model>.json           a service refused the temperature; holds for all cells of the model
+    answers/batches/<batch>.json             batches that are still out
+    answers/unread/<key>.json                a reply that arrived and could not be made into an answer
+    answers/.locks/                          who is asking for what, while they ask
+
+Nothing here is ever overwritten: of two answers to one request the first stays.
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import fcntl
+import json
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from fluency.errors import StopRun, UserError
+from fluency.files import canonical_json, pretty_json, sha256, sync_folder, write_atomic
+from fluency.generation.locks import exclusive
+from fluency.generation.request import request_key
+from fluency.records import Answer
+
+STALE_S = 3600
+ROOM_BYTES = 32 * 1024 * 1024
+LOCK_PATIENCE_S = 1800
+
+
+class Damaged(UserError):
+    """A stored answer that cannot be trusted."""
+
+
+@dataclass
+class Verified:
+    """What `verify` found: answers in order, and what is wrong with the others, by file."""
+
+    sound: int = 0
+    damaged: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Merged:
+    """What `merge` did: answers taken over, already here, here with another text (ours stayed), refused."""
+
+    added: int = 0
+    same: int = 0
+    different: list[str] = field(default_factory=list)
+    damaged: dict[str, str] = field(default_factory=dict)
+
+
+class AnswerStore:
+    """A folder of answers; safe for any number of threads and processes at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+
+    def path(self, key: str) -> Path:
+        """Where the answer to a request lies."""
+        return self.folder / key[:2] / f"{key}.json"
+
+    def has(self, key: str) -> bool:
+        """Whether there is an answer, sound or not."""
+        return self.path(key).is_file()
+
+    def get(self, key: str) -> Answer | None:
+        """The answer, or None if there is none yet; Damaged if its file cannot be trusted."""
+        try:
+            data = self.path(key).read_bytes()
+        except FileNotFoundError:
+            return None
+        return _open(data, key, self.path(key))
+
+    def put(self, answer: Answer) -> Answer:
+        """Keep an answer durably and return what the store holds now: this one, or an earlier one.
+
+        StopRun if the disk does not take it: asking on would buy answers that cannot be kept.
+        """
+        path = self.path(answer.request_key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not self._link_new(path, _close(answer)):
+                return self.get(answer.request_key) or answer
+        except OSError as error:
+            raise StopRun(
+                f"an answer could not be written: {error.strerror}",
+                where=str(path),
+                hint="make room or give write permission, then run again",
+            ) from None
+        return answer
+
+    def _link_new(self, path: Path, data: bytes) -> bool:
+        """Give the bytes their name unless it is taken; a killed process leaves its whole temporary to `recover`."""
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=".part")
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                fcntl.flock(stream, fcntl.LOCK_EX)  # before the first byte: whole and unlocked means orphaned
+                stream.write(data)
+                stream.flush()
+                os.fchmod(stream.fileno(), 0o644)
+                os.fsync(stream.fileno())
+                taken = not _link(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_folder(path.parent)
+        return not taken
+
+    def recover(self, key: str) -> Answer | None:
+        """Adopt the answer that a killed process had written but not yet named; call it holding the key's lock."""
+        for part in sorted(self.path(key).parent.glob(f".{key}.*.part")):
+            with suppress(OSError), part.open("r+b") as stream:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                try:
+                    _open(stream.read(), key, part)
+                except Damaged:
+                    if time.time() - part.stat().st_mtime > STALE_S:
+                        part.unlink(missing_ok=True)
+                    continue
+                os.fsync(stream.fileno())
+                _link(part, self.path(key))
+                part.unlink(missing_ok=True)
+                sync_folder(self.path(key).parent)
+        return self.get(key)
+
+    def lock(self, key: str, while_waiting: Callable[[], None] = lambda: None) -> AbstractContextManager[None]:
+        """The right to ask for a key (or a batch), among all threads and processes on this store."""
+        return exclusive(
+            self.folder / ".locks" / f"{key}.lock", while_waiting=while_waiting, patience_s=LOCK_PATIENCE_S
+        )
+
+    def check_room(self) -> None:
+        """StopRun if the next answers might find no room: better before they are bought."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            free = os.statvfs(self.folder)
+            full = free.f_bavail * free.f_frsize < ROOM_BYTES or not os.access(self.folder, os.W_OK)
+            why = "the answer store cannot be written, or its disk is full"
+        except OSError as error:
+            full, why = True, f"the answer store cannot be made: {error.strerror}"
+        if full:
+            raise StopRun(why, where=str(self.folder), hint="make room or give write permission, then run again")
+
+    # ------------------------------------------------------------ replies that no code could read
+
+    def unread_path(self, key: str) -> Path:
+        """Where the bytes of a reply that could not be read lie."""
+        return self.folder / "unread" / f"{key}.json"
+
+    def keep_unread(self, key: str, note: dict[str, Any], body: bytes) -> Path:
+        """Keep a reply's bytes as they came."""
+        path = self.unread_path(key)
+        write_atomic(path, pretty_json({"note": note, "body_base64": base64.b64encode(body).decode()}))
+        return path
+
+    def unread(self, key: str) -> tuple[dict[str, Any], bytes] | None:
+        """A reply kept by `keep_unread`."""
+        path = self.unread_path(key)
+        if not path.is_file():
+            return None
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        return kept["note"], base64.b64decode(kept["body_base64"])
+
+    # ------------------------------------------------------------ decisions
+
+    def _decision(self, model_id: str) -> Path:
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", model_id).lstrip(".")
+        return self.folder / "decisions" / f"{name}-{sha256(model_id)[:8]}.json"
+
+    def temperature_refused(self, model_id: str) -> bool:
+        """Whether a service refused this model's temperature and its cells go without."""
+        return self._decision(model_id).is_file()
+
+    def refuse_temperature(self, model_id: str, said: str, utc: str) -> None:
+        """Decide, for this and every later run, that the model's cells go without a temperature."""
+        decision = {"model_id": model_id, "decision": "send no temperature", "service_said": said, "utc": utc}
+        write_atomic(self._decision(model_id), pretty_json(decision))
+
+    # ------------------------------------------------------------ the whole store
+
+    def files(self) -> list[Path]:
+        """All answer files in the order of their keys."""
+        return sorted(path for path in self.folder.glob("[0-9a-f][0-9a-f]/*.json") if not path.name.startswith("."))
+
+    def entries(self) -> Iterator[Answer]:
+        """Every answer; Damaged at the first that cannot be trusted."""
+        for path in self.files():
+            yield _open(path.read_bytes(), path.stem, path)
+
+    def verify(self) -> Verified:
+        """Check every answer against its hashes and clear temporaries of runs killed long ago."""
+        found = Verified()
+        for path in self.files():
+            try:
+                _open(path.read_bytes(), path.stem, path)
+                found.sound += 1
+            except Damaged as error:
+                found.damaged[str(path)] = error.what
+        for part in self.folder.glob("[0-9a-f][0-9a-f]/.*.part"):
+            key = part.name.split(".")[1]
+            with suppress(OSError):
+                if time.time() - part.stat().st_mtime > STALE_S and self.recover(key) is not None:
+                    part.unlink(missing_ok=True)
+        return found
+
+    def merge(self, other: Path) -> Merged:
+        """Take over another store's answers and decisions; what is here already stays as it is."""
+        done, theirs = Merged(), AnswerStore(other)
+        if not Path(other).is_dir():
+            raise UserError("there is no such folder", where=str(other), hint="name the folder of an answer store")
+        for path in theirs.files():
+            try:
+                answer = _open(path.read_bytes(), path.stem, path)
+            except Damaged as error:
+                done.damaged[str(path)] = error.what
+                continue
+            mine = self.get(answer.request_key)
+            if mine is None:
+                self.put(answer)
+                done.added += 1
+            elif mine == answer:
+                done.same += 1
+            else:
+                done.different.append(answer.request_key)
+        for path in sorted((Path(other) / "decisions").glob("*.json")):
+            mine_path = self.folder / "decisions" / path.name
+            if not mine_path.exists():
+                write_atomic(mine_path, path.read_bytes())
+        return done
+
+
+def _close(answer: Answer) -> bytes:
+    value = answer.model_dump(mode="json")
+    return pretty_json({"answer": value, "sha256": sha256(canonical_json(value))}).encode()
+
+
+def _open(data: bytes, key: str, path: Path) -> Answer:
+    try:
+        value = json.loads(data)
+        answer = Answer.model_validate(value["answer"])
+        if sha256(canonical_json(value["answer"])) != value["sha256"]:
+            raise ValueError("its hash does not fit its content")
+        if answer.request_key != key or request_key(answer.request) != key:
+            raise ValueError("it answers another request than its name says")
+    except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
+        why = str(error).splitlines()[0][:200]
+        raise Damaged(
+            f"this stored answer is damaged: {why}",
+            where=str(path),
+            hint="restore the file from a copy of the store or an archive (`make answers`); it is not asked for "
+            "again while it is here, so only if there is no copy, delete it",
+        ) from None
+    return answer
+
+
+def _link(source: Path, path: Path) -> bool:
+    """Name the file unless the name is taken."""
+    try:
+        os.link(source, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
+            raise
+        if path.exists():  # a file system without hard links: the key's lock keeps others away
+            return False
+        os.rename(source, path)
+    return True

@@ -1,0 +1,412 @@
+"""A Messages endpoint that misbehaves on command: a real HTTP server on a free loopback port.
+
+    with Endpoint(lambda prompt: "ls -la") as endpoint:
+        endpoint.script(Reply(status=529), "refusal")   # the next two requests; then the default answer
+        endpoint.always("overloaded")                   # every request, until `always(None)`
+        endpoint.when(lambda seen: "bash" in seen.prompt, "empty")
+        endpoint.url, endpoint.requests
+
+It is also a program: `python -m tests.generation.endpoint --delay-s 0.02` prints its address and serves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import random
+import socket
+import struct
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Header = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What one request gets. A dict body is sent as JSON, bytes as they are; `reset` cuts the connection."""
+
+    status: int = 200
+    body: Any = None
+    headers: Header = field(default_factory=dict)
+    first_byte_s: float = 0.0
+    chunk_bytes: int = 0
+    chunk_s: float = 0.0
+    content_length: int | None = None
+    reset: str | None = None  # "before" the body was read, "after" it was read, "middle" of the reply
+
+
+@dataclass
+class Seen:
+    """A request as it arrived."""
+
+    method: str
+    path: str
+    headers: Header
+    body: Any
+    at: float = field(default_factory=time.monotonic)
+
+    @property
+    def prompt(self) -> str:
+        with contextlib.suppress(KeyError, TypeError, IndexError):
+            return self.body["messages"][-1]["content"]
+        return ""
+
+
+def message(text: str = "ls -la", *, model: str = "fake", **over: Any) -> dict[str, Any]:
+    """A message as the API sends it; `over` replaces fields, and None takes one out."""
+    value = {
+        "id": "msg_fake",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 120, "output_tokens": max(1, len(text) // 3)},
+    } | over
+    return {name: item for name, item in value.items() if item is not _LEFT_OUT}
+
+
+_LEFT_OUT = object()
+
+
+def error(status: int, kind: str, words: str, code: str | None = None, **headers: str) -> Reply:
+    """An error reply in the API's form; header names are given with underscores."""
+    inner: dict[str, Any] = {"type": kind, "message": words}
+    if code:
+        inner["details"] = {"error_code": code}
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Reply(status, {"type": "error", "error": inner, "request_id": "req_fake"}, named)
+
+
+THINKING = {"type": "thinking", "thinking": "", "signature": "c2ln"}
+BEHAVIOURS: dict[str, Reply] = {
+    "ok": Reply(),
+    "bad-request": error(400, "invalid_request_error", "messages: at least one message is required"),
+    "refused-temperature": error(400, "invalid_request_error", "`temperature` is deprecated for this model."),
+    "extra-inputs": error(400, "invalid_request_error", "temperature: Extra inputs are not permitted"),
+    "temperature-thinking": error(
+        400, "invalid_request_error", "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode"
+    ),
+    "credit-balance": error(400, "invalid_request_error", "Your credit balance is too low to access the API."),
+    "bad-key": error(401, "authentication_error", "invalid x-api-key"),
+    "payment": error(402, "billing_error", "payment required"),
+    "forbidden": error(403, "permission_error", "your key may not use this model"),
+    "not-found": error(404, "not_found_error", "model: no-such-model"),
+    "request-timeout": error(408, "timeout_error", "timed out"),
+    "conflict": error(409, "api_error", "conflict"),
+    "too-large": error(413, "request_too_large", "too large"),
+    "unprocessable": error(422, "invalid_request_error", "unprocessable"),
+    "rate-limit": error(429, "rate_limit_error", "slow down"),
+    "rate-limit-1s": error(429, "rate_limit_error", "slow down", retry_after="1"),
+    "rate-limit-ms": error(429, "rate_limit_error", "slow down", retry_after_ms="150"),
+    "rate-limit-absurd": error(429, "rate_limit_error", "slow down", retry_after="4294967"),
+    "rate-limit-nonsense": error(429, "rate_limit_error", "slow down", retry_after="soon"),
+    "spend-cap": error(429, "rate_limit_error", "limit reached", "enforced_spend_limit_reached"),
+    "contract-cap": error(429, "rate_limit_error", "limit reached", "contract_spend_limit_reached"),
+    "ramp-limit": error(429, "rate_limit_error", "growing too fast", "ramp_limit_exceeded", retry_after="0.1"),
+    "client-closed": error(499, "api_error", "closed"),
+    "server-error": error(500, "api_error", "internal"),
+    "not-implemented": error(501, "api_error", "not implemented"),
+    "bad-gateway": Reply(502, b"<html><body>Bad gateway</body></html>", {"content-type": "text/html"}),
+    "unavailable": error(503, "api_error", "unavailable", retry_after="0.1"),
+    "gateway-timeout": error(504, "timeout_error", "timeout"),
+    "overloaded": error(529, "overloaded_error", "Overloaded"),
+    "no-retry": error(500, "api_error", "do not come back", x_should_retry="false"),
+    "error-in-200": Reply(200, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+    "refusal": Reply(
+        body=message(
+            content=[],
+            stop_reason="refusal",
+            stop_details={"type": "refusal", "category": "cyber", "explanation": None},
+            usage={"input_tokens": 120, "output_tokens": 0},
+        )
+    ),
+    "refusal-bare": Reply(body=message(content=None, stop_reason="refusal", stop_details=None)),
+    "truncated": Reply(body=message("find . -na", stop_reason="max_tokens")),
+    "thinking-only": Reply(body=message(content=[THINKING], stop_reason="max_tokens")),
+    "thinking-first": Reply(body=message(content=[THINKING, {"type": "text", "text": "ls -la"}])),
+    "several-blocks": Reply(body=message(content=[{"type": "text", "text": "ls "}, {"type": "text", "text": "-la"}])),
+    "unknown-block": Reply(
+        body=message(content=[{"type": "hologram", "text": "no"}, {"type": "text", "text": "ls -la"}, "loose"])
+    ),
+    "empty": Reply(body=message("  \n")),
+    "no-content": Reply(body=message(content=[])),
+    "unknown-stop": Reply(body=message(stop_reason="tired")),
+    "wrong-model": Reply(body=message(model="another-model")),
+    "no-usage": Reply(body=message(usage=_LEFT_OUT)),
+    "odd-usage": Reply(body=message(usage={"input_tokens": "many", "output_tokens": -3})),
+    "no-stop-reason": Reply(body=message(stop_reason=_LEFT_OUT)),
+    "lone-surrogate": Reply(body=json.dumps(message("echo \ud800 x")).encode()),
+    "html": Reply(body=b"<!doctype html><title>Sign in</title>", headers={"content-type": "text/html"}),
+    "no-message": Reply(body={"hello": "world"}),
+    "json-list": Reply(body=[1, 2, 3]),
+    "nothing": Reply(body=b""),
+    "not-a-number": Reply(body=json.dumps(message(score=float("nan"))).encode()),
+    "beyond-bounds": Reply(body=json.dumps(message()).replace("120", "1e999").encode()),
+    "deep": Reply(body=b"[" * 100_000 + b"]" * 100_000),
+    "truncated-json": Reply(body=json.dumps(message()).encode()[:-20]),
+    "invalid-utf8": Reply(body=json.dumps(message("ls XX")).encode().replace(b"XX", b"\xff\xfe")),
+    "huge": Reply(body=message("x" * 10_000_000)),
+    "short-body": Reply(body=json.dumps(message()).encode()[:-20], content_length=len(json.dumps(message()))),
+    "slow-first-byte": Reply(first_byte_s=0.3),
+    "never-first-byte": Reply(first_byte_s=30),
+    "slow-stream": Reply(chunk_bytes=20, chunk_s=0.01),
+    "endless-stream": Reply(chunk_bytes=1, chunk_s=0.25),
+    "reset-before": Reply(reset="before"),
+    "reset-after": Reply(reset="after"),
+    "reset-middle": Reply(reset="middle"),
+}
+
+
+class Endpoint:
+    """The server. `answer(prompt)` is what it says when it behaves; `delay_s` before every default reply."""
+
+    def __init__(
+        self, answer: Callable[[str], str] = lambda prompt: "ls -la", *, delay_s: float = 0.0, port: int = 0
+    ) -> None:
+        self.answer, self.delay_s = answer, delay_s
+        self.requests: list[Seen] = []
+        self.sent: list[str] = []  # prompts whose reply was written in full
+        self.most_at_once = 0
+        self.on_request: Callable[[Seen], None] = lambda seen: None
+        self.batches: dict[str, dict[str, Any]] = {}
+        self.batch_polls = 1
+        self.batch_fate: Callable[[str, dict[str, Any]], str] = lambda custom_id, params: "succeeded"
+        self._script: deque[Reply] = deque()
+        self._always: Reply | None = None
+        self._when: list[tuple[Callable[[Seen], bool], Reply]] = []
+        self._now, self._lock, self._closing = 0, threading.Lock(), threading.Event()
+        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server.endpoint = self
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread.start()
+
+    # ------------------------------------------------------------ what it is told
+
+    def script(self, *behaviours: str | Reply) -> Endpoint:
+        """What the next message requests get, one each, in order."""
+        self._script.extend(map(_reply, behaviours))
+        return self
+
+    def always(self, behaviour: str | Reply | None) -> Endpoint:
+        """What every message request gets once the script is empty; None: the default answer."""
+        self._always = None if behaviour is None else _reply(behaviour)
+        return self
+
+    def when(self, test: Callable[[Seen], bool], behaviour: str | Reply) -> Endpoint:
+        """What message requests get that fit a test; asked before the script."""
+        self._when.append((test, _reply(behaviour)))
+        return self
+
+    @property
+    def prompts(self) -> list[str]:
+        """The prompts of all message requests in the order of arrival."""
+        return [seen.prompt for seen in self.requests if seen.path == "/v1/messages"]
+
+    def close(self) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def __enter__(self) -> Endpoint:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ------------------------------------------------------------ what it does
+
+    def reply_to(self, seen: Seen) -> Reply:
+        """The reply to a request; the script is used up by message requests only."""
+        if seen.path.startswith("/v1/messages/batches"):
+            return self._batch(seen)
+        if seen.path != "/v1/messages":
+            return error(404, "not_found_error", f"no such path: {seen.path}")
+        for test, reply in self._when:
+            if test(seen):
+                return self._filled(reply, seen)
+        with self._lock:
+            scripted = self._script.popleft() if self._script else self._always
+        return self._filled(scripted or Reply(first_byte_s=self.delay_s), seen)
+
+    def _filled(self, reply: Reply, seen: Seen) -> Reply:
+        if reply.body is not None:
+            return reply
+        body = message(self.answer(seen.prompt), model=(seen.body or {}).get("model", "fake"))
+        return Reply(**(reply.__dict__ | {"body": body}))
+
+    def _batch(self, seen: Seen) -> Reply:
+        parts = seen.path.partition("?")[0].split("/")[4:]
+        if seen.method == "POST" and not parts:
+            with self._lock:
+                scripted = self._script.popleft() if self._script and self._script[0].status != 200 else None
+            if scripted is not None and scripted.reset is None:
+                return scripted
+            name = f"msgbatch_{len(self.batches) + 1}"
+            self.batches[name] = {"requests": seen.body["requests"], "polls": 0, "made": time.time()}
+            return Reply(body=self._batch_view(name), reset=None if scripted is None else scripted.reset)
+        if not parts:
+            views = [self._batch_view(name) for name in reversed(self.batches)]
+            return Reply(body={"data": views, "has_more": False, "first_id": None, "last_id": None})
+        if parts[0] not in self.batches:
+            return error(404, "not_found_error", "no such batch")
+        if parts[1:] == ["results"]:
+            return Reply(body=self._batch_results(parts[0]), headers={"content-type": "application/x-jsonl"})
+        self.batches[parts[0]]["polls"] += 1
+        return Reply(body=self._batch_view(parts[0]))
+
+    def _batch_view(self, name: str) -> dict[str, Any]:
+        batch = self.batches[name]
+        ended = batch["polls"] >= self.batch_polls
+        made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(batch["made"]))
+        count = len(batch["requests"])
+        return {
+            "id": name,
+            "type": "message_batch",
+            "processing_status": "ended" if ended else "in_progress",
+            "created_at": made,
+            "expires_at": made,
+            "ended_at": made if ended else None,
+            "archived_at": None,
+            "cancel_initiated_at": None,
+            "request_counts": {
+                "processing": 0 if ended else count,
+                "succeeded": count if ended else 0,
+                "errored": 0,
+                "canceled": 0,
+                "expired": 0,
+            },
+            "results_url": f"{self.url}/v1/messages/batches/{name}/results" if ended else None,
+        }
+
+    def _batch_results(self, name: str) -> bytes:
+        lines = []
+        for request in self.batches[name]["requests"]:
+            params = request["params"]
+            fate = self.batch_fate(request["custom_id"], params)
+            result: dict[str, Any] = {"type": fate}
+            if fate == "succeeded":
+                text = self.answer(params["messages"][-1]["content"])
+                result["message"] = message(text, model=params["model"])
+            if fate == "errored":
+                inner = {"type": "invalid_request_error", "message": "no"}
+                result["error"] = {"type": "error", "error": inner, "request_id": None}
+            line = json.dumps({"custom_id": request["custom_id"], "result": result})
+            lines.append("{broken" if fate == "broken" else line)
+        random.Random(7).shuffle(lines)
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    @contextlib.contextmanager
+    def counted(self):
+        """Count how many requests are being answered at once."""
+        with self._lock:
+            self._now += 1
+            self.most_at_once = max(self.most_at_once, self._now)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._now -= 1
+
+    def pause(self, seconds: float) -> None:
+        """Sleep, but not beyond the server's end."""
+        if seconds >= 1:
+            self._closing.wait(seconds)
+        elif seconds > 0:
+            time.sleep(seconds)
+
+
+def _reply(behaviour: str | Reply) -> Reply:
+    return BEHAVIOURS[behaviour] if isinstance(behaviour, str) else behaviour
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+    endpoint: Endpoint
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no event."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Requests are in `Endpoint.requests`."""
+
+    def _serve(self) -> None:
+        endpoint = self.server.endpoint
+        with endpoint.counted():
+            data = self.rfile.read(int(self.headers.get("content-length") or 0))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            seen = Seen(self.command, self.path, headers, json.loads(data) if data else None)
+            endpoint.on_request(seen)
+            endpoint.requests.append(seen)
+            reply = endpoint.reply_to(seen)
+            if reply.reset in ("before", "after"):
+                return self._reset()
+            endpoint.pause(reply.first_byte_s)
+            self._send(reply)
+        endpoint.sent.append(seen.prompt)
+        return None
+
+    def _send(self, reply: Reply) -> None:
+        body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+        length = len(body) if reply.content_length is None else reply.content_length
+        lines = [f"HTTP/1.1 {reply.status} Status"]
+        headers = {"content-type": "application/json", "request-id": "req_fake", "content-length": str(length)}
+        lines += [f"{name}: {value}" for name, value in (headers | reply.headers).items()]
+        head = "\r\n".join(lines).encode() + b"\r\n\r\n"
+        if reply.reset == "middle":
+            self.wfile.write(head + body[: len(body) // 2])
+            return self._reset()
+        if not reply.chunk_bytes:
+            self.wfile.write(head + body)
+        else:
+            self.wfile.write(head)
+            for start in range(0, len(body), reply.chunk_bytes):
+                self.wfile.write(body[start : start + reply.chunk_bytes])
+                self.server.endpoint.pause(reply.chunk_s)
+        if length != len(body):
+            self.close_connection = True
+        return None
+
+    def _reset(self) -> None:
+        """Cut the connection with RST instead of an orderly end."""
+        self.close_connection = True
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+
+
+def main() -> None:
+    """Serve until killed; the first line printed is the address."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--delay-s", type=float, default=0.0)
+    parser.add_argument("--text", default="ls -la")
+    options = parser.parse_args()
+    with Endpoint(lambda prompt: options.text, delay_s=options.delay_s, port=options.port) as endpoint:
+        print(endpoint.url, flush=True)
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

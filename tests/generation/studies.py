@@ -1,0 +1,43 @@
+"""Small studies and their cells for the generation tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluency.cells import Cell
+from fluency.generation import AnswerStore, Generator, Patience
+from fluency.study import Study, validate_study
+
+from tests.generation.endpoint import Endpoint
+
+KEY = "sk-ant-canary-0123456789abcdef0123456789"
+ENVIRON = {"ANTHROPIC_API_KEY": KEY}
+QUICK = Patience(attempt_s=1.0, deadline_s=6.0, attempts=4, first_wait_s=0.02, longest_wait_s=0.1, batch_poll_s=0.02)
+
+
+def study_of(*models: dict[str, Any], **over: Any) -> Study:
+    """A study of the given models (sonnet-4-6 if none), unlimited in rate."""
+    entries = [
+        {"requests_per_minute": 1_000_000} | model
+        for model in models or ({"alias": "sonnet", "id": "claude-sonnet-4-6"},)
+    ]
+    return validate_study({"study": "test", "trials": 3, "models": entries} | over)
+
+
+def prompt_of(cell: Cell) -> str:
+    return f"Answer for {cell.path}"
+
+
+def generator_of(study: Study, store: AnswerStore, endpoint: Endpoint, **over: Any) -> Generator:
+    """A generator that asks the fake endpoint for every model."""
+    urls = {model.alias: endpoint.url for model in study.models}
+    options = {"base_urls": urls, "environ": ENVIRON, "patience": QUICK, "say": lambda text: None} | over
+    return Generator(study, store=store, **options)
+
+
+def ask(generator: Generator, cell: Cell) -> Any:
+    return generator.generate(cell, prompt_of(cell), "0" * 64)
+
+
+def cells_of(study: Study, tasks: int = 2) -> list[Cell]:
+    return list(study.cells([f"task-{n}" for n in range(tasks)]))
