@@ -1,13 +1,15 @@
-"""The pipeline on one page: generate, execute, score, gather, report, explore, archive.
+"""The pipeline on one page: generate, execute, score, gather, report, archive.
 
 Each rule has one action and one param, both in scripts/fluency/pipeline.py. The param is the canonical JSON
 of what changes the rule's answer; the code a rule depends on is named among its inputs.
 """
 
+import re
+
 from snakemake.utils import min_version
 
 from fluency.front import open_pipeline
-from fluency.pipeline import code
+from fluency.plumbing import code
 
 min_version("9.27")
 
@@ -21,7 +23,7 @@ STUDY = f"results/{P.study.study}"
 
 
 wildcard_constraints:
-    model="|".join(model.alias for model in P.study.models),
+    model="|".join(re.escape(model.alias) for model in P.study.models),
     shell="|".join(P.study.shells),
     task="|".join(task.id for task in P.tasks),
     trial=r"\d+",
@@ -35,33 +37,34 @@ rule all:
     """Measure every cell and write the report and the explorer."""
     input:
         f"{STUDY}/report.md",
-        f"{STUDY}/explorer.html",
 
 
 rule image:
     """Build the sandbox image, or find it, and record which shells it holds."""
-    input:
-        code("sandbox/Dockerfile", "sandbox/*.py", "sandbox/*.c"),
     output:
         "results/image.json",
+    log:
+        "logs/image.log",
+    priority: 1 << 42
     params:
         key=P.image_key(),
-    priority: 3_000_000
     run:
-        P.image(output[0])
+        P.image(output[0], log=log[0])
 
 
 rule generate:
     """Ask the model for one command, or take its answer from the store."""
     output:
         f"results/generations/{CELL}.json",
-    params:
-        key=P.generate_key,
+    log:
+        f"logs/generations/{CELL}.log",
+    priority: P.priority
     resources:
         generations=1,
-    priority: P.priority
+    params:
+        key=P.generate_key,
     run:
-        P.generate(wildcards, output[0])
+        P.generate(wildcards, output[0], log=log[0])
 
 
 rule execute:
@@ -72,11 +75,13 @@ rule execute:
         generation=rules.generate.output,
     output:
         f"results/executions/{CELL}.json",
+    log:
+        f"logs/executions/{CELL}.log",
+    priority: 1 << 41
     params:
         key=P.execute_key,
-    priority: 2_000_000
     run:
-        P.execute(wildcards, input.generation[0], output[0])
+        P.execute(wildcards, input.generation[0], output[0], log=log[0])
 
 
 rule score:
@@ -88,11 +93,15 @@ rule score:
         execution=rules.execute.output,
     output:
         f"results/scores/{CELL}.json",
+    log:
+        f"logs/scores/{CELL}.log",
+    priority: 1 << 42
     params:
         key=P.score_key,
-    priority: 3_000_000
     run:
-        P.score(wildcards, input.generation[0], input.execution[0], output[0])
+        P.score(
+            wildcards, input.generation[0], input.execution[0], output[0], log=log[0]
+        )
 
 
 rule gather:
@@ -107,37 +116,29 @@ rule gather:
     output:
         table=f"{STUDY}/cells.csv",
         provenance=f"{STUDY}/provenance.json",
+    log:
+        f"logs/{P.study.study}/gather.log",
     params:
         key=P.gather_key(),
     run:
-        P.gather(output.table, output.provenance)
+        P.gather(output.table, output.provenance, log=log[0])
 
 
 rule report:
-    """Write the Markdown report with its figures."""
+    """Write the report with its figures, and the explorer that opens every cell."""
     input:
-        code=code("report/*.md.j2", "scripts/fluency/report/*", "scripts/fluency/analysis/*"),
+        code=code("report/**/*", "scripts/fluency/report/*", "scripts/fluency/analysis/*", "scripts/fluency/explorer/*"),
         table=rules.gather.output.table,
         provenance=rules.gather.output.provenance,
     output:
-        f"{STUDY}/report.md",
+        report=f"{STUDY}/report.md",
+        explorer=f"{STUDY}/explorer.html",
+    log:
+        f"logs/{P.study.study}/report.log",
     params:
         key=P.report_key(),
     run:
-        P.report(input.table, input.provenance, output[0])
-
-
-rule explore:
-    """Write the explorer: one page that opens every cell."""
-    input:
-        code=code("report/explorer*", "report/explorer/*", "scripts/fluency/explorer/*"),
-        table=rules.gather.output.table,
-    output:
-        f"{STUDY}/explorer.html",
-    params:
-        key=P.report_key(),
-    run:
-        P.explore(input.table, output[0])
+        P.report(input.table, input.provenance, output.report, output.explorer, log=log[0])
 
 
 rule archive:
@@ -146,7 +147,9 @@ rule archive:
         rules.all.input,
     output:
         P.archive_path(),
+    log:
+        f"logs/{P.study.study}/archive.log",
     params:
         key=P.report_key(),
     run:
-        P.archive(output[0])
+        P.archive(log=log[0])

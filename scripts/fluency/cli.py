@@ -66,7 +66,7 @@ def report(options: argparse.Namespace) -> int:
 @command()
 def image(options: argparse.Namespace) -> int:
     """Build the sandbox image, starting a container engine where that is possible."""
-    from fluency.pipeline import say
+    from fluency.plumbing import say
     from fluency.sandbox import ensure_image
 
     info = ensure_image(say)

@@ -7,49 +7,19 @@ jobs of a run are threads of one process.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from fluency.cells import Cell
-from fluency.files import canonical_json, pretty_json, sha256_file, write_atomic
-from fluency.paths import ANSWERS, CONFIG, RESULTS, ROOT
+from fluency.files import canonical_json, pretty_json, write_atomic
+from fluency.paths import ANSWERS, CONFIG, RESULTS
+from fluency.plumbing import Once, logged, read_json, say, utc_now
 from fluency.prompt import build_prompt
 from fluency.records import Execution, Generation, read_record, write_record
 from fluency.study import Study, validate_study
 from fluency.tasks import Task, load_tasks
-
-Service = TypeVar("Service")
-
-
-class Once(Generic[Service]):
-    """A thing made at its first use, once for all threads."""
-
-    def __init__(self, make: Callable[[], Service]) -> None:
-        self._make = make
-        self._lock = Lock()
-        self._made: Service | None = None
-
-    def __call__(self) -> Service:
-        """The thing."""
-        with self._lock:
-            if self._made is None:
-                self._made = self._make()
-            return self._made
-
-
-def say(text: str) -> None:
-    """A line for the person at the terminal; standard output is left to results."""
-    print(text, file=sys.stderr, flush=True)
-
-
-def utc_now() -> str:
-    """The time as records hold it: ISO 8601, UTC, whole seconds."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Pipeline:
@@ -125,17 +95,20 @@ class Pipeline:
         """What the model is sent."""
         return build_prompt(self._task[cell.task].prompt, cell.shell)
 
+    @logged
     def image(self, output: str) -> None:
         """Build or find the image; record what it is."""
         sandbox = self.sandbox()
         write_atomic(Path(output), pretty_json({"image": sandbox.image.model_dump(), "engine": sandbox.engine}))
 
+    @logged
     def generate(self, wildcards: Any, output: str) -> None:
         """Ask the model, or find its answer in the store."""
         cell = cell_of(wildcards)
         task = self._task[cell.task]
         write_record(Path(output), self.generator().generate(cell, self.prompt(cell), task.sha256))
 
+    @logged
     def execute(self, wildcards: Any, generation: str, output: str) -> None:
         """Run the answer's command in every world."""
         from fluency.execute import execute_cell
@@ -145,6 +118,7 @@ class Pipeline:
         task = self._task[wildcards.task]
         write_record(Path(output), execute_cell(self.study, task, record, self.sandbox(), world_for, utc_now()))
 
+    @logged
     def score(self, wildcards: Any, generation: str, execution: str, output: str) -> None:
         """Judge what happened."""
         from fluency.score import score_cell
@@ -158,6 +132,7 @@ class Pipeline:
         )
         write_record(Path(output), score)
 
+    @logged
     def gather(self, output_table: str, output_provenance: str, results: Path = RESULTS) -> None:
         """Lay all cells into one table, and say where they came from."""
         from fluency.gather import gather_rows, load_records
@@ -168,21 +143,30 @@ class Pipeline:
         write_table(Path(output_table), rows)
         write_atomic(Path(output_provenance), pretty_json(collect_provenance(self, rows, results)))
 
-    def report(self, table: str, provenance: str, output: str) -> None:
-        """Write the report and its figures."""
+    @logged
+    def report(self, table: str, provenance: str, report: str, explorer: str, results: Path = RESULTS) -> None:
+        """Write the report with its figures, and the page on which every cell can be doubted."""
+        from fluency.explorer import write_explorer
+        from fluency.gather import load_records
         from fluency.report import write_report
         from fluency.table import read_table
 
-        write_report(Path(output), read_table(Path(table)), self.study, self.tasks, read_provenance(provenance))
-
-    def explore(self, table: str, output: str, results: Path = RESULTS) -> None:
-        """Write the page on which every cell can be doubted."""
-        from fluency.explorer import write_explorer
-        from fluency.gather import load_records
-        from fluency.table import read_table
-
         frame = read_table(Path(table))
-        write_explorer(Path(output), frame, self.study, self.tasks, lambda cell: load_records(results, cell))
+        write_explorer(Path(explorer), frame, self.study, self.tasks, lambda cell: load_records(results, cell))
+        write_report(Path(report), frame, self.study, self.tasks, read_json(provenance))
+
+    def archive_path(self) -> str:
+        """Where the archive of this study, of today and of this commit stands."""
+        from fluency.record_keeping import archive_path
+
+        return archive_path(self)
+
+    @logged
+    def archive(self) -> None:
+        """Pack the decision record."""
+        from fluency.record_keeping import pack
+
+        pack(self)
 
     # ------------------------------------------------------------ services
 
@@ -195,26 +179,9 @@ class Pipeline:
         from fluency.embedded import base_url
         from fluency.generation import AnswerStore, Generator
 
-        return Generator(self.study, store=AnswerStore(ANSWERS), embedded_url=base_url, say=say)
+        return Generator(self.study, store=AnswerStore(ANSWERS), base_url=base_url, say=say)
 
 
 def cell_of(wildcards: Any) -> Cell:
     """The cell of a rule's wildcards."""
     return Cell(wildcards.model, wildcards.shell, wildcards.task, int(wildcards.trial))
-
-
-def read_provenance(path: str | Path) -> dict[str, Any]:
-    """The document `gather` wrote."""
-    import json
-
-    return json.loads(Path(path).read_text(encoding="utf-8"))
-
-
-def code(*patterns: str) -> list[str]:
-    """The project's files that match, relative and sorted: what a rule names as its code."""
-    return sorted(str(path.relative_to(ROOT)) for pattern in patterns for path in ROOT.glob(pattern) if path.is_file())
-
-
-def lock_sha256() -> str:
-    """Of the pinned environment."""
-    return sha256_file(ROOT / "envs" / "requirements.lock")

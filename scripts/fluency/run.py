@@ -9,7 +9,8 @@ from pathlib import Path
 
 from fluency.front import LOCK, hold_run_lock
 from fluency.paths import RESULTS, ROOT
-from fluency.pipeline import Pipeline, say
+from fluency.pipeline import Pipeline
+from fluency.plumbing import say
 from fluency.study import merge, read_yaml
 from fluency.table import read_table
 

@@ -1,0 +1,73 @@
+"""Small parts the pipeline is put together with: a service made once, a log on failure, the time, a voice."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import wraps
+from pathlib import Path
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from fluency.errors import UserError
+from fluency.files import write_atomic
+from fluency.paths import ROOT
+
+Service = TypeVar("Service")
+
+
+class Once(Generic[Service]):
+    """A thing made at its first use, once for all threads."""
+
+    def __init__(self, make: Callable[[], Service]) -> None:
+        self._make = make
+        self._lock = Lock()
+        self._made: Service | None = None
+
+    def __call__(self) -> Service:
+        """The thing."""
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+
+def say(text: str) -> None:
+    """A line for the person at the terminal; standard output is left to results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def utc_now() -> str:
+    """The time as records hold it: ISO 8601, UTC, whole seconds."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def logged(action: Callable[..., None]) -> Callable[..., None]:
+    """An action that leaves its failure in the rule's log file, and no file when all went well."""
+
+    @wraps(action)
+    def run(*arguments: Any, log: str) -> None:
+        Path(log).unlink(missing_ok=True)
+        try:
+            action(*arguments)
+        except UserError as error:
+            write_atomic(Path(log), f"{utc_now()} {error}\n")
+            raise
+        except Exception:
+            write_atomic(Path(log), f"{utc_now()} {traceback.format_exc()}")
+            raise
+
+    return run
+
+
+def read_json(path: str | Path) -> Any:
+    """A JSON document of the pipeline's own making."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def code(*patterns: str) -> list[str]:
+    """The project's files that match, relative and sorted: what a rule names as its code."""
+    return sorted(str(path.relative_to(ROOT)) for pattern in patterns for path in ROOT.glob(pattern) if path.is_file())
