@@ -1,0 +1,182 @@
+"""The command: started as an unprivileged user, read while it writes, ended with everything it started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+
+from processes import become, everybody, stat
+
+UID = 10001
+HOME = "/home/agent"
+ROOT = "/work"
+DRAIN_S = 0.5
+SHELLS = {
+    "bash": ("/usr/bin/bash", ["bash", "--noprofile", "--norc", "-c"]),
+    "pwsh": ("/opt/microsoft/powershell/7/pwsh", ["pwsh", "-NoProfile", "-NonInteractive", "-Command"]),
+}
+TOOLS = "/opt/tools/bin"
+NO_TOOLS = "/opt/empty"
+
+
+def environment(shell: str, condition: str) -> dict[str, str]:
+    """All the variables the command sees; alike for both shells but for the folder that holds the shell itself."""
+    return {
+        "PATH": NO_TOOLS if condition == "no_unix_tools" else f"{TOOLS}:/opt/tools/{shell}",
+        "HOME": HOME,
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+        "POWERSHELL_TELEMETRY_OPTOUT": "1",
+        "POWERSHELL_UPDATECHECK": "Off",
+        "DOTNET_EnableDiagnostics": "0",
+    }
+
+
+class Kept:
+    """A stream's first bytes, and how many there were."""
+
+    def __init__(self, handle: int, limit: int) -> None:
+        self.handle, self.limit, self.total, self.data = handle, limit, 0, bytearray()
+        os.set_blocking(handle, False)
+
+    def read(self) -> bool:
+        """Take what is there; False at the end of the stream."""
+        try:
+            piece = os.read(self.handle, 1 << 18)
+        except BlockingIOError:
+            return True
+        self.total += len(piece)
+        self.data += piece[: max(0, self.limit - len(self.data))]
+        return bool(piece)
+
+
+def run(shell: str, command: bytes, condition: str, timeout_s: float, limit: int) -> dict:
+    """Run it. The caller reads /proc after this and before `end_all`, so nothing is killed here but at the deadline.
+
+    Keys: exit_code, signal, timed_out, spawn_error, wall_s, cpu_s, peak_rss_bytes, stdout and stderr (Kept).
+    """
+    out_read, out_write = os.pipe()
+    err_read, err_write = os.pipe()
+    why_read, why_write = os.pipe()
+    woken_read, woken_write = os.pipe()
+    for handle in (woken_read, woken_write):
+        os.set_blocking(handle, False)
+    signal.set_wakeup_fd(woken_write, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    began = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        _become_command(shell, command, condition, out_write, err_write, why_write)
+    for handle in (out_write, err_write, why_write):
+        os.close(handle)
+    spawn_error = os.read(why_read, 1000).decode("utf-8", "replace") or None
+
+    stdout, stderr = Kept(out_read, limit), Kept(err_read, limit)
+    still = {out_read: stdout, err_read: stderr}
+    poll = select.poll()
+    for handle in (woken_read, *still):
+        poll.register(handle, select.POLLIN)
+    deadline, ended, timed_out = began + timeout_s, None, False
+    until = deadline
+    while True:
+        for pid, status, usage in reaped():
+            if pid == child:
+                ended = (status, usage, time.monotonic() - began)
+                until = min(deadline, time.monotonic() + DRAIN_S)
+        left = until - time.monotonic()
+        if ended and (not still or left <= 0):
+            break
+        if left <= 0:
+            timed_out = True
+            break
+        for handle, _ in poll.poll(left * 1000 + 1):
+            if handle == woken_read:
+                os.read(woken_read, 4096)
+            elif not still[handle].read():
+                poll.unregister(handle)
+                del still[handle]
+    wall = time.monotonic() - began
+    return {
+        "child": child,
+        "ended": ended,
+        "timed_out": timed_out,
+        "spawn_error": spawn_error,
+        "wall_s": wall if timed_out else ended[2],
+        "stdout": stdout,
+        "stderr": stderr,
+    }
+
+
+def _become_command(shell: str, command: bytes, condition: str, out: int, err: int, why: int) -> None:
+    try:
+        program, argv = SHELLS[shell]
+        os.setsid()
+        null = os.open("/dev/null", os.O_RDONLY)
+        for here, stream in ((null, 0), (out, 1), (err, 2)):
+            os.dup2(here, stream)
+        os.dup2(why, 3, inheritable=False)
+        os.closerange(4, 256)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        with open("/proc/self/oom_score_adj", "w") as stream:
+            stream.write("1000")  # when memory runs out, the command goes first and not the runner
+        become(UID)
+        os.umask(0o022)
+        os.chdir(ROOT)
+        os.execve(program, [*argv, command], environment(shell, condition))
+    except BaseException as error:
+        os.write(3, (getattr(error, "strerror", None) or repr(error)).encode()[:900])
+    finally:
+        os._exit(126)
+
+
+def reaped() -> list[tuple]:
+    """Every process that ended and was left to the runner; PID 1 is everybody's last parent."""
+    found = []
+    while True:
+        try:
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if pid == 0:
+            return found
+        found.append((pid, status, usage))
+
+
+def leftover() -> list[str]:
+    """Names of the processes of the command's user that are still there."""
+    names = []
+    for pid, uid in everybody():
+        if uid == UID:
+            try:
+                seen = stat(pid)
+            except OSError:
+                continue
+            if seen["state"] not in "ZX":
+                names.append(seen["name"])
+    return sorted(names)
+
+
+def end_all(child: int) -> tuple | None:
+    """Kill every process but the runner, at one stroke, and reap them; the command's own end if it is among them.
+
+    PID 1 may signal -1: the kernel does it under one lock, so no fork escapes, as one could from a list of ids.
+    """
+    command_end, deadline = None, time.monotonic() + 10
+    while time.monotonic() < deadline:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+        for pid, status, usage in reaped():
+            if pid == child:
+                command_end = (status, usage)
+        if not everybody():
+            return command_end
+        time.sleep(0.002)
+    raise TimeoutError(f"processes that do not end: {everybody()[:20]}")

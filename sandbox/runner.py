@@ -1,0 +1,170 @@
+"""Runs one command in one world, inside the container, and prints one JSON document about it.
+
+PID 1, root with CAP_SETUID, CAP_SETGID and CAP_KILL. Standard input holds the plan: a line with the size of a JSON
+header, the header, and the world's tar. Standard output carries the document and nothing else: the command's streams
+are pipes into it, and the header's nonce, which the command cannot know, comes back in it.
+
+An `error` in the document is the runner's own failure; what the command did wrong stands in its other keys.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import sys
+import time
+import traceback
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import command
+import processes
+import service
+import tree
+
+PROTOCOL = 1
+SERVER_UID = 10003
+
+
+def read_plan() -> tuple[dict, bytes]:
+    """The header and the tar; reads exactly what was announced."""
+    source = sys.stdin.buffer
+    header = json.loads(source.read(int(source.readline(20))))
+    if header["protocol"] != PROTOCOL:
+        raise ValueError(f"the image speaks protocol {PROTOCOL}, the plan {header['protocol']}")
+    return header, source.read(header["tar_bytes"])
+
+
+def start_service(routes: list[dict]) -> tuple[int, int]:
+    """Start the HTTP service as a user of its own; its process id and the reading end of its log."""
+    for route in routes:
+        route["body"] = base64.b64decode(route["body"])
+    log_read, log_write = os.pipe()
+    fcntl.fcntl(log_read, fcntl.F_SETPIPE_SZ, 1 << 20)
+    for handle in (log_read, log_write):
+        os.set_blocking(handle, False)
+    server = service.listen()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            null = os.open("/dev/null", os.O_RDWR)
+            for stream in range(3):
+                os.dup2(null, stream)
+            os.close(log_read)
+            os.setsid()
+            processes.become(SERVER_UID)
+            service.serve(server, routes, log_write)
+        finally:
+            os._exit(114)
+    server.close()
+    os.close(log_write)
+    return pid, log_read
+
+
+def read_log(handle: int) -> list[dict]:
+    """The requests that were answered; the pipe holds some ten thousand, the rest is dropped."""
+    data = b""
+    try:
+        while piece := os.read(handle, 1 << 16):
+            data += piece
+    except BlockingIOError:
+        pass
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def alive(pid: int, started: int) -> bool:
+    """Whether a process is the one that was started and still works."""
+    try:
+        seen = processes.stat(pid)
+    except OSError:
+        return False
+    return seen["started"] == started and seen["state"] not in "ZX"
+
+
+def cgroup(*names: str) -> int | None:
+    """The first number found among files of the container's control group; the two cgroup versions name them apart."""
+    for name in names:
+        path, _, key = name.partition(":")
+        try:
+            with open(f"/sys/fs/cgroup/{path}") as stream:
+                for line in stream:
+                    words = line.split()
+                    if not key or words[0] == key:
+                        return int(words[-1])
+        except (OSError, ValueError, IndexError):
+            continue
+    return None
+
+
+def room_taken(*folders: str) -> int:
+    """Bytes in use in the file systems of these folders."""
+    return sum((status.f_blocks - status.f_bfree) * status.f_frsize for status in map(os.statvfs, folders))
+
+
+def measure(plan: dict, tar: bytes) -> dict:
+    """The whole of an execution, in the order that matters."""
+    tree.unpack(tar, plan["ages"])
+    before_tree = tree.fingerprint()
+    server, log = start_service(plan["http"]) if plan["http"] is not None else (None, None)
+    before = processes.start_helpers(plan["helpers"])
+    server_started = processes.stat(server)["started"] if server else None
+    empty = room_taken("/tmp", command.HOME)
+
+    ran = command.run(
+        plan["shell"], base64.b64decode(plan["command"]), plan["condition"], plan["timeout_s"], plan["output_bytes"]
+    )
+
+    left = [] if ran["timed_out"] else command.leftover()
+    intact = processes.same(before, processes.facts()) and (server is None or alive(server, server_started))
+    ended = command.end_all(ran["child"])
+    status, usage = ran["ended"][:2] if ran["ended"] else ended
+    for stream in (ran["stdout"], ran["stderr"]):
+        for _ in range(64):  # what still stands in the pipe, at most its size
+            size = stream.total
+            if not stream.read() or stream.total == size:
+                break
+    spawned = ran["spawn_error"] is None
+    return {
+        "exit_code": os.WEXITSTATUS(status) if os.WIFEXITED(status) and spawned else None,
+        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+        "timed_out": ran["timed_out"],
+        "spawn_error": ran["spawn_error"],
+        "stdout": {"data": base64.b64encode(ran["stdout"].data).decode(), "bytes": ran["stdout"].total},
+        "stderr": {"data": base64.b64encode(ran["stderr"].data).decode(), "bytes": ran["stderr"].total},
+        "wall_s": round(ran["wall_s"], 6),
+        "used": {
+            "cpu_s": round(usage.ru_utime + usage.ru_stime, 6),
+            "peak_rss_bytes": usage.ru_maxrss * 1024,
+            "peak_memory_bytes": cgroup("memory.peak", "memory/memory.max_usage_in_bytes"),
+            "peak_processes": cgroup("pids.peak", "pids/pids.peak"),
+            "written_bytes": max(0, room_taken("/tmp", command.HOME) - empty),
+            "oom_killed": bool(cgroup("memory.events:oom_kill", "memory/memory.oom_control:oom_kill")),
+        },
+        "processes": [{key: fact[key] for key in ("pid", "name", "ppid", "rss_bytes", "args")} for fact in before],
+        "http_requests": read_log(log) if server else [],
+        "tree_changed": tree.fingerprint() != before_tree,
+        "leftover": left,
+        "helpers_intact": intact,
+    }
+
+
+def main() -> int:
+    """Read the plan, measure, print the document."""
+    began = time.monotonic()
+    answer: dict = {"protocol": PROTOCOL, "nonce": None}
+    try:
+        plan, tar = read_plan()
+        answer["nonce"] = plan["nonce"]
+        answer["result"] = measure(plan, tar)
+    except BaseException:
+        answer["error"] = traceback.format_exc()[-4000:]
+    answer["inside_s"] = round(time.monotonic() - began, 6)
+    sys.stdout.write(json.dumps(answer))
+    sys.stdout.flush()
+    return 3 if "error" in answer else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

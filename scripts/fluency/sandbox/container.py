@@ -1,0 +1,106 @@
+"""One container from creation to its end: the plan goes to its standard input, its standard output comes back."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from typing import Any
+
+from fluency.errors import SandboxError
+from fluency.sandbox.engine import Engine
+
+WHERE = "sandbox"
+FRAME = 8
+NEXT_RUN = "the cell stays missing and the next run measures it"
+
+
+def execute(engine: Engine, config: dict[str, Any], plan: bytes, most_bytes: int, within_s: float) -> bytes:
+    """Standard output of a fresh container that read `plan`; SandboxError if it did not come to its end by itself."""
+    import docker
+    import requests
+
+    client = engine.client()
+    began, container = time.time(), None
+    try:
+        container = client.create_container_from_config(config)["Id"]
+        stream = client.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+        with contextlib.closing(_plain(stream)) as connection:
+            client.start(container)
+            connection.settimeout(within_s)
+            connection.sendall(plan)
+            output, errors = _read(connection, most_bytes, time.monotonic() + within_s)
+    except TimeoutError:
+        remove(engine, container)
+        raise SandboxError(f"the container did not end within {within_s:.0f} s", where=WHERE, hint=NEXT_RUN) from None
+    except docker.errors.ImageNotFound:
+        raise SandboxError("the sandbox image is gone", where=WHERE, hint="run again, or `make image`") from None
+    except docker.errors.APIError as error:
+        remove(engine, container)
+        raise SandboxError(f"the engine refused: {error.explanation or error}", where=WHERE, hint=NEXT_RUN) from None
+    except (OSError, requests.RequestException, docker.errors.DockerException) as error:
+        remove(engine, container)
+        why = " ".join(str(error).split())[:160]
+        raise SandboxError(f"the engine went away: {why}", where=WHERE, hint=NEXT_RUN) from None
+    if not output:
+        raise SandboxError(
+            f"the container ended without a result{_why_it_ended(engine, container, began, errors)}",
+            where=WHERE,
+            hint=NEXT_RUN,
+        )
+    return output
+
+
+def remove(engine: Engine, container: str | None) -> None:
+    """Kill and remove; a container that is gone already is as good."""
+    if container:
+        with contextlib.suppress(Exception):
+            engine.patient_client(20).remove_container(container, force=True, v=True)
+
+
+def _plain(stream: Any) -> socket.socket:
+    """The socket below what docker's client hands out, which differs between its transports."""
+    return getattr(stream, "_sock", stream)
+
+
+def _read(connection: socket.socket, most_bytes: int, deadline: float) -> tuple[bytes, bytes]:
+    """Both streams of the container: the engine sends frames of a type, a size and that many bytes."""
+    kept: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
+    buffer = bytearray()
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        connection.settimeout(left)
+        piece = connection.recv(1 << 18)
+        if not piece:
+            return bytes(kept[1]), bytes(kept[2])
+        buffer += piece
+        start = 0
+        while len(buffer) - start >= FRAME:
+            size = int.from_bytes(buffer[start + 4 : start + FRAME], "big")
+            if len(buffer) - start - FRAME < size:
+                break
+            kept.get(buffer[start], kept[2]).extend(buffer[start + FRAME : start + FRAME + size])
+            start += FRAME + size
+        del buffer[:start]
+        if sum(map(len, kept.values())) + len(buffer) > most_bytes:
+            raise SandboxError("the container sent more than a result can hold", where=WHERE, hint=NEXT_RUN)
+
+
+def _why_it_ended(engine: Engine, container: str, began: float, errors: bytes) -> str:
+    """What the engine's events say about a container that is gone already."""
+    with contextlib.suppress(Exception):
+        seen = list(
+            engine.patient_client(10).events(
+                since=int(began) - 1, until=int(time.time()) + 1, filters={"container": container}, decode=True
+            )
+        )
+        if any(event.get("Action") == "oom" for event in seen):
+            return ": the memory limit ended the runner itself"
+        for event in seen:
+            if event.get("Action") == "die":
+                code = event["Actor"]["Attributes"].get("exitCode")
+                last = errors.decode("utf-8", "replace").strip().splitlines()[-1:]
+                return f": exit code {code}" + (f", {last[0][:200]}" if last else "")
+    return ""

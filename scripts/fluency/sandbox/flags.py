@@ -1,0 +1,84 @@
+"""What the engine is told about a container: the walls, each under its own name.
+
+One pure function, so that a test can take a single wall away and show that it was holding something back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluency.study import Limits
+
+USER_HOME_OPTIONS = "uid=10001,gid=10001,mode=0700"
+WORLD_MB = 128
+
+
+def walls(limits: Limits) -> dict[str, dict[str, Any]]:
+    """Name of each wall -> the part of the engine's HostConfig that puts it up. Sizes in bytes."""
+    memory = limits.memory_mb << 20
+    return {
+        "no-network": {"NetworkMode": "none"},
+        # The engine would copy the host's resolver into the container, although there is nobody to ask.
+        "no-resolver": {"Dns": ["127.0.0.1"], "DnsSearch": ["."]},
+        "read-only-root": {"ReadonlyRootfs": True},
+        "few-capabilities": {"CapDrop": ["ALL"], "CapAdd": ["SETUID", "SETGID", "KILL"]},
+        "no-new-privileges": {"SecurityOpt": ["no-new-privileges"]},
+        "pids": {"PidsLimit": limits.pids},
+        "memory": {"Memory": memory},
+        "no-swap": {"MemorySwap": memory},
+        "no-core-dumps": {"Ulimits": [_ulimit("core", 0)]},
+        "file-size": {"Ulimits": [_ulimit("fsize", limits.file_mb << 20)]},
+        "open-files": {"Ulimits": [_ulimit("nofile", limits.open_files)]},
+        "tmp-size": {"Tmpfs": {"/tmp": _tmpfs(limits.tmpfs_mb, "mode=1777")}},
+        "home-size": {"Tmpfs": {"/home/agent": _tmpfs(limits.tmpfs_mb, USER_HOME_OPTIONS)}},
+        "world-size": {"Tmpfs": {"/work": _tmpfs(WORLD_MB, "mode=0755")}},
+        "no-shared-memory": {"IpcMode": "none"},
+    }
+
+
+# The mounts without their walls, for the tests that take one away.
+BARE_TMPFS = {"tmp-size": ("/tmp", "mode=1777"), "home-size": ("/home/agent", USER_HOME_OPTIONS)}
+
+
+def host_config(limits: Limits, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """All walls but the named ones, as one HostConfig; `AutoRemove` and no log on the host come with it."""
+    config: dict[str, Any] = {"AutoRemove": True, "LogConfig": {"Type": "none"}}
+    for name, part in walls(limits).items():
+        if name in without:
+            path, options = BARE_TMPFS.get(name, (None, ""))
+            part = {"Tmpfs": {path: f"rw,{options}"}} if path else {}
+        for key, value in part.items():
+            if isinstance(value, list):
+                config[key] = [*config.get(key, []), *value]
+            elif isinstance(value, dict):
+                config[key] = {**config.get(key, {}), **value}
+            else:
+                config[key] = value
+    return config
+
+
+def container_config(
+    image: str, limits: Limits, labels: dict[str, str], without: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """The body of the engine's create call. Nothing of the host goes in: no mount, no variable, no name."""
+    return {
+        "Image": image,
+        "Hostname": "sandbox",
+        "User": "0:0",
+        "Env": ["PATH=/usr/bin"],
+        "Labels": labels,
+        "OpenStdin": True,
+        "StdinOnce": True,
+        "AttachStdin": True,
+        "AttachStdout": True,
+        "AttachStderr": True,
+        "HostConfig": host_config(limits, without),
+    }
+
+
+def _ulimit(name: str, value: int) -> dict[str, Any]:
+    return {"Name": name, "Soft": value, "Hard": value}
+
+
+def _tmpfs(size_mb: int, options: str) -> str:
+    return f"rw,nosuid,nodev,noexec,size={size_mb}m,{options}"

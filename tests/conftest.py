@@ -1,0 +1,22 @@
+"""What every test may use: the real sandbox, opened once a session."""
+
+from __future__ import annotations
+
+import pytest
+from fluency.sandbox import Sandbox, open_sandbox
+from fluency.study import SandboxConfig
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Sandbox:
+    """The sandbox itself: the engine is found or started and the image built if need be; its absence is a failure."""
+    return open_sandbox(SandboxConfig())
+
+
+@pytest.fixture(autouse=True)
+def _powershell(request: pytest.FixtureRequest) -> None:
+    """Skip what needs PowerShell where the image has none, with the reason."""
+    if request.node.get_closest_marker("pwsh"):
+        box = request.getfixturevalue("sandbox")
+        if not box.image.shells.get("pwsh"):
+            pytest.skip(f"the image holds no PowerShell: {box.no_powershell}")

@@ -1,0 +1,53 @@
+"""A small world of its own, so that the sandbox's tests depend on no task."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from types import SimpleNamespace
+
+AGES = {".": 3600.0, "src": 86400.0, "src/main.rs": 10 * 86400.0, "README.md": 60.0, "with space.txt": 5.0}
+
+
+def small_world() -> SimpleNamespace:
+    """Three files, five helpers in a tree of two, three routes; the shape of fluency.world.World."""
+    files = {"README.md": b"# read me\n", "src/main.rs": b"fn main() {}\n", "with space.txt": b"\x00\xff"}
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        folder = tarfile.TarInfo("src")
+        folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+        archive.addfile(folder)
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(data), 0o644
+            archive.addfile(info, io.BytesIO(data))
+
+    def route(path: str, status: int, headers: dict[str, str], body: bytes) -> SimpleNamespace:
+        return SimpleNamespace(method="GET", path=path, status=status, headers=headers, body=body)
+
+    def helper(key: str, name: str, *args: str, parent: str | None = None, rss: int = 0, virt: int = 0):
+        return SimpleNamespace(key=key, name=name, args=args, parent=parent, rss_mb=rss, virt_mb=virt)
+
+    return SimpleNamespace(
+        seed=1,
+        sha256="0" * 64,
+        tar=buffer.getvalue(),
+        ages=AGES,
+        files=files,
+        dirs=("src",),
+        http=(
+            route("/api/crates", 200, {"Content-Type": "application/json"}, b'{"crates": []}\n'),
+            route("/dl/latest", 302, {"Location": "/dl/store/1"}, b""),
+            route("/dl/store/1", 200, {"Content-Type": "application/octet-stream"}, bytes(range(256)) * 300),
+        ),
+        processes=(
+            helper("sched", "vox-sched", "--config", "a b", rss=4),
+            helper("w1", "vox-worker", "--queue", "alpha", parent="sched", rss=30),
+            helper("w2", "vox-worker", "--queue", "beta", rss=5),
+            helper("relay", "vox-relay", parent="sched"),
+            helper("lspd", "vox-lspd", "", parent="relay", virt=3000),
+        ),
+    )
+
+
+SMALL = small_world()
