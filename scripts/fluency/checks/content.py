@@ -8,15 +8,14 @@ ordered    list of lines                            the same lines in the same o
 paths      list of paths relative to the root       the same paths as a multiset, absolute or relative
 jsonset    list of JSON values                      one JSON array of equal values, in any order
 json       a JSON value                             one equal JSON value
-hex        hexadecimal digits                       one line of the same digits in either case
+hex        the digits, bare or as a list of one     one line of the same digits in either case
 =========  =======================================  ====================================================
 
 An `ordered` answer whose every expected line is a whole number, a space and a relative path with a `/` in it
 (SIZE PATH) takes the path in either way of writing it. The number must be equal as text and the path must name the
 same file, so nothing wrong can pass by it; other ordered answers are compared as they stand.
 
-JSON has one type of number, so 3.0 equals 3 (a .NET sum is a double and is written 3.0) and 3e0 equals both; "3" is a
-string and true is a boolean: neither equals a number. Keys are exact, and an object with a key twice equals nothing.
+JSON values are equal as `json_values` says: 3.0 equals 3, "3" does not.
 """
 
 from __future__ import annotations
@@ -24,14 +23,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable
-from decimal import Decimal
+from collections.abc import Callable
 from typing import Any
 
 from fluency.checks import normalise
+from fluency.checks.json_values import NOT_JSON, frozen, parse_json
 from fluency.errors import UserError
 
-NOT_JSON = object()
 _SIZED_PATH = re.compile(r"\d+ (?!/|\./)\S*/\S.*")
 
 
@@ -53,44 +51,9 @@ def quoted(text: str, limit: int = 80) -> str:
     return f"'{shown[:limit]}…'" if len(shown) > limit else f"'{shown}'"
 
 
-def parse_json(text: str) -> Any:
-    """The one JSON value a text is, numbers as int or Decimal; NOT_JSON if it is none, or has a key twice, or NaN."""
-    try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_object)
-    except (ValueError, RecursionError, ArithmeticError):
-        return NOT_JSON
-
-
-def frozen(value: Any) -> Hashable:
-    """A JSON value as something that hashes and compares by JSON's own idea of equality.
-
-    RecursionError if it is nested too deep.
-    """
-    if isinstance(value, bool) or value is None:
-        return ("constant", value)
-    if isinstance(value, str):
-        return ("string", value)
-    if isinstance(value, int | float | Decimal):
-        return ("number", Decimal(str(value)) if isinstance(value, float) else value)
-    if isinstance(value, dict):
-        return ("object", frozenset((key, frozen(item)) for key, item in value.items()))
-    return ("array", tuple(frozen(item) for item in value))
-
-
 def is_sized_paths(expected: list[str]) -> bool:
     """Whether an ordered answer is a list of SIZE PATH lines."""
     return bool(expected) and all(_SIZED_PATH.fullmatch(line) for line in expected)
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(constant)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise ValueError("a key stands twice")
-    return made
 
 
 def _set(expected: Any, text: str, lines: list[str]) -> str | None:
@@ -188,7 +151,7 @@ def _with_plain_path(line: str) -> str:
 def _lines_of(expected: Any, rule: str) -> list[str]:
     if not isinstance(expected, list) or not all(isinstance(line, str) for line in expected):
         raise _unfit(rule, "a list of texts")
-    return expected
+    return normalise.lines("\n".join(expected))
 
 
 def _unfit(rule: str, form: str) -> UserError:

@@ -169,6 +169,11 @@ def _limit(result: Result) -> str | None:
 
 def _wrong_output(failing: list[Headline], some_passed: bool) -> Failure:
     first = failing[0]
+    for run in failing:
+        if run.verdict.passed:
+            return Failure(
+                "side-effects", f"World {run.seed}: the output is right, but {side_effects(run.result)[-1]}."
+            )
     if some_passed:
         return Failure("one-world-only", f"Right in another world, but {_in_world(first, start='in world')}")
     if all(run.verdict.table_noise for run in failing):

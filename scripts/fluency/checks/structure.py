@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from fluency.checks.content import NOT_JSON, parse_json, quoted
+from fluency.checks.content import quoted
+from fluency.checks.json_values import NOT_JSON, parse_json
 from fluency.tasks import Structure
 
 _compiled = lru_cache(maxsize=None)(re.compile)
