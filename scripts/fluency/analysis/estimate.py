@@ -1,0 +1,135 @@
+"""One model's gap with all its uncertainty, and the verdict of the decision table, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fluency.analysis.gap import Band, Paired, band_of, missing_bounds, pair
+from fluency.analysis.intervals import (
+    Interval,
+    band_shares,
+    clopper_pearson,
+    compatible_bands,
+    fixed_task_halfwidth,
+    floored_interval,
+    signflip_p,
+    t_interval,
+    task_sd,
+    tasks_needed,
+)
+from fluency.analysis.outcomes import Outcomes
+from fluency.analysis.plan import ALPHA, MAX_MISSING, MIN_TASKS, NOISE
+from fluency.analysis.robustness import Flatness, LeaveOut, flatness, leave_categories_out, leave_tasks_out
+from fluency.analysis.tally import Tally
+from fluency.cells import SHELL_TITLES, SHELLS
+
+
+@dataclass(frozen=True)
+class GapEstimate:
+    """The gap of one model; fractions of one throughout.
+
+    s95, s90: for tasks like these; the floored interval (`floored` says so) where all tasks differ alike.
+    fixed: half-width on these tasks, None where a task has a single trial. needed: tasks for a 10-point
+    claim, None where the spread is zero. differing_bound: Clopper-Pearson upper limit of the share of tasks
+    that differ.
+    """
+
+    paired: Paired
+    value: Fraction
+    sd: float
+    s95: Interval
+    s90: Interval
+    floored: bool
+    s95_floored: Interval
+    fixed: float | None
+    p: Fraction
+    compatible: tuple[Band, ...]
+    shares: dict[Band, Fraction]
+    bounds: tuple[Fraction, Fraction]
+    needed: int | None
+    differing_bound: float
+    tasks_out: LeaveOut | None
+    categories_out: LeaveOut | None
+    flatness: Flatness
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`band` is None exactly when `refused` says why; `provisional`: missing cells could change the band."""
+
+    band: Band | None
+    refused: tuple[str, ...]
+    provisional: bool
+    resolved: bool
+
+
+def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstimate | None:
+    """Estimate one model's gap; None if no task was measured well enough in both shells."""
+    paired = pair(outcomes)
+    if paired is None:
+        return None
+    differences = paired.differences
+    spread = task_sd(differences)
+    primary = t_interval(differences)
+    s95 = primary or floored_interval(differences)
+    return GapEstimate(
+        paired=paired,
+        value=paired.gap,
+        sd=spread,
+        s95=s95,
+        s90=t_interval(differences, 1 - 2 * ALPHA) or floored_interval(differences, 1 - 2 * ALPHA),
+        floored=primary is None,
+        s95_floored=floored_interval(differences),
+        fixed=fixed_task_halfwidth(outcomes),
+        p=signflip_p(differences),
+        compatible=compatible_bands(s95),
+        shares=band_shares(differences),
+        bounds=missing_bounds(outcomes),
+        needed=tasks_needed(spread) if spread else None,
+        differing_bound=clopper_pearson(paired.differing, len(paired.tasks))[1],
+        tasks_out=leave_tasks_out(paired),
+        categories_out=leave_categories_out(paired, categories),
+        flatness=flatness(paired),
+    )
+
+
+def judge_gap(outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, Tally]) -> Verdict:
+    """Apply the decision table, or refuse to."""
+    refused = refusals(gap, tallies, len(outcomes.tasks))
+    if refused or gap is None:
+        return Verdict(None, refused, False, False)
+    band = band_of(gap.value)
+    provisional = len({band, *(band_of(bound) for bound in gap.bounds)}) > 1
+    return Verdict(band, (), provisional, is_resolved(band, gap))
+
+
+def is_resolved(band: Band, gap: GapEstimate) -> bool:
+    """Whether the data carry the band: a direction that is significant, or noise shown to be noise."""
+    if band in ("pwsh", "bash"):
+        return gap.p <= ALPHA and (gap.s95.low > 0 or gap.s95.high < 0)
+    return band == "falsified" and -float(NOISE) < gap.s90.low and gap.s90.high < float(NOISE)
+
+
+def refusals(gap: GapEstimate | None, tallies: Mapping[str, Tally], tasks: int) -> tuple[str, ...]:
+    """Why there is no verdict; empty if there is one."""
+    reasons = []
+    for shell in SHELLS:
+        title = SHELL_TITLES[shell]
+        arm = tallies.get(shell)
+        if arm is None:
+            reasons.append(f"{title} is not part of this study")
+        elif arm.state == "not-measured":
+            reasons.append(f"{title} was not measured: {arm.reasons[0][0]}")
+        elif arm.state == "missing":
+            reasons.append(f"nothing was measured in {title} yet ({arm.planned} cells planned)")
+        elif arm.lacking > MAX_MISSING:
+            reasons.append(
+                f"{arm.planned - arm.measured} of {arm.planned} cells in {title} have no measurement, "
+                f"more than {float(MAX_MISSING):.0%}"
+            )
+    usable = len(gap.paired.tasks) if gap else 0
+    if not reasons and usable < MIN_TASKS:
+        reasons.append(f"{usable} of {tasks} tasks were measured in both shells; a verdict needs {MIN_TASKS}")
+    return tuple(reasons)

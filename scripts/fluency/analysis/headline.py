@@ -1,0 +1,92 @@
+"""The headline of one model in one line, with its uncertainty in the same breath."""
+
+from __future__ import annotations
+
+from fluency.analysis.estimate import GapEstimate
+from fluency.analysis.model import ModelAnalysis
+from fluency.cells import SHELL_TITLES
+from fluency.analysis.numbers import percent, points, probability, signed, span
+
+BAND_NAMES = {
+    "pwsh": "prefer PowerShell (mild evidence)",
+    "bash": "prefer Bash (mild evidence)",
+    "falsified": "falsified / noise (by the table)",
+    "inconclusive": "INCONCLUSIVE (the table has no rule for 5-10 points)",
+}
+BAND_WORDS = {"pwsh": "PowerShell", "bash": "Bash", "falsified": "noise", "inconclusive": "inconclusive"}
+
+
+def headline_of(model: ModelAnalysis) -> str:
+    """One line about one model, for a terminal or a report."""
+    gap = model.gap
+    if gap is None:
+        arms = "; ".join(_arm(model, shell) for shell in model.tallies)
+        return f"{model.model}: no gap: {'; '.join(model.verdict.refused)}. {arms}."
+    return f"{model.model}: {' '.join(sentences(model, gap))}"
+
+
+def sentences(model: ModelAnalysis, gap: GapEstimate) -> list[str]:
+    """The parts of the headline, in the order in which they qualify each other."""
+    bash, pwsh = gap.paired.bash_rate, gap.paired.pwsh_rate
+    measured = sum(tally.measured for tally in model.tallies.values())
+    planned = sum(tally.planned for tally in model.tallies.values())
+    tasks = len(gap.paired.tasks)
+    parts = [
+        f"gap {signed(gap.value)} pp (bash {percent(bash.value)}, pwsh {percent(pwsh.value)}; "
+        f"T={tasks}, {measured}/{planned} runs measured).",
+        verdict_sentence(model),
+        f"95 % for tasks like these {span(gap.s95)}{' (floored)' if gap.floored else ''}; {on_these_tasks(gap)}.",
+        *([no_difference(gap)] if gap.floored and not gap.paired.differing else []),
+        f"Sign-flip p={probability(gap.p)} ({gap.paired.differing} of {tasks} tasks differ).",
+        f"Compatible with: {', '.join(BAND_WORDS[band] for band in gap.compatible)}.",
+    ]
+    if not model.verdict.refused:
+        parts.append(resolution(model, gap))
+    if gap.tasks_out:
+        flips = ", ".join(gap.tasks_out.flips)
+        flipped = f", the band changes without {flips}" if flips else ", the band survives each deletion"
+        parts.append(f"Leave-one-task-out {signed(gap.tasks_out.low)} to {signed(gap.tasks_out.high)}{flipped}.")
+    shares = " / ".join(f"{BAND_WORDS[band]} {percent(share, 0)}" for band, share in gap.shares.items())
+    parts.append(f"Task-resample shares {shares} (not probabilities of truth).")
+    return parts
+
+
+def verdict_sentence(model: ModelAnalysis) -> str:
+    """The table's verdict, or why there is none."""
+    verdict = model.verdict
+    if verdict.band is None:
+        return f"No verdict: {'; '.join(verdict.refused)}."
+    provisional = ", provisional: missing cells could change it" if verdict.provisional else ""
+    return f"Table verdict: {BAND_NAMES[verdict.band]}{provisional}."
+
+
+def resolution(model: ModelAnalysis, gap: GapEstimate) -> str:
+    """Whether the data carry the verdict, and what it would take."""
+    if model.verdict.resolved:
+        return "Resolved."
+    if gap.needed is None:
+        return "Not resolved; the spread between tasks is zero, so no size can be worked out."
+    return f"Not resolved; about {max(gap.needed, 2)} tasks for a 10-point claim."
+
+
+def on_these_tasks(gap: GapEstimate) -> str:
+    """The fixed-task interval in words."""
+    if gap.fixed is None:
+        return "on these tasks: undefined with one trial"
+    return f"on these tasks ±{points(gap.fixed)}" + ("" if gap.fixed else " (no trial varied; not certainty)")
+
+
+def no_difference(gap: GapEstimate) -> str:
+    """No task differed: what that does not rule out."""
+    tasks = len(gap.paired.tasks)
+    return f"0/{tasks} tasks differ: up to {percent(gap.differing_bound)} (Clopper-Pearson) could."
+
+
+def _arm(model: ModelAnalysis, shell: str) -> str:
+    rate, arm = model.rates[shell], model.tallies[shell]
+    if rate.value is None:
+        return f"{SHELL_TITLES[shell]}: {arm.measured}/{arm.planned} runs measured"
+    return (
+        f"{SHELL_TITLES[shell]} pass@1 {percent(rate.value)} ({rate.passes}/{rate.scored} runs, {rate.tasks} tasks, "
+        f"{arm.measured}/{arm.planned} measured)"
+    )

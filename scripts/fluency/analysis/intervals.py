@@ -1,0 +1,137 @@
+"""How sure the gap is: intervals, exact p, task resamples.
+
+Two different questions, never to be confused. S, "tasks like these": the tasks are treated as a sample.
+F, "these tasks": only the trials vary. Every function works on one model's paired differences.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import beta, norm
+from scipy.stats import t as student
+
+from fluency.analysis.gap import BANDS, Band, band_of, integers, mean
+from fluency.analysis.outcomes import Outcomes
+from fluency.analysis.plan import ALPHA, DIRECTION, NOISE, POWER, RESAMPLE_SEED, RESAMPLES
+
+
+class Interval(NamedTuple):
+    """Two-sided interval for the gap, as fractions of one, clipped to [-1, 1]."""
+
+    low: float
+    high: float
+
+
+def task_sd(differences: Sequence[Fraction]) -> float:
+    """Sample standard deviation of the per-task differences (T - 1); 0 for a single task."""
+    if len(differences) < 2:
+        return 0.0
+    centre = mean(differences)
+    return sqrt(sum((d - centre) ** 2 for d in differences) / (len(differences) - 1))
+
+
+def t_interval(differences: Sequence[Fraction], level: float = 1 - ALPHA) -> Interval | None:
+    """S: gap ± t(level, T-1) · sd / √T. None for fewer than two tasks, or when all tasks differ alike.
+
+    Equal differences give a width of zero, which is not certainty; `floored_interval` is for that case.
+    Formula: the paired t interval of any textbook; for evaluations see Miller (2024), arXiv 2411.00640.
+    """
+    size = len(differences)
+    spread = task_sd(differences)
+    if size < 2 or spread == 0:
+        return None
+    return _around(mean(differences), float(student.ppf((1 + level) / 2, size - 1)) * spread / sqrt(size))
+
+
+def floored_interval(differences: Sequence[Fraction], level: float = 1 - ALPHA) -> Interval:
+    """S with a floor: two pseudo-tasks at ±1/2 enter the variance, not the centre; df = T + 1.
+
+    The same idea as the add-one adjusted intervals for paired proportions (Bonett and Price 2012).
+    """
+    size = len(differences)
+    centre = mean(differences)
+    squares = float(sum((d - centre) ** 2 for d in differences)) + 0.5
+    error = sqrt(squares / ((size + 1) * (size + 2)))
+    return _around(centre, float(student.ppf((1 + level) / 2, size + 1)) * error)
+
+
+def fixed_task_halfwidth(outcomes: Outcomes, level: float = 1 - ALPHA) -> float | None:
+    """F: z(level) · √(ΣΣ p(1-p)/(n-1)) / T over the tasks that enter; None where a task has one trial."""
+    variance = 0.0
+    tasks = 0
+    for i in range(len(outcomes.tasks)):
+        cells = [(arm.passes[i], arm.scored[i]) for arm in (outcomes.bash, outcomes.pwsh)]
+        if min(n for _, n in cells) < outcomes.enough:
+            continue
+        if min(n for _, n in cells) < 2:
+            return None
+        tasks += 1
+        variance += sum(c * (n - c) / n**2 / (n - 1) for c, n in cells)
+    return float(norm.ppf((1 + level) / 2) * sqrt(variance) / tasks) if tasks else None
+
+
+def signflip_p(differences: Sequence[Fraction]) -> Fraction:
+    """Exact two-sided p of the sign-flip test over tasks, by dynamic programming over integer sums.
+
+    P(|Σ ±d_i| ≥ |Σ d_i|) with every sign equally likely. Exact under symmetry of the differences.
+    """
+    scaled, _ = integers(differences)
+    counts: dict[int, int] = {0: 1}
+    for value in map(abs, scaled):
+        if value == 0:
+            continue
+        moved: defaultdict[int, int] = defaultdict(int)
+        for total, ways in counts.items():
+            moved[total + value] += ways
+            moved[total - value] += ways
+        counts = moved
+    observed = abs(sum(scaled))
+    return Fraction(sum(ways for total, ways in counts.items() if abs(total) >= observed), sum(counts.values()))
+
+
+def band_shares(differences: Sequence[Fraction]) -> dict[Band, Fraction]:
+    """Share of task resamples whose gap falls in each band: 10,000 draws, seeded, compared in integers."""
+    scaled, scale = integers(differences)
+    size = len(scaled)
+    draws = np.random.default_rng(RESAMPLE_SEED).integers(0, size, size=(RESAMPLES, size))
+    sums = np.asarray(scaled, dtype=np.int64)[draws].sum(axis=1)
+    values, counts = np.unique(sums, return_counts=True)
+    shares: dict[Band, Fraction] = dict.fromkeys(BANDS, Fraction())
+    for total, count in zip(values.tolist(), counts.tolist(), strict=True):
+        shares[band_of(Fraction(total, scale * size))] += Fraction(count, RESAMPLES)
+    return shares
+
+
+def compatible_bands(interval: Interval) -> tuple[Band, ...]:
+    """The bands an interval meets, from PowerShell's to Bash's."""
+    low, high = interval
+    noise, direction = float(NOISE), float(DIRECTION)
+    meets: dict[Band, bool] = {
+        "pwsh": high >= direction,
+        "inconclusive": (high >= noise and low < direction) or (low <= -noise and high > -direction),
+        "falsified": low < noise and high > -noise,
+        "bash": low <= -direction,
+    }
+    return tuple(band for band in BANDS if meets[band])
+
+
+def tasks_needed(spread: float, gap: float = float(DIRECTION)) -> int:
+    """Tasks for 80 % power at two-sided 5 % against a true gap: ((z.975 + z.8) · sd / gap)²."""
+    return ceil(((norm.ppf(1 - ALPHA / 2) + norm.ppf(POWER)) * spread / gap) ** 2)
+
+
+def clopper_pearson(successes: int, size: int, level: float = 1 - ALPHA) -> tuple[float, float]:
+    """Exact interval of a binomial share (Clopper and Pearson 1934); (0, 1) when nothing was seen."""
+    low = float(beta.ppf((1 - level) / 2, successes, size - successes + 1)) if successes else 0.0
+    high = float(beta.ppf((1 + level) / 2, successes + 1, size - successes)) if successes < size else 1.0
+    return low, high
+
+
+def _around(centre: Fraction, half: float) -> Interval:
+    return Interval(max(-1.0, float(centre) - half), min(1.0, float(centre) + half))

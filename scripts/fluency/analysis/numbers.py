@@ -1,0 +1,60 @@
+"""Numbers as people read them: points, per cent, p. Rounding never moves a gap across a band's edge."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isinf
+
+from fluency.analysis.gap import band_of
+from fluency.analysis.intervals import Interval
+
+MINUS = "\u2212"
+
+
+def percent(share: Fraction | float | None, digits: int = 1) -> str:
+    """`61.0 %` of a share of one; `n/a` if unknown."""
+    return "n/a" if share is None else f"{_rounded(share, digits)} %"
+
+
+def points(share: Fraction | float, digits: int = 1) -> str:
+    """`8.1` points of a share of one, without a sign."""
+    return _rounded(abs(share), digits)
+
+
+def signed(gap: Fraction | float, digits: int = 1) -> str:
+    """`+8.0` points. An exact gap gets as many decimals as it takes to stay on its side of a band's edge."""
+    while isinstance(gap, Fraction) and digits < 6:
+        shown = Fraction(round(gap * 100 * 10**digits), 100 * 10**digits)
+        if band_of(shown) == band_of(gap):
+            break
+        digits += 1
+    text = _rounded(abs(gap), digits)
+    if not float(text):
+        return text
+    return f"{'+' if gap > 0 else MINUS}{text}"
+
+
+def span(interval: Interval) -> str:
+    """`−3.1 to +19.1`."""
+    return f"{signed(interval.low)} to {signed(interval.high)}"
+
+
+def probability(p: Fraction | float) -> str:
+    """Three decimals, or `<0.001`."""
+    return "<0.001" if p < Fraction(1, 1000) else f"{float(p):.3f}"
+
+
+def seconds(value: float | None) -> str:
+    """Seconds with three significant digits at most; `never` for infinity, `n/a` if unknown."""
+    if value is None:
+        return "n/a"
+    if isinf(value):
+        return "never"
+    return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
+
+
+def _rounded(share: Fraction | float, digits: int) -> str:
+    if isinstance(share, Fraction):
+        whole = round(share * 100 * 10**digits)
+        return f"{whole / 10**digits:.{digits}f}"
+    return f"{share * 100:.{digits}f}"

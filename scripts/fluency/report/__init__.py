@@ -1,0 +1,37 @@
+"""The report: `report.md` and its figures, from the cells table, the design and the provenance alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fluency.analysis import analyse
+from fluency.files import write_atomic
+from fluency.report.provenance import Provenance
+from fluency.study import Study
+from fluency.tasks import Task
+
+__all__ = ["Provenance", "write_report"]
+
+
+def write_report(
+    path: Path,
+    frame: pd.DataFrame,
+    study: Study,
+    tasks: Sequence[Task],
+    provenance: Provenance | Mapping[str, Any] | None = None,
+) -> None:
+    """Write `path` and `figures/*.svg` beside it; the same inputs give the same bytes."""
+    from fluency.report.document import document
+    from fluency.report.figures import draw_figures
+    from fluency.report.render import render
+
+    path = Path(path)
+    analysis = analyse(frame, study, tasks)
+    figures = draw_figures(analysis, frame)
+    for figure in figures:
+        write_atomic(path.parent / "figures" / figure.name, figure.svg)
+    write_atomic(path, render(document(analysis, study, tasks, Provenance.of(provenance), figures)))

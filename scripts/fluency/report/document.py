@@ -1,0 +1,40 @@
+"""Everything the template may name, by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from fluency.analysis import Analysis
+from fluency.analysis.headline import headline_of, resolution, verdict_sentence
+from fluency.analysis.plan import PLAN
+from fluency.cells import SHELL_TITLES
+from fluency.report import rows, wording
+from fluency.report.figures import Drawing
+from fluency.report.provenance import Provenance
+from fluency.study import Study
+from fluency.tasks import Task
+
+
+def document(
+    analysis: Analysis, study: Study, tasks: Sequence[Task], provenance: Provenance, figures: Sequence[Drawing]
+) -> dict[str, Any]:
+    """The template's values. Figures are looked up by (kind, model)."""
+    return {
+        "analysis": analysis,
+        "study": study,
+        "models": {model.alias: model for model in study.models},
+        "tasks": list(tasks),
+        "bank": Counter(task.provenance for task in tasks),
+        "provenance": provenance,
+        "facts": provenance.lines(),
+        "plan": PLAN,
+        "rows": rows,
+        "wording": wording,
+        "headline_of": headline_of,
+        "verdict_sentence": verdict_sentence,
+        "resolution": resolution,
+        "shell_titles": SHELL_TITLES,
+        "figures": {(figure.kind, figure.model): figure for figure in figures},
+    }

@@ -1,0 +1,42 @@
+"""The report's text from its template."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from fluency.analysis.numbers import percent, points, probability, seconds, signed, span
+from fluency.paths import REPORT
+from fluency.report import escape
+from fluency.report.markdown import table
+
+
+def environment(folder: Path = REPORT) -> jinja2.Environment:
+    """Templates in which a missing value is an error, and the filters for numbers and hostile text."""
+    env = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - the output is Markdown; hostile text passes escape.code or escape.text
+    )
+    env.filters.update(
+        percent=percent,
+        points=points,
+        probability=probability,
+        seconds=seconds,
+        signed=signed,
+        span=span,
+        code=escape.code,
+        text=escape.text,
+    )
+    env.globals.update(table=table)
+    return env
+
+
+def render(values: dict[str, Any], name: str = "report.md.j2") -> str:
+    """The Markdown of a template and its values."""
+    return environment().get_template(name).render(values)

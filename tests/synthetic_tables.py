@@ -1,0 +1,120 @@
+"""Cells tables made up for tests: the numbers are chosen, the shape is the real one."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+
+import pandas as pd
+
+from fluency.study import Study
+from fluency.table import Row, to_frame
+
+CATEGORIES = ("file-inspection", "text-processing", "process-introspection", "network-fetch")
+
+
+def make_tasks(count: int = 20, prefix: str = "task") -> list[SimpleNamespace]:
+    """Stand-ins for the task bank: the analysis reads only these fields of a task."""
+    kinds = [CATEGORIES[min(i * 4 // max(count, 4), 3)] for i in range(count)]
+    origins = ["design"] * 3 + ["allowlist"] * 5 + ["written"] * max(count - 8, 0)
+    return [
+        SimpleNamespace(
+            id=f"{prefix}-{i + 1:02d}",
+            category=kinds[i],
+            provenance=origins[i],
+            version=1,
+            sha256=f"{i:064x}",
+            prompt=f"Do the thing number {i} and print it.",
+        )
+        for i in range(count)
+    ]
+
+
+def make_study(models=("model-x",), trials: int = 5, shells=("bash", "pwsh"), **more) -> Study:
+    values = {
+        "study": "synthetic",
+        "trials": trials,
+        "shells": list(shells),
+        "models": [{"alias": alias, "id": f"{alias}-id"} for alias in models],
+    }
+    return Study.model_validate(values | more)
+
+
+def make_rows(study: Study, tasks, passes, seed: int = 1, **fixed) -> list[Row]:
+    """One row a cell; `passes(cell)` gives True, False, None (missing) or "not_measured"."""
+    dice = random.Random(seed)
+    by_id = {task.id: task for task in tasks}
+    rows = []
+    for cell in study.cells([task.id for task in tasks]):
+        mark = passes(cell)
+        base = dict(cell._asdict(), category=by_id[cell.task].category)
+        if mark is None:
+            rows.append(Row(**base, status="missing", reason="no generation yet"))
+        elif mark == "not_measured":
+            reason = "the sandbox image holds no PowerShell 7"
+            rows.append(Row(**base, status="not_measured", reason=reason, outcome="ok", command="Get-Item x"))
+        else:
+            rows.append(Row(**base, **(measured(cell, bool(mark), dice) | fixed)))
+    return rows
+
+
+def measured(cell, mark: bool, dice: random.Random) -> dict:
+    pwsh = cell.shell == "pwsh"
+    failing = "command-not-found" if dice.random() < 0.4 else "silent-wrong"
+    made_of = dice.choice(["cmdlets-only", "cmdlets-only", "mixed", "unix-only"]) if pwsh else "unix-only"
+    return dict(
+        status="measured",
+        passed=mark,
+        structural_pass=mark or failing == "silent-wrong",
+        exit_ok=mark or failing == "silent-wrong",
+        content_ok=mark,
+        lenient_passed=mark,
+        no_unix_tools_passed=(mark and made_of == "cmdlets-only") if pwsh else None,
+        worlds_passed=2 if mark else 0,
+        worlds_run=2,
+        failure_class=None if mark else failing,
+        why="" if mark else f"world 11: {failing}",
+        made_of=made_of,
+        commands="Get-ChildItem Where-Object" if pwsh else "find sort",
+        outcome="ok",
+        command="Get-ChildItem crates | Where-Object Length" if pwsh else "find crates -type f | sort",
+        input_tokens=90,
+        output_tokens=20,
+        cost_usd=0.0007,
+        temperature_sent="0.7",
+        model_echoed=f"{cell.model}-id",
+        t_gen_s=round(1 + dice.random(), 3),
+        t_exec_s=round((0.45 if pwsh else 0.03) * (1 + dice.random()), 4),
+        timed_out=False,
+        asked_utc=f"2026-05-01T10:{cell.trial:02d}:00Z",
+    )
+
+
+def make_frame(study: Study, tasks, passes, **more) -> pd.DataFrame:
+    return to_frame(make_rows(study, tasks, passes, **more))
+
+
+def random_passes(seed: int = 3, bash: float = 0.6, pwsh: float = 0.68):
+    """Task difficulties shared by the shells, as in the design's scenarios."""
+    dice = random.Random(seed)
+    levels: dict[tuple[str, str], float] = {}
+
+    def passes(cell) -> bool:
+        key = (cell.model, cell.task)
+        if key not in levels:
+            levels[key] = dice.random()
+        share = {"bash": bash, "pwsh": pwsh}[cell.shell]
+        level = 0.95 if levels[key] < share * 0.7 else 0.05 if levels[key] > 0.9 else share
+        return dice.random() < level
+
+    return passes
+
+
+def from_counts(counts: dict[str, tuple[int, int]]):
+    """`{task: (bash passes, pwsh passes)}`: the first trials pass, the rest fail."""
+
+    def passes(cell) -> bool:
+        bash, pwsh = counts[cell.task]
+        return cell.trial <= (bash if cell.shell == "bash" else pwsh)
+
+    return passes
