@@ -46,13 +46,13 @@ def _helper(helper: dict, plan: str) -> None:
 
 def _settled(helpers: list[dict]) -> list[dict]:
     """The facts, when two looks in a row agree with each other and with the plan."""
-    wanted = sorted((h["name"], *h["args"]) for h in helpers)
+    wanted = sorted([h["name"], *h["args"]] for h in helpers)
     needed = sorted(int(h["rss_mb"]) << 20 for h in helpers)
     deadline = time.monotonic() + SETTLE_S
     before: list[dict] = []
     while time.monotonic() < deadline:
         now = facts()
-        there = sorted((fact["name"], *fact["args"]) for fact in now) == wanted
+        there = sorted([fact["name"], *fact["args"]] for fact in now) == wanted
         grown = all(has >= needs for has, needs in zip(sorted(f["rss_bytes"] for f in now), needed, strict=False))
         if there and grown and now == before and all(fact["state"] == "S" for fact in now):
             return now
@@ -89,7 +89,7 @@ def facts() -> list[dict]:
             continue
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as stream:
-                args = stream.read().decode("utf-8", "replace").split("\0")[:-1]
+                args = stream.read().decode("utf-8", "replace").split("\0")[1:-1]
             with open(f"/proc/{pid}/statm", "rb") as stream:
                 resident = int(stream.read().split()[1]) * PAGE
             seen = stat(pid)

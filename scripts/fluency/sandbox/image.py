@@ -7,7 +7,7 @@ import io
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from fluency.errors import SandboxError
@@ -209,10 +209,8 @@ def _look_inside(engine: Engine, image: str, powershell: bool) -> dict[str, str]
 def _forget(engine: Engine, tag: str) -> None:
     import docker
 
-    try:
+    with suppress(docker.errors.APIError):  # it may never have been made
         engine.patient_client().remove_image(tag, noprune=True)
-    except docker.errors.APIError:
-        pass  # it was never made
 
 
 @contextmanager

@@ -32,5 +32,5 @@ def labels() -> dict[str, str]:
 
 def is_gone(label: str) -> bool:
     """Whether the process a label names has ended; a process id that was given out again does not count."""
-    boot, pid, began = (label.split() + ["", "", ""])[:3]
+    boot, pid, began = [*label.split(), "", "", ""][:3]
     return boot != boot_id() or not pid.isdigit() or str(started(int(pid))) != began

@@ -1,4 +1,4 @@
-"""An engine on a machine that has none: on Debian and Ubuntu as root it is installed and started, elsewhere asked for."""
+"""An engine for a machine that has none: installed and started on Debian and Ubuntu as root, elsewhere asked for."""
 
 from __future__ import annotations
 
