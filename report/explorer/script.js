@@ -1,25 +1,38 @@
 "use strict";
 // Everything in the data block may have been written by a model or its command. It reaches the page only as
 // text nodes and attribute values, never as markup; no link, style or handler is made from it.
-(async () => {
+(() => {
   const $ = (id) => document.getElementById(id);
+  const data = JSON.parse($("index").textContent);
+
+  // The details are unpacked when they are first needed, or when the table has been drawn.
   const inflated = (text) => {
     const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
+    const stream = new DecompressionStream("deflate");
+    const writer = stream.writable.getWriter();
+    writer.write(bytes);
+    writer.close();
+    return new Response(stream.readable).text();
   };
-  const block = $("data");
-  const data = JSON.parse(block.type.endsWith("/deflate") ? await inflated(block.textContent) : block.textContent);
-
-  const unpack = (number) => {
-    const value = data.pool[number];
+  let details = null;
+  const loadDetails = () => {
+    if (!details) {
+      const block = $("details");
+      const text = block.type.endsWith("/deflate") ? inflated(block.textContent) : Promise.resolve(block.textContent);
+      details = text.then((json) => JSON.parse(json));
+    }
+    return details;
+  };
+  const unpack = (from, number) => {
+    const value = from.pool[number];
     if (!Array.isArray(value)) return value;
-    const parts = value.slice(1).map(unpack);
+    const parts = value.slice(1).map((part) => unpack(from, part));
     if (value[0] < 0) return parts;
-    return Object.fromEntries(data.shapes[value[0]].map((key, at) => [key, parts[at]]));
+    return Object.fromEntries(from.shapes[value[0]].map((key, at) => [key, parts[at]]));
   };
-  const field = (number, key) => {
-    const value = data.pool[number];
-    return value[1 + data.shapes[value[0]].indexOf(key)];
+  const field = (from, number, key) => {
+    const value = from.pool[number];
+    return unpack(from, value[1 + from.shapes[value[0]].indexOf(key)]);
   };
 
   const make = (tag, attributes = {}, ...children) => {
@@ -47,18 +60,17 @@
   // ---- the cells
 
   const titles = Object.fromEntries(data.shells);
-  const cells = data.cells.map(([model, shell, task, trial, state, failure, made, why, view], index) => ({
-    index, trial, view, why: data.pool[why],
-    model: data.pool[model], shell: data.pool[shell], task: data.pool[task],
-    state: data.pool[state], failure: data.pool[failure], made: data.pool[made],
-  }));
+  const cells = data.cells.map(([model, shell, task, trial, ...labels], index) => {
+    const [state, failure, made] = labels.map((number) => data.names[number]);
+    return { index, model: data.names[model], shell: data.names[shell], task: data.names[task], trial, state, failure, made };
+  });
   const categories = Object.fromEntries(data.tasks);
   const pathOf = (cell) => `${cell.model}/${cell.shell}/${cell.task}/${cell.trial}`;
   const byPath = new Map(cells.map((cell) => [pathOf(cell), cell]));
 
   const GLYPHS = {
     passed: ["●", "passed"], wrong: ["×", "wrong output"], error: ["!", "error"], limit: ["T", "time or memory"],
-    none: ["∅", "no usable answer"], missing: ["○", "not run yet"], not_measured: ["–", "arm not measured"],
+    none: ["∅", "no usable answer"], missing: ["○", "not measured yet"], not_measured: ["–", "arm not measured"],
   };
   const KINDS = {
     refusal: "none", empty: "none", truncated: "none", format: "none", "other-dialect": "error", "does-not-parse": "error",
@@ -130,14 +142,14 @@
   // ---- filters
 
   let shown = cells;
-  const searchTexts = [];
-  const searchText = (cell) => {
-    if (searchTexts[cell.index] === undefined) {
-      const texts = ["command", "reply"].map((key) => unpack(field(cell.view, key))).filter(Boolean);
-      searchTexts[cell.index] = [pathOf(cell), verdictOf(cell), cell.made || "", cell.why || "", ...texts.flatMap((t) => [t.head, t.tail])]
-        .join("\n").toLowerCase();
-    }
-    return searchTexts[cell.index];
+  let searchTexts = null;
+  const prepareSearch = async () => {
+    const from = await loadDetails();
+    searchTexts ||= cells.map((cell) => {
+      const view = from.cells[cell.index];
+      const texts = ["command", "reply"].map((key) => field(from, view, key)).filter(Boolean).flatMap((text) => [text.head, text.tail]);
+      return [pathOf(cell), verdictOf(cell), cell.made || "", field(from, view, "why"), ...texts].join("\n").toLowerCase();
+    });
   };
   const option = (value, title, count) => make("option", { value }, count === undefined ? title : `${title} (${count})`);
   const tally = (values) => values.reduce((counts, value) => counts.set(value, (counts.get(value) || 0) + 1), new Map());
@@ -145,7 +157,7 @@
   const drawFilters = () => {
     const states = tally(cells.map((cell) => cell.state));
     for (const state of ["passed", "failed", "missing", "not_measured"]) {
-      if (states.has(state)) $("result").append(option(state, { missing: "not run yet", not_measured: "arm not measured" }[state] || state, states.get(state)));
+      if (states.has(state)) $("result").append(option(state, { missing: "not measured yet", not_measured: "arm not measured" }[state] || state, states.get(state)));
     }
     const classes = tally(cells.filter((cell) => cell.failure).map((cell) => cell.failure));
     const group = make("optgroup", { label: "failed with" });
@@ -157,13 +169,14 @@
     $("model").append(...data.models.map(([alias]) => option(alias, alias)));
   };
 
-  const applyFilters = () => {
+  const applyFilters = async () => {
     const text = $("text").value.trim().toLowerCase();
+    if (text && !searchTexts) await prepareSearch();
     const [result, made, category, model] = ["result", "made", "category", "model"].map((id) => $(id).value);
     const fits = (cell) =>
       (!result || (result.startsWith("class:") ? cell.failure === result.slice(6) : cell.state === result)) &&
       (!made || cell.made === made) && (!category || categories[cell.task] === category) &&
-      (!model || cell.model === model) && (!text || searchText(cell).includes(text));
+      (!model || cell.model === model) && (!text || searchTexts[cell.index].includes(text));
     const fitting = new Set(cells.filter(fits));
     for (const cell of cells) {
       const button = buttons[cell.index];
@@ -270,9 +283,12 @@
   };
 
   let open = null;
-  const drawCell = (cell) => {
-    const view = unpack(cell.view);
-    const dialog = $("detail");
+  const isShown = (cell) => buttons[cell.index] && !buttons[cell.index].disabled;
+  const drawCell = async (cell) => {
+    const from = await loadDetails();
+    if (addressed() !== cell) return; // another cell was asked for meanwhile
+    const view = unpack(from, from.cells[cell.index]);
+    const dialog = $("cell");
     const at = shown.indexOf(cell);
     const action = (title, key, run, off) => {
       const button = make("button", { type: "button", "aria-keyshortcuts": key }, title);
@@ -281,7 +297,7 @@
       return button;
     };
     const bar = make("div", { class: "bar" }, markOf(kindOf(cell), cell.state),
-      make("h2", { id: "detail-title" }, nameOf(cell), write(make("span", { class: "verdict" }), verdictOf(cell) + (cell.why ? ` – ${cell.why}` : ""))),
+      make("h2", { id: "cell-title" }, nameOf(cell), write(make("span", { class: "verdict" }), `${verdictOf(cell)} – ${view.why}`)),
       make("nav", { "aria-label": "Cells" }, action("Previous", "p", () => go(-1), at <= 0), action("Next", "n", () => go(1), at < 0 || at + 1 >= shown.length),
         action("Close", "Escape", () => dialog.close())));
     const body = make("div", { class: "body", tabindex: "-1" });
@@ -290,7 +306,10 @@
     body.append(...view.notes.map((note) => write(make("p", { class: "note" }), note)));
     body.append(...section("Command when the reply is read leniently", view.lenient, (node, text) => highlight(node, text, cell.shell), "command"));
     if (view.facts.length) body.append(facts(view.facts));
-    body.append(...section("Prompt", view.prompt), ...section("Reply as it came", view.reply));
+    body.append(...section("Prompt", view.prompt));
+    if (view.reply && view.command && view.reply.head === view.command.head && view.reply.bytes === view.command.bytes) {
+      body.append(make("h3", {}, "Reply as it came"), make("p", { class: "note" }, "The command above, and nothing else."));
+    } else body.append(...section("Reply as it came", view.reply));
     if (view.runs.length) body.append(make("h3", {}, "Runs"), ...view.runs.map(runBlock));
     if (view.files.length) {
       body.append(make("details", {}, make("summary", {}, "Provenance"),
@@ -306,24 +325,31 @@
     const next = shown[shown.indexOf(open) + by];
     if (next) location.replace(`#${pathOf(next).split("/").map(encodeURIComponent).join("/")}`);
   };
-  const openHash = () => {
-    let path = location.hash.slice(1);
-    try { path = decodeURIComponent(path); } catch { /* not an address of ours: looked up as it is */ }
-    const cell = byPath.get(path);
-    if (cell) { if (buttons[cell.index] && !buttons[cell.index].disabled) rove(cell.index, false); drawCell(cell); return; }
-    if ($("detail").open) $("detail").close();
-    if (path) $("count").textContent = `There is no cell ${plain(path)} in this study.`;
+  const address = () => {
+    const written = location.hash.slice(1);
+    try { return decodeURIComponent(written); } catch { return written; } // not ours: looked up as it is
+  };
+  const addressed = () => byPath.get(address());
+  const openAddressed = () => {
+    const cell = addressed();
+    if (cell) {
+      if (isShown(cell)) rove(cell.index, false);
+      return drawCell(cell);
+    }
+    if ($("cell").open) $("cell").close();
+    if (address()) $("count").textContent = `There is no cell ${plain(address())} in this study.`;
+    return null;
   };
 
   // ---- wiring
 
-  $("detail").addEventListener("close", () => {
+  $("cell").addEventListener("close", () => {
     const cell = open;
     open = null;
     if (location.hash.length > 1) history.replaceState(null, "", "#");
-    if (cell && buttons[cell.index] && !buttons[cell.index].disabled) rove(cell.index);
+    if (cell && isShown(cell)) rove(cell.index);
   });
-  $("detail").addEventListener("click", (event) => { if (event.target === $("detail")) $("detail").close(); });
+  $("cell").addEventListener("click", (event) => { if (event.target === $("cell")) $("cell").close(); });
   $("cells").addEventListener("click", (event) => {
     const button = event.target.closest("button.mark");
     if (button) location.hash = pathOf(cells[button.dataset.index]).split("/").map(encodeURIComponent).join("/");
@@ -346,11 +372,12 @@
   for (const id of ["result", "made", "category", "model"]) $(id).addEventListener("change", applyFilters);
   let waiting = 0;
   $("text").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(applyFilters, 120); });
-  addEventListener("hashchange", openHash);
+  addEventListener("hashchange", openAddressed);
 
   drawFilters();
   drawTable();
   applyFilters();
-  openHash();
-  document.documentElement.dataset.readyMs = String(Math.round(performance.now()));
+  document.documentElement.dataset.drawnMs = String(Math.round(performance.now()));
+  Promise.resolve(openAddressed()).then(() => { document.documentElement.dataset.readyMs = String(Math.round(performance.now())); });
+  setTimeout(loadDetails);
 })();

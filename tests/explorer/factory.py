@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 import pandas as pd
 from fluency.cells import Cell
-from fluency.explorer import CellRecords
 from fluency.files import sha256
+from fluency.gather import CellRecords
 from fluency.prompt import build_prompt
 from fluency.records import (
     Answer,
@@ -123,7 +123,7 @@ def make_cell(
     state = state or rng.choice(["passed"] * 14 + ["silent-wrong"] * 4 + ["non-zero-exit"] * 3 + list(FAILURES))
     name = {"model": cell.model, "shell": cell.shell, "task": cell.task, "trial": cell.trial, "category": task.category}
     if state in ("missing", "not_measured"):
-        return CellRecords(), Row(**name, status=state, reason=text or "the image holds no PowerShell")
+        return CellRecords(None, None, None), Row(**name, status=state, reason=text or "the image holds no PowerShell")
     passed = state == "passed"
     command = text or rng.choice(COMMANDS[cell.shell]) + (
         f" | head -n {rng.randint(1, 999)}" if rng.random() < 0.4 else ""

@@ -1,24 +1,26 @@
-"""Expected against actual, line by line, in the way the task's content rule compares them.
+"""Expected against printed, line by line, as the task's content rule reads them.
 
-The verdict is the check's alone. This shows a reader where an output departs, under the same forgiveness
-of blanks, terminal escapes and the world's path prefix, so that what is marked is what made it fail.
+The verdict is the check's alone. This shows a reader where an output departs from the answer, after the
+check's own normalisation of blanks, escapes and paths, so that what is marked is what made it fail.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple
+
+from fluency.checks import normalise
+from fluency.checks.content import is_sized_paths
+from fluency.checks.json_values import NOT_JSON, parse_json
 
 Op = Literal["=", "-", "+"]
 ALIGNED = 400  # lines; beyond, aligning costs time squared and no reader follows it
 MOST = 2_000  # lines of either side that are compared at all
-
-_ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
-_PREFIX = re.compile(r"(^|\s)(?:/work/|\./)")
+DIGITS = 30  # a number written 1e999999 is not worth its digits
 
 
 class Row(NamedTuple):
@@ -44,50 +46,51 @@ class Difference(NamedTuple):
         return self._replace(rows=tuple(self.rows[at] for at in sorted(ranked[:most])))
 
 
-def difference(expected: Any, actual: str, content: str) -> Difference:
+def difference(expected: Any, printed: bytes, content: str) -> Difference:
     """The difference between a task's answer and an output.
 
-    content: the task's content rule. `set`, `paths` and `jsonset` compare as multisets and come sorted;
-    `ordered`, `hex` and `json` keep the order.
+    expected: JSON-ready, in the form of the content rule. content: the rule. `set`, `paths` and `jsonset`
+    compare as multisets and come sorted; `ordered`, `hex` and `json` keep the order. Beyond 2,000 lines of
+    one side the rest is counted as differing.
     """
+    text = normalise.clean(printed)
     if content in ("json", "jsonset"):
-        wanted, got = _json_lines(expected, content), _json_output(actual, content)
+        wanted, got = _json_lines(expected, content), _json_output(text, content)
     else:
-        wanted, got = _expected_lines(expected), actual.splitlines()
-    wanted = [line for line in wanted if line.strip()]
-    got = [line for line in got if line.strip()]
+        wanted, got = _expected_lines(expected), normalise.lines(text)
     left = max(0, len(wanted) - MOST), max(0, len(got) - MOST)
     compare = _multiset if content in ("set", "paths", "jsonset") else _sequence
-    rows = compare(wanted[:MOST], got[:MOST], content)
+    rows = compare(wanted[:MOST], got[:MOST], _key_of(content, wanted))
     count = Counter(row.op for row in rows)
     return Difference(tuple(rows), count["="], count["-"] + left[0], count["+"] + left[1])
 
 
-def _key(line: str, content: str) -> str:
-    line = _PREFIX.sub(r"\1", " ".join(_ESCAPE.sub("", line).removeprefix("\ufeff").split()))
+def _key_of(content: str, wanted: list[str]) -> Callable[[str], str]:
     if content == "paths":
-        line = line.rstrip("/")
-    return line.casefold() if content == "hex" else line
+        return normalise.path
+    if content == "hex":
+        return str.lower
+    if content == "ordered" and is_sized_paths(wanted):
+        return lambda line: " ".join([line.partition(" ")[0], normalise.path(line.partition(" ")[2])])
+    return str
 
 
-def _multiset(wanted: Sequence[str], got: Sequence[str], content: str) -> list[Row]:
-    left = Counter(_key(line, content) for line in wanted)
+def _multiset(wanted: Sequence[str], got: Sequence[str], key: Callable[[str], str]) -> list[Row]:
+    left = Counter(map(key, wanted))
     rows: list[tuple[str, Row]] = []
     for line in got:
-        key = _key(line, content)
-        found = left[key] > 0
-        left[key] -= found
-        rows.append((key, Row("=" if found else "+", line)))
+        found = left[key(line)] > 0
+        left[key(line)] -= found
+        rows.append((key(line), Row("=" if found else "+", line)))
     for line in wanted:
-        key = _key(line, content)
-        if left[key] > 0:
-            left[key] -= 1
-            rows.append((key, Row("-", line)))
+        if left[key(line)] > 0:
+            left[key(line)] -= 1
+            rows.append((key(line), Row("-", line)))
     return [row for _, row in sorted(rows, key=lambda pair: (pair[0], "-+=".index(pair[1].op)))]
 
 
-def _sequence(wanted: Sequence[str], got: Sequence[str], content: str) -> list[Row]:
-    keys = [_key(line, content) for line in wanted[:ALIGNED]], [_key(line, content) for line in got[:ALIGNED]]
+def _sequence(wanted: Sequence[str], got: Sequence[str], key: Callable[[str], str]) -> list[Row]:
+    keys = [key(line) for line in wanted[:ALIGNED]], [key(line) for line in got[:ALIGNED]]
     rows: list[Row] = []
     for tag, a, b, c, d in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
         if tag == "equal":
@@ -99,21 +102,37 @@ def _sequence(wanted: Sequence[str], got: Sequence[str], content: str) -> list[R
 
 def _expected_lines(expected: Any) -> list[str]:
     items = expected if isinstance(expected, list) else [expected]
-    return [" ".join(map(_scalar, item)) if isinstance(item, list) else _scalar(item) for item in items]
-
-
-def _scalar(item: Any) -> str:
-    return item if isinstance(item, str) else json.dumps(item, sort_keys=True, ensure_ascii=False)
+    return [item if isinstance(item, str) else _dumped(item) for item in items]
 
 
 def _json_lines(value: Any, content: str) -> list[str]:
     if content == "jsonset" and isinstance(value, list):
-        return [json.dumps(item, sort_keys=True, ensure_ascii=False) for item in value]
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=2).splitlines()
+        return [_dumped(item) for item in value]
+    return _dumped(value, indent=2).splitlines()
 
 
-def _json_output(actual: str, content: str) -> list[str]:
+def _json_output(text: str, content: str) -> list[str]:
     try:
-        return _json_lines(json.loads(actual.removeprefix("\ufeff")), content)
-    except (ValueError, RecursionError):  # not JSON, or made to hurt a parser: shown as the lines it is
-        return actual.splitlines()
+        value = parse_json(text)
+        return normalise.lines(text) if value is NOT_JSON else _json_lines(value, content)
+    except RecursionError:  # nested to hurt a reader: shown as the lines it is
+        return normalise.lines(text)
+
+
+def _dumped(value: Any, indent: int | None = None) -> str:
+    return json.dumps(_plain(value), sort_keys=True, ensure_ascii=False, indent=indent)
+
+
+def _plain(value: Any) -> Any:
+    """A JSON value with each number written one way, as the check compares 3.0 and 3."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        value = Decimal(str(value))
+    if isinstance(value, Decimal):
+        if abs(value.adjusted()) > DIGITS:
+            return str(value)
+        return int(value) if value == value.to_integral_value() else float(value)
+    return value

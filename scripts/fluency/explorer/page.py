@@ -13,16 +13,16 @@ import pandas as pd
 from markupsafe import Markup
 
 from fluency.cells import SHELL_TITLES, Cell
-from fluency.explorer.load import CellRecords
 from fluency.explorer.pack import Pool, deflated, script_json
 from fluency.explorer.view import WIDEST, Room, cell_view
 from fluency.files import write_atomic
+from fluency.gather import CellRecords
 from fluency.paths import REPORT
 from fluency.study import Study
 from fluency.tasks import Task
 
-BUDGET = 4_600_000  # characters of data in the page, which with styles and script stays below 5 MB
-UNPACKED = 20_000_000  # characters of data once unpacked: what a browser reads in a quarter of a second
+BUDGET = 4_600_000  # characters of details in the page, which with index, styles and script stays below 5 MB
+UNPACKED = 20_000_000  # characters of details once unpacked: what a browser reads in well under a second
 CELLS = 2_000  # both hold for so many cells; beyond, the page grows with their number
 ROOMS = (WIDEST, Room(6_000, 150), Room(2_000, 60), Room(700, 30), Room(200, 12))
 
@@ -32,22 +32,39 @@ def write_explorer(
 ) -> None:
     """Write the explorer of a study.
 
-    frame: the cells table. load: gives a cell's records, see `records_in`. The same inputs give the same
-    bytes. Long outputs are shown in part, as much of each as keeps 2,000 cells within 5 MB; the page
-    states every text's full size and names the record that holds it.
+    frame: the cells table. load: gives a cell's records. The same inputs give the same bytes. Long outputs
+    are shown in part, as much of each as keeps 2,000 cells within 5 MB; the page states every text's full
+    size and names the record that holds it.
     """
-    write_atomic(Path(path_to_html), render(study, *page_data(frame, study, tasks, load)))
+    details, packing = page_details(frame, tasks, load)
+    write_atomic(Path(path_to_html), render(study, page_index(frame, study, tasks), details, packing))
 
 
-def page_data(
-    frame: pd.DataFrame, study: Study, tasks: Sequence[Task], load: Callable[[Cell], CellRecords]
-) -> tuple[str, str]:
-    """The page's data block and its packing (`json` or `deflate`), with the widest room that the budget allows."""
+def page_index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> dict[str, Any]:
+    """What the page draws and filters its table with; small, so that it is there at once.
+
+    `cells` are in the table's order: model, shell, task (each a number in `names`), trial, then state,
+    failure class and make-up, likewise.
+    """
+    categories = {task.id: task.category for task in tasks}
+    categories |= dict(zip(frame["task"], frame["category"], strict=True))
+    names = Pool()
+    return {
+        "study": study.study,
+        "shells": [[shell, SHELL_TITLES[shell]] for shell in study.shells],
+        "models": [[model.alias, model.id] for model in study.models],
+        "tasks": [[name, category] for name, category in categories.items()],
+        "cells": [_entry(row, names) for row in frame.to_dict("records")],
+        "names": names.values,
+    }
+
+
+def page_details(frame: pd.DataFrame, tasks: Sequence[Task], load: Callable[[Cell], CellRecords]) -> tuple[str, str]:
+    """The cells' views as a data block, and its packing (`json` or `deflate`): the widest room that fits."""
     share = max(1.0, len(frame) / CELLS)
     block, packing = "", "json"
     for room in ROOMS:
-        last = room == ROOMS[-1]
-        data = _packed(frame, study, tasks, load, room, None if last else UNPACKED * share)
+        data = _details(frame, tasks, load, room, None if room == ROOMS[-1] else UNPACKED * share)
         if data is None:
             continue
         block, packing = script_json(data), "json"
@@ -58,7 +75,7 @@ def page_data(
     return block, packing
 
 
-def render(study: Study, block: str, packing: str) -> str:
+def render(study: Study, index: dict[str, Any], details: str, packing: str) -> str:
     """The page's HTML. Style and script are allowed by their hashes, so nothing else can be either."""
     folder = REPORT / "explorer"
     style, script = ((folder / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
@@ -76,7 +93,8 @@ def render(study: Study, block: str, packing: str) -> str:
         script=Markup(script),
         style_hash=_csp_hash(style),
         script_hash=_csp_hash(script),
-        data=Markup(block),
+        index=Markup(script_json(index)),
+        details=Markup(details),
         packing=packing,
     )
 
@@ -85,45 +103,31 @@ def _csp_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _packed(
+def _details(
     frame: pd.DataFrame,
-    study: Study,
     tasks: Sequence[Task],
     load: Callable[[Cell], CellRecords],
     room: Room,
     budget: float | None,
 ) -> dict[str, Any] | None:
-    """The data with one room; None as soon as it is over the budget, in characters."""
+    """The views with one room; None as soon as they are over the budget, in characters."""
     by_id = {task.id: task for task in tasks}
     pool, cells = Pool(), []
-    for row in frame.to_dict("records"):
-        cell = Cell(row["model"], row["shell"], row["task"], int(row["trial"]))
-        entry = _entry(cell, row, pool)
-        entry.append(pool.add(cell_view(cell, load(cell), by_id.get(cell.task), room)))
-        cells.append(entry)
+    for model, shell, task, trial in zip(*(frame[name] for name in Cell._fields), strict=True):
+        cell = Cell(model, shell, task, int(trial))
+        view = cell_view(cell, load(cell), by_id.get(task), room)
+        cells.append(pool.add(view))
         if budget is not None and pool.size > budget:
             return None
-    listed = [task.id for task in tasks] + sorted(set(frame["task"]) - set(by_id))
-    categories = dict(zip(frame["task"], frame["category"], strict=True))
-    return {
-        "study": study.study,
-        "shells": [[shell, SHELL_TITLES[shell]] for shell in study.shells],
-        "models": [[model.alias, model.id] for model in study.models],
-        "tasks": [[name, by_id[name].category if name in by_id else categories[name]] for name in listed],
-        "cells": cells,
-        "shapes": pool.shapes,
-        "pool": pool.values,
-    }
+    return {"cells": cells, "shapes": pool.shapes, "pool": pool.values}
 
 
-def _entry(cell: Cell, row: dict[str, Any], pool: Pool) -> list[Any]:
-    """A cell in the index: its name, its state, and what it is filtered by, as numbers in the pool."""
-
+def _entry(row: dict[str, Any], names: Pool) -> list[Any]:
     def known(name: str) -> Any:
         return None if pd.isna(row[name]) else row[name]
 
-    state = known("status")
+    state, failure, made = map(known, ("status", "failure_class", "made_of"))
     if state == "measured":
         state = "passed" if known("passed") else "failed"
-    labels = [state, known("failure_class"), known("made_of"), known("why") or known("reason")]
-    return [*map(pool.add, (cell.model, cell.shell, cell.task)), cell.trial, *map(pool.add, labels)]
+    where = [*(names.add(row[name]) for name in ("model", "shell", "task")), int(row["trial"])]
+    return where + [names.add(label) for label in (state, failure, made)]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from fluency.cells import SHELL_TITLES, Cell
 from fluency.explorer.difference import Difference, difference
-from fluency.explorer.load import CellRecords
+from fluency.gather import CellRecords
 from fluency.records import Execution, Generation, Run, Score, Stream, WorldScore
 from fluency.tasks import Task
 
@@ -33,13 +33,14 @@ WIDEST = Room(LONGEST, 300)
 def cell_view(cell: Cell, records: CellRecords, task: Task | None, room: Room = WIDEST) -> dict[str, Any]:
     """Everything shown of one cell: prompt, reply, command, facts, runs, provenance.
 
-    Keys: `prompt`, `reply`, `command`, `lenient` (excerpts or None), `notes`, `facts` (pairs), `runs`,
-    `provenance` (nested), `files` (the records' names under results/).
+    Keys: `why` (one sentence), `prompt`, `reply`, `command`, `lenient` (excerpts or None), `notes`, `facts` (pairs),
+    `runs`, `provenance` (nested), `files` (the records' names under results/).
     """
     generation, execution, score = records.generation, records.execution, records.score
     extraction = execution.extraction if execution else None
     lenient = extraction.lenient if extraction and extraction.lenient != extraction.strict else None
     return {
+        "why": score.why if score else _waiting(records),
         "prompt": excerpt(generation.answer.request.prompt, LONGEST) if generation else None,
         "reply": excerpt(generation.answer.text, room.characters) if generation else None,
         "command": excerpt(extraction.strict if extraction else None, room.characters),
@@ -92,6 +93,11 @@ def stream_text(stream: Stream) -> str:
     return stream.raw().decode("utf-8", "backslashreplace")
 
 
+def _waiting(records: CellRecords) -> str:
+    stage = "judged" if records.execution else "run" if records.generation else "asked"
+    return f"not {stage} yet"
+
+
 def _pairs(values: Mapping[str, Any]) -> list[list[str]]:
     return [[label, str(value)] for label, value in values.items() if value is not None and value != ""]
 
@@ -130,7 +136,7 @@ def _generation_facts(generation: Generation | None) -> list[list[str]]:
             "Model": asked if echoed in (None, asked) else f"{asked}, answered as {echoed}",
             "Temperature": "provider's default" if temperature is None else temperature,
             "Tokens": ", ".join(tokens),
-            "Cost": None if generation.cost_usd is None else f"${generation.cost_usd:.6f}",
+            "Cost": None if generation.cost_usd is None else f"${generation.cost_usd:.6f}".rstrip("0").rstrip("."),
             "Time to answer": _seconds(answer.latency_s) or ("not known: batch" * (answer.transport == "batch")),
             "Attempts": answer.attempts if answer.attempts != 1 else None,
             "Asked of": answer.server,
@@ -189,13 +195,13 @@ def _run(run: Run, judged: WorldScore | None, task: Task | None, room: Room) -> 
                 "Helper processes harmed": None if result.helpers_intact else "yes",
             }
         ),
-        "diff": _difference(judged, stdout, task, room),
+        "diff": _difference(judged, result.stdout.raw(), task, room),
         "stdout": excerpt(stdout, room.characters, result.stdout.bytes),
         "stderr": excerpt(stderr, room.characters, result.stderr.bytes),
     }
 
 
-def _difference(judged: WorldScore | None, stdout: str, task: Task | None, room: Room) -> dict[str, Any] | None:
+def _difference(judged: WorldScore | None, stdout: bytes, task: Task | None, room: Room) -> dict[str, Any] | None:
     if judged is None or judged.expected is None:
         return None
     content = task.content if task else ("set" if isinstance(judged.expected, list) else "json")
