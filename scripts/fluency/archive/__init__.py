@@ -1,5 +1,6 @@
 """The archive: a study in one file that can be verified, rebuilt, rescored and executed again offline."""
 
-from fluency.archive.pack import make_archive
+from fluency.archive.pack import archive_name, make_archive
+from fluency.archive.verify import VerifyReport, verify_archive
 
-__all__ = ["make_archive"]
+__all__ = ["VerifyReport", "archive_name", "make_archive", "verify_archive"]

@@ -11,32 +11,42 @@ from fluency.paths import ROOT
 LAYERS: dict[str, tuple[str, ...]] = {
     "worlds": ("scripts/fluency/world/**/*.*",),
     "request": ("scripts/fluency/prompt.py", "scripts/fluency/generation/**/*.*"),
+    "sandbox": ("scripts/fluency/sandbox/plan.py", "scripts/fluency/sandbox/content.py"),
     "command": ("scripts/fluency/command.py", "scripts/fluency/execute.py"),
-    "score": ("scripts/fluency/score.py", "scripts/fluency/checks/**/*.*", "scripts/fluency/world/**/*.*"),
-    "table": ("scripts/fluency/gather.py", "scripts/fluency/table.py"),
+    "score": ("scripts/fluency/score.py", "scripts/fluency/checks/**/*.*"),
+    "table": ("scripts/fluency/gather.py", "scripts/fluency/table.py", "scripts/fluency/provenance.py"),
     "report": ("scripts/fluency/report/**/*.*", "scripts/fluency/analysis/**/*.*", "report/*.md.j2"),
     "explorer": ("scripts/fluency/explorer/**/*.*", "report/explorer*", "report/explorer/**/*.*"),
+    "registration": ("scripts/fluency/registration.py",),
 }
-_PACKAGES = ("jinja2", "matplotlib", "numpy", "pandas", "pydantic", "scipy", "tree-sitter", "zstandard")
+LIBRARIES: dict[str, tuple[str, ...]] = {
+    "score": ("tree-sitter", "tree-sitter-bash"),
+    "table": ("pandas",),
+    "report": ("jinja2", "matplotlib", "numpy", "pandas", "scipy"),
+    "explorer": ("jinja2", "pandas"),
+}
 
 
 def code_hashes() -> dict[str, str]:
-    """Layer -> SHA-256 over the names and bytes of the files that make it, in this checkout."""
-    return {layer: _hash(patterns) for layer, patterns in LAYERS.items()}
+    """Layer -> SHA-256 over the files that make it in this checkout and the versions of the libraries they draw on."""
+    return {layer: _hash(patterns, LIBRARIES.get(layer, ())) for layer, patterns in LAYERS.items()}
 
 
-def _hash(patterns: tuple[str, ...]) -> str:
+def _hash(patterns: tuple[str, ...], libraries: tuple[str, ...]) -> str:
     files = {path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}
     kept = [path for path in sorted(files) if "__pycache__" not in path.parts]
-    return sha256(canonical_json([[path.relative_to(ROOT).as_posix(), sha256_file(path)] for path in kept]))
+    code = [[path.relative_to(ROOT).as_posix(), sha256_file(path)] for path in kept]
+    return sha256(canonical_json([code, [[name, _version(name)] for name in libraries]]))
 
 
 def environment() -> dict[str, str]:
-    """The versions of Python and of the packages that can move a byte of the report."""
-    found = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "absent"
-    return found
+    """The versions of Python and of the libraries that can move a byte of a score, a table or a figure."""
+    names = sorted({name for group in LIBRARIES.values() for name in group} | {"pydantic", "zstandard"})
+    return {"python": platform.python_version()} | {name: _version(name) for name in names}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "absent"

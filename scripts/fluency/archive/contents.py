@@ -16,7 +16,7 @@ from fluency.paths import ROOT
 from fluency.study import Study
 from fluency.table import Row, to_frame
 from fluency.tasks import Task
-from fluency.world.model import World
+from fluency.world import World
 
 STUDY = "study.json"
 PRODUCTS = ("cells.csv", "provenance.json", "report.md", "explorer.html")
@@ -92,7 +92,7 @@ def entries_of(
     add(STUDY, pretty_json(study.model_dump(mode="json")).encode())
     add("README.md", _README.encode())
     for task in tasks:
-        for path in _files(task.folder):
+        for path in plain_files(task.folder):
             add(f"tasks/{task.id}/{path.relative_to(task.folder).as_posix()}", path)
     for cell in study.cells([task.id for task in tasks]):
         for stage in STAGES:
@@ -109,20 +109,27 @@ def entries_of(
                     hint="restore the answers/ folder from a copy",
                 )
             add(f"answers/{key[:2]}/{key}.json", answer_path(key))
-    for path in _files(Path(results) / study.study):
+    for path in plain_files(Path(results) / study.study):
         add(f"results/{study.study}/{path.relative_to(Path(results) / study.study).as_posix()}", path)
     if (Path(results) / "image.json").is_file():
         add("results/image.json", Path(results) / "image.json")
-    for path in _files(ROOT / "sandbox"):
+    for path in plain_files(ROOT / "sandbox"):
         add(path.relative_to(ROOT).as_posix(), path)
     for source, name in PROJECT.items():
         add(name, ROOT / source)
+    if study.preregistration:
+        add(registration_name(study.preregistration), ROOT / study.preregistration)
     for name, path in extra_files.items():
         add(name, Path(path))
     return entries
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def registration_name(path: str) -> str:
+    """Where a study's registration stands in its archive."""
+    return f"preregistrations/{Path(path).name}"
+
+
+def plain_files(folder: Path) -> Iterator[Path]:
     """The plain files below a folder in order; caches and half-written files are none."""
     for path in sorted(Path(folder).rglob("*")):
         inside = path.relative_to(folder).parts

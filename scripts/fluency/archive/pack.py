@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from fluency import __version__
 from fluency.archive import manifest
@@ -17,6 +19,7 @@ from fluency.study import Study
 from fluency.tasks import Task
 
 SUFFIX = ".tar.zst"
+IMAGE = "image/image.tar"
 
 
 def archive_name(study: str, utc_date: str, commit: str, *, dirty: bool, partial: bool) -> str:
@@ -52,9 +55,22 @@ def make_archive(
     state = state_of(study, tasks, results)
     check_complete(study, state, results, partial)
     entries = entries_of(study, tasks, results, AnswerStore(answers).path, world_for, extra_files)
+    facts = facts_of(study, state, commit=commit, dirty=dirty, utc_date=utc_date, image=image)
     target = Path(out_folder) / archive_name(study.study, utc_date, commit, dirty=dirty, partial=bool(state.missing))
-    write_entries(target, entries, facts_of(study, state, commit=commit, dirty=dirty, utc_date=utc_date, image=image))
+    with TemporaryDirectory(prefix="fluency-image-") as folder:
+        if image:
+            entries |= _image_entry(results, Path(folder), save_image)
+        write_entries(target, entries, facts)
     return target
+
+
+def _image_entry(results: Path, folder: Path, save_image: Callable[[str, Path], None] | None) -> dict[str, Entry]:
+    """The container image as one file."""
+    path = Path(results) / "image.json"
+    if save_image is None or not path.is_file():
+        raise UserError("there is no image to save", where=str(path), hint="leave IMAGE=1 out, or run the study here")
+    save_image(json.loads(path.read_text(encoding="utf-8"))["image"]["image_id"], folder / "image.tar")
+    return {IMAGE: Entry(IMAGE, folder / "image.tar")}
 
 
 def facts_of(study: Study, state: State, *, commit: str, dirty: bool, utc_date: str, image: bool) -> dict[str, object]:

@@ -10,21 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
 
+from fluency.archive.findings import Problem
 from fluency.archive.manifest import MAX_BYTES, NAME, Manifest, manifest_problem, read_manifest
 from fluency.archive.reader import Limits, Reader
 from fluency.errors import ArchiveError
 from fluency.files import sha256_file
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something in an archive that is not as it must be: the file or cell, and a sentence."""
-
-    where: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
 
 
 @dataclass(frozen=True)

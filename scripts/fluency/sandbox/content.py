@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 from fluency.files import canonical_json, sha256, sha256_file
 from fluency.paths import SANDBOX
@@ -24,9 +25,9 @@ SOURCES = (
 
 
 @cache
-def content_sha256() -> str:
-    """Of every file that goes into the image, and of the protocol."""
-    return sha256(canonical_json({"protocol": PROTOCOL} | {name: sha256_file(SANDBOX / name) for name in SOURCES}))
+def content_sha256(folder: Path = SANDBOX) -> str:
+    """Of every file that goes into the image, and of the protocol; an archive's copy of the files lies elsewhere."""
+    return sha256(canonical_json({"protocol": PROTOCOL} | {name: sha256_file(folder / name) for name in SOURCES}))
 
 
 def packages(name: str = "packages.txt") -> list[str]:

@@ -1,0 +1,190 @@
+"""An unpacked archive as the objects the pipeline works on: study, tasks, worlds, records. Nothing of it is run.
+
+An archive's task folder holds Python (answer.py, fixture.py). It is never imported unless the caller trusts the
+archive: a task whose files equal those of this checkout is replaced by the checkout's own, any other is read
+as data only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from fluency.archive.contents import STUDY
+from fluency.archive.unpack import Unpacked
+from fluency.archive.worlds import INDEX, load_world
+from fluency.cells import Cell
+from fluency.errors import ArchiveError, UserError
+from fluency.files import canonical_json, pretty_json, sha256
+from fluency.gather import STAGES, CellRecords, record_path
+from fluency.records import SCHEMA_VERSION, Part
+from fluency.study import Study
+from fluency.tasks import Task, load_task, load_tasks
+from fluency.world import World, world_for
+
+MAX_TASK_BYTES = 256 << 10
+
+
+@dataclass
+class Opened:
+    """A readable archive. `tasks` are in the order of the table; `trusted` are those whose code may run."""
+
+    unpacked: Unpacked
+    study: Study
+    tasks: list[Task]
+    trusted: frozenset[str]
+    _worlds: dict[str, World] = field(default_factory=dict)
+
+    @property
+    def root(self) -> Path:
+        """The folder the archive was unpacked into."""
+        return self.unpacked.root
+
+    @property
+    def results(self) -> Path:
+        """Its results folder, of the same form as the project's."""
+        return self.root / "results"
+
+    @property
+    def products(self) -> Path:
+        """The study's table, report, figures and explorer."""
+        return self.results / self.study.study
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Every cell of the design."""
+        return list(self.study.cells([task.id for task in self.tasks]))
+
+    @cached_property
+    def index(self) -> dict[str, dict[str, str]]:
+        """Task -> seed -> folder of the world."""
+        value = _json(self.root, INDEX)
+        seeds = {str(seed) for seed in self.study.seeds}
+        if not isinstance(value, dict) or set(value) != {task.id for task in self.tasks}:
+            raise ArchiveError("it does not name the worlds of exactly the study's tasks", where=INDEX)
+        for task, worlds in value.items():
+            if not isinstance(worlds, dict) or set(worlds) != seeds:
+                raise ArchiveError("it does not name a world for each of the study's seeds", where=f"{INDEX}: {task}")
+            if any(f"{folder}/tree.tar" not in self.unpacked.manifest.files for folder in worlds.values()):
+                raise ArchiveError("it names a world that the archive does not hold", where=f"{INDEX}: {task}")
+        return value
+
+    def world(self, task: Task, seed: int) -> World:
+        """The archived world of a task, checked against its own hash."""
+        folder = self.index[task.id][str(seed)]
+        if folder not in self._worlds:
+            self._worlds[folder] = load_world(self.root, folder)
+        return self._worlds[folder]
+
+    def records(self, cell: Cell) -> CellRecords:
+        """A cell's records; ArchiveError names a file that is no record of a schema this version knows."""
+        return CellRecords(*(self._record(stage, kind, cell) for stage, kind in STAGES.items()))  # type: ignore[arg-type]
+
+    def _record(self, stage: str, kind: type[Part], cell: Cell) -> Part | None:
+        path = record_path(self.results, stage, cell)
+        return checked_record(kind, path.read_bytes(), f"results/{stage}/{cell.path}.json") if path.is_file() else None
+
+
+def checked_record(kind: type[Part], data: bytes, where: str) -> Part:
+    """A record from untrusted bytes: schema version, schema, and the one form it is written in."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        raise ArchiveError("this is not JSON", where=where) from None
+    version = value.get("schema_version") if isinstance(value, dict) else None
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise ArchiveError(f"it is of schema {version}, this version reads up to {SCHEMA_VERSION}", where=where)
+    try:
+        record = kind.model_validate_json(data)
+        if pretty_json(value).encode() != data:
+            raise ArchiveError("its bytes are not in the form records are written in", where=where)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ArchiveError(f"it does not fit the schema: {place}: {first['msg']}", where=where) from None
+    except ValueError as error:
+        raise ArchiveError(f"it cannot be written as JSON: {error}", where=where) from None
+    return record
+
+
+def open_unpacked(archive: Unpacked, *, trust_tasks: bool = False) -> Opened:
+    """The archive's study and tasks; ArchiveError when they cannot be read or are not the manifest's."""
+    study = _study(archive)
+    names = sorted({name.split("/")[1] for name in archive.manifest.files if name.startswith("tasks/")})
+    tasks = [_task(archive, name) for name in names]
+    if study.tasks != "all" and set(study.tasks) != set(names):
+        raise ArchiveError("the archived tasks are not those of the study", where=STUDY)
+    ours = {} if trust_tasks else _same_as_ours(archive, tasks)
+    trusted = frozenset(names if trust_tasks else ours)
+    return Opened(archive, study, [ours.get(task.id, task) for task in tasks], trusted)
+
+
+def _study(archive: Unpacked) -> Study:
+    value = _json(archive.root, STUDY)
+    try:
+        study = Study.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ArchiveError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", where=STUDY) from None
+    if sha256(canonical_json(value)) != archive.manifest.study_sha256 or study.study != archive.manifest.study:
+        raise ArchiveError("it is not the study whose hash the manifest states", where=STUDY)
+    return study
+
+
+def _task(archive: Unpacked, name: str) -> Task:
+    where = f"tasks/{name}/task.yaml"
+    path = archive.root / where
+    try:
+        if path.stat().st_size > MAX_TASK_BYTES:
+            raise ArchiveError(f"it is larger than {MAX_TASK_BYTES:,} bytes", where=where)
+        # An alias can name a mapping that holds two aliases, and so on: small files of endless content.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(path.read_bytes(), yaml.SafeLoader)):
+            raise ArchiveError("it holds YAML aliases", where=where)
+        return load_task(path.parent)
+    except (OSError, yaml.YAMLError, RecursionError) as error:
+        raise ArchiveError(f"the task cannot be read: {type(error).__name__}", where=where) from None
+    except ArchiveError:
+        raise
+    except UserError as error:
+        raise ArchiveError(error.what, where=error.where.replace(f"{archive.root}/", "")) from None
+
+
+def _same_as_ours(archive: Unpacked, tasks: Sequence[Task]) -> dict[str, Task]:
+    """The checkout's tasks whose folders hold exactly the archived files."""
+    ours = {task.id: task for task in load_tasks()}
+    same = {}
+    for task in tasks:
+        mine = ours.get(task.id)
+        theirs = {name for name in archive.manifest.files if name.startswith(f"tasks/{task.id}/")}
+        if mine and theirs == {f"tasks/{task.id}/{name}" for name in task_files(mine)}:
+            pairs = [(archive.root / name, mine.folder / name.split("/", 2)[2]) for name in theirs]
+            if all(a.is_file() and a.read_bytes() == b.read_bytes() for a, b in pairs):
+                same[task.id] = mine
+    return same
+
+
+def task_files(task: Task) -> list[str]:
+    """The files of a task's folder, relative to it."""
+    from fluency.archive.contents import plain_files
+
+    return [path.relative_to(task.folder).as_posix() for path in plain_files(task.folder)]
+
+
+def same_worlds(opened: Opened, task: Task) -> bool:
+    """Whether this checkout's generator makes the worlds that were archived; asked of trusted tasks only."""
+    return all(world_for(task, seed).sha256 == opened.world(task, seed).sha256 for seed in opened.study.seeds)
+
+
+def _json(root: Path, name: str) -> object:
+    try:
+        return json.loads((root / name).read_bytes())
+    except FileNotFoundError:
+        raise ArchiveError("the archive does not hold it", where=name) from None
+    except (ValueError, RecursionError):
+        raise ArchiveError("it is not JSON", where=name) from None

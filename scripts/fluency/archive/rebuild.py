@@ -1,0 +1,147 @@
+"""Make the upper layers of an archive anew from the lower ones, and compare the bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
+
+from fluency.archive.findings import Findings
+from fluency.archive.opened import Opened
+from fluency.cells import Cell
+from fluency.errors import UserError
+from fluency.files import canonical_json, pretty_json, sha256_file
+from fluency.gather import CellRecords
+from fluency.table import Row, read_table, write_table
+from fluency.tasks import Task
+
+MOMENT = frozenset({"version", "commit", "dirty", "config_files", "lock_sha256", "python", "libraries", "registration"})
+"""What provenance.json says of the moment it was written, and not of the records."""
+
+
+def rebuild_score(opened: Opened, findings: Findings, cell: Cell, task: Task, records: CellRecords) -> None:
+    """Judge a cell anew; its score must come out the same, byte for byte."""
+    from fluency.score import score_cell
+
+    if records.generation is None or records.execution is None or records.score is None:
+        return
+    where = f"results/scores/{cell.path}.json"
+    try:
+        # The worlds are the archive's own: their link to this checkout's generator is checked apart.
+        made = score_cell(
+            task,
+            records.generation,
+            records.execution,
+            opened.world,
+            seeds=opened.study.seeds,
+            conditions=opened.study.conditions,
+        )
+    except UserError as error:
+        findings.check(False, where, f"it cannot be judged anew: {error.what}", kind="scores", layer="score")
+        return
+    kept = {"task_sha256": records.score.task_sha256}
+    if "score" not in findings.layers:
+        kept["provenance"] = records.score.provenance
+    made = made.model_copy(update=kept)
+    if made == records.score:
+        findings.check(True, where, "", kind="scores")
+    else:
+        what = _difference(made.model_dump(mode="json"), records.score.model_dump(mode="json"))
+        findings.check(False, where, f"judged anew it comes out otherwise ({what})", kind="scores", layer="score")
+
+
+def _difference(made: dict[str, Any], archived: dict[str, Any]) -> str:
+    for key in made:
+        if made[key] != archived.get(key):
+            return f"{key}: {_short(made[key])}, archived {_short(archived.get(key))}"
+    return "in its form"
+
+
+def _short(value: Any) -> str:
+    text = canonical_json(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def rebuild_products(opened: Opened, findings: Findings, rows: Sequence[Row]) -> set[str]:
+    """Make table, provenance, report, figures and explorer anew; returns the names of the files compared."""
+    provenance = _provenance(opened, findings)
+
+    def table(path: Path) -> None:
+        write_table(path, list(rows))
+
+    def report(path: Path) -> None:
+        write_report(path, read_table(opened.products / "cells.csv"), opened.study, opened.tasks, provenance)
+
+    def explorer(path: Path) -> None:
+        frame = read_table(opened.products / "cells.csv")
+        write_explorer(path, frame, opened.study, opened.tasks, opened.records)
+
+    from fluency.explorer import write_explorer
+    from fluency.report import write_report
+
+    compared = {f"results/{opened.study.study}/provenance.json"} if provenance is not None else set()
+    steps: dict[str, tuple[str, Callable[[Path], None]]] = {"table": ("cells.csv", table)}
+    if provenance is not None and (opened.products / "cells.csv").is_file():
+        steps |= {"report": ("report.md", report), "explorer": ("explorer.html", explorer)}
+    for layer, (name, write) in steps.items():
+        if (opened.products / name).is_file():
+            compared |= _rebuild(opened, findings, layer, name, write)
+    return compared
+
+
+def _rebuild(opened: Opened, findings: Findings, layer: str, name: str, write: Callable[[Path], None]) -> set[str]:
+    """Write a product into an empty folder and hold every file that appears there against the archived one."""
+    names = set()
+    with TemporaryDirectory(prefix="fluency-rebuild-") as folder:
+        try:
+            write(Path(folder) / name)
+        except UserError as error:
+            where = f"results/{opened.study.study}/{name}"
+            findings.check(False, where, f"it cannot be made anew: {error.what}", kind="products", layer=layer)
+        for path in sorted(Path(folder).rglob("*")):
+            if path.is_file():
+                part = path.relative_to(folder).as_posix()
+                archived = opened.products / part
+                same = archived.is_file() and archived.read_bytes() == path.read_bytes()
+                where = f"results/{opened.study.study}/{part}"
+                findings.check(same, where, "made anew it has other bytes", kind="products", layer=layer)
+                names.add(where)
+    return names
+
+
+def _provenance(opened: Opened, findings: Findings) -> dict[str, Any] | None:
+    """The archived provenance, held against the records, the study, the lock and the registration."""
+    from fluency.provenance import collect_provenance
+
+    where = f"results/{opened.study.study}/provenance.json"
+    path = opened.root / where
+    if not path.is_file():
+        return None
+    data = path.read_bytes()
+    try:
+        stated = json.loads(data)
+        canonical = pretty_json(stated).encode() == data and isinstance(stated, dict)
+    except (ValueError, RecursionError):
+        canonical = False
+    if not findings.check(canonical, where, "it is not in the form provenance is written in", kind="products"):
+        return None
+    pipeline = SimpleNamespace(
+        study=opened.study.model_copy(update={"preregistration": None}),
+        tasks=opened.tasks,
+        cells=opened.cells,
+        files=[],
+    )
+    made = json.loads(pretty_json(collect_provenance(pipeline, [], opened.results)))  # type: ignore[arg-type]
+    made["config"] = opened.study.model_dump(mode="json")
+    for key in sorted((made.keys() | stated.keys()) - MOMENT):
+        same = made.get(key) == stated.get(key)
+        findings.check(same, where, f"`{key}` is not what the records say", kind="products", layer="table")
+    lock = opened.root / "envs" / "requirements.lock"
+    if lock.is_file() and stated.get("lock_sha256") != sha256_file(lock):
+        findings.remark(where, "the report was made with another lock file than the archived one")
+    if (stated.get("commit"), stated.get("dirty")) != (opened.unpacked.manifest.commit, opened.unpacked.manifest.dirty):
+        findings.remark(where, f"the table was made at commit {stated.get('commit')}, the archive later")
+    return stated

@@ -1,0 +1,163 @@
+"""Verify an archive: offline, without a key, without an engine, and without running anything out of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fluency.archive.codebase import code_hashes
+from fluency.archive.contents import STUDY
+from fluency.archive.findings import Findings, Problem
+from fluency.archive.links import Chain
+from fluency.archive.manifest import Manifest
+from fluency.archive.opened import Opened, open_unpacked
+from fluency.archive.rebuild import rebuild_products, rebuild_score
+from fluency.archive.unpack import unpacked
+from fluency.archive.wholeness import (
+    check_complete,
+    check_image,
+    check_name,
+    check_project,
+    check_strays,
+    check_tasks,
+    check_worlds,
+)
+from fluency.archive.worlds import INDEX
+from fluency.cells import Cell
+from fluency.gather import STAGES, CellRecords, row_of
+from fluency.records import ImageInfo
+from fluency.table import Row
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """What a verification found. `sha256` is the archive's own hash, to be held against the decision record.
+
+    `problems`: the archive contradicts itself. `unproven`: this checkout cannot make the same bytes because its code,
+    tasks or libraries are others. `by_hash_only`: files that nothing else vouches for. `checked`: counts by kind.
+    """
+
+    path: Path
+    sha256: str
+    manifest: Manifest
+    problems: list[Problem]
+    unproven: list[Problem]
+    remarks: list[Problem]
+    by_hash_only: list[str]
+    checked: dict[str, int]
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Nothing contradicts; what is unproven stands apart."""
+        return not self.problems
+
+    @property
+    def proven(self) -> bool:
+        """Everything that can be made anew came out the same."""
+        return self.ok and not self.unproven
+
+    def lines(self, most: int = 20) -> list[str]:
+        """The report for a terminal, at most so many lines of each weight."""
+        counts = ", ".join(f"{count:,} {kind}" for kind, count in self.checked.items())
+        lines = [f"{self.path.name}", f"SHA-256 {self.sha256}", f"checked: {counts} ({self.seconds:.1f} s)"]
+        if self.manifest.partial:
+            lines.append(f"PARTIAL: {len(self.manifest.missing)} of {self.manifest.cells} cells are missing")
+        lines += [f"not measured: {arm}: {why}" for arm, why in self.manifest.not_measured.items()]
+        for title, found in (("PROBLEM", self.problems), ("UNPROVEN", self.unproven), ("remark", self.remarks)):
+            lines += [f"{title} {problem}" for problem in found[:most]]
+            if len(found) > most:
+                lines.append(f"{title} … and {len(found) - most:,} more")
+        if self.problems:
+            verdict = "The archive was altered or is damaged: nothing may rest on it."
+        elif self.unproven:
+            verdict = (
+                "The archive agrees with itself, but this checkout is not the one that made it: "
+                f"check out commit {self.manifest.commit} and verify there for the rest."
+            )
+        else:
+            verdict = "Every hash, every link and every rebuilt file fits."
+        return [*lines, verdict]
+
+
+def verify_archive(path: Path, say: Say = print, *, trust_tasks: bool = False) -> VerifyReport:
+    """Check hashes, completeness, schemas and links, then make every layer anew from the one below it.
+
+    ArchiveError when the file is refused altogether (see reader.py). With `trust_tasks` the archive's own task
+    code is run where it differs from this checkout's; without, such cells' scores stay unproven.
+    """
+    start = time.monotonic()
+    with unpacked(Path(path)) as archive:
+        say(f"unpacked {len(archive.manifest.files):,} files")
+        findings = Findings(_same_layers(archive.manifest), problems=list(archive.problems))
+        findings.checked["hashes"] = len(archive.manifest.files) + 1
+        vouched: set[str] = set()
+        with findings.refusals():
+            opened = open_unpacked(archive, trust_tasks=trust_tasks)
+            vouched = _verify(opened, findings, say)
+        return VerifyReport(
+            path=Path(path),
+            sha256=archive.sha256,
+            manifest=archive.manifest,
+            problems=list(dict.fromkeys(findings.problems)),
+            unproven=findings.unproven,
+            remarks=findings.remarks,
+            by_hash_only=sorted(archive.manifest.files.keys() - vouched),
+            checked=findings.checked,
+            seconds=time.monotonic() - start,
+        )
+
+
+def _same_layers(manifest: Manifest) -> frozenset[str]:
+    ours = code_hashes()
+    return frozenset(layer for layer in ours if manifest.code.get(layer) == ours[layer])
+
+
+def _verify(opened: Opened, findings: Findings, say: Say) -> set[str]:
+    """All checks behind the hashes; returns the files that something else than their hash vouches for."""
+    vouched = {STUDY, INDEX}
+    check_name(opened.unpacked, findings)
+    vouched |= check_worlds(opened, findings)
+    vouched |= check_tasks(opened, findings)
+    vouched |= check_project(opened, findings)
+    image, found = check_image(opened, findings)
+    vouched |= found
+    rows, used = _cells(opened, findings, image)
+    say(f"followed {findings.checked.get('links', 0):,} links, judged {findings.checked.get('scores', 0):,} cells anew")
+    vouched |= used
+    check_complete(opened, findings, rows)
+    vouched |= rebuild_products(opened, findings, rows)
+    say(f"made {findings.checked.get('products', 0)} products anew")
+    return vouched
+
+
+def _cells(opened: Opened, findings: Findings, image: ImageInfo | None) -> tuple[list[Row], set[str]]:
+    """Every cell's records, links, score and row."""
+    chain = Chain(opened, findings, image)
+    tasks = {task.id: task for task in opened.tasks}
+    rows: list[Row] = []
+    used: set[str] = set()
+    for cell in opened.cells:
+        records = CellRecords(None, None, None)
+        with findings.refusals():
+            records = opened.records(cell)
+            chain.check(cell, tasks[cell.task], records)
+            if cell.task in opened.trusted:
+                rebuild_score(opened, findings, cell, tasks[cell.task], records)
+        used |= _names(cell, records)
+        with findings.refusals(cell.path):
+            rows.append(row_of(cell, tasks[cell.task].category, records))
+    check_strays(opened, findings, used)
+    return rows, used
+
+
+def _names(cell: Cell, records: CellRecords) -> set[str]:
+    names = {f"results/{stage}/{cell.path}.json" for stage, record in zip(STAGES, records, strict=True) if record}
+    if records.generation:
+        key = records.generation.answer.request_key
+        names.add(f"answers/{key[:2]}/{key}.json")
+    return names

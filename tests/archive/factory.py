@@ -1,0 +1,162 @@
+"""Small complete studies in a results folder, made by the pipeline's own stages.
+
+Only two things are made up: the models' replies, and what the sandbox would have said of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+from fluency.cells import Cell
+from fluency.execute import execute_cell
+from fluency.explorer import write_explorer
+from fluency.files import pretty_json, write_atomic
+from fluency.gather import gather_rows, load_records, record_path
+from fluency.generation import AnswerStore, Generator, request_for, request_key
+from fluency.generation.generate import answer_of
+from fluency.prompt import build_prompt
+from fluency.provenance import collect_provenance
+from fluency.records import ImageInfo, Result, Stream, Used, write_record
+from fluency.report import write_report
+from fluency.sandbox.content import content_sha256
+from fluency.score import score_cell
+from fluency.study import Study
+from fluency.table import read_table, write_table
+from fluency.tasks import Task, load_tasks
+from fluency.world import World, world_for
+
+TASKS = ("fetch-top-crates", "session-tool-failures", "stale-lockfiles", "tree-size-bytes")
+FACTS = {"commit": "0123456789abcdef0123456789abcdef01234567", "dirty": False, "utc_date": "2026-11-22"}
+
+
+@dataclass
+class Made:
+    """A study in `root`: results/, answers/, and what was it made from."""
+
+    root: Path
+    study: Study
+    tasks: list[Task]
+
+    @property
+    def results(self) -> Path:
+        return self.root / "results"
+
+    @property
+    def answers(self) -> Path:
+        return self.root / "answers"
+
+    @property
+    def cells(self) -> list[Cell]:
+        return list(self.study.cells([task.id for task in self.tasks]))
+
+
+def make_study(tasks: Sequence[str] = TASKS, trials: int = 2, **more) -> Study:
+    model = {"alias": "qwen-0.5b", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
+    return Study.model_validate({"study": "made-up", "tasks": list(tasks), "trials": trials, "models": [model], **more})
+
+
+class Executor:
+    """Stands where the sandbox stands: a reference prints the right answer, anything else prints something wrong."""
+
+    engine = {"name": "made up", "version": "0"}
+
+    def __init__(self, tasks: Sequence[Task], shells: Sequence[str], image_id: str = "sha256:" + "1f" * 32) -> None:
+        self._tasks = {command: task for task in tasks for group in task.references.values() for command in group}
+        self.image = ImageInfo(
+            image_id=image_id, content_sha256=content_sha256(), base="debian", architecture="amd64",
+            shells={"bash": "5.2.15", "pwsh": "7.6.5" if "pwsh" in shells else None}, packages_sha256="3d" * 32,
+        )  # fmt: skip
+
+    def run(self, *, command: str, world: World, condition: str, **_) -> Result:
+        task = self._tasks.get(command)
+        if task is None or condition == "no_unix_tools":
+            return result_of(b"", b"sh: 1: not found\n", 127)
+        lines = [item if isinstance(item, str) else json.dumps(item) for item in task.expected(world, [])]
+        return result_of("".join(f"{line}\n" for line in lines).encode())
+
+
+def result_of(out: bytes, error: bytes = b"", exit_code: int = 0) -> Result:
+    return Result(
+        exit_code=exit_code,
+        stdout=Stream.of(out),
+        stderr=Stream.of(error),
+        wall_s=0.25,
+        used=Used(cpu_s=0.125, peak_memory_bytes=1 << 22),
+    )
+
+
+def reply_of(task: Task, cell: Cell) -> str:
+    """Trial 1 is right, the others are wrong."""
+    return (task.references if cell.trial == 1 else task.wrong)[cell.shell][0]
+
+
+def fill_answers(made: Made, reply=reply_of) -> None:
+    """Put what a model would have said into the store, as the client would have."""
+    store = AnswerStore(made.answers)
+    tasks = {task.id: task for task in made.tasks}
+    for cell in made.cells:
+        request = request_for(made.study, cell, build_prompt(tasks[cell.task].prompt, cell.shell))
+        message = {
+            "type": "message", "model": request.model_id, "stop_reason": "end_turn", "usage": {"input_tokens": 120, "output_tokens": 30},
+            "content": [{"type": "text", "text": reply(tasks[cell.task], cell)}],
+        }  # fmt: skip
+        note = {
+            "latency_s": 1.5,
+            "attempts": 1,
+            "received_utc": "2026-11-22T01:02:03Z",
+            "request_id": None,
+            "server": "embedded",
+            "client": "none",
+        }
+        store.put(answer_of(request_key(request), request, json.dumps(message).encode(), note))
+
+
+def make(
+    root: Path, study: Study | None = None, *, shells: Sequence[str] = ("bash", "pwsh"), reply=reply_of, sandbox=None
+) -> Made:
+    """A complete study below `root`; `shells` are those the image holds."""
+    study = study or make_study()
+    made = Made(root, study, load_tasks(study.tasks))
+    fill_answers(made, reply)
+    executor = sandbox or Executor(made.tasks, shells)
+    generator = Generator(study, store=AnswerStore(made.answers))
+    tasks = {task.id: task for task in made.tasks}
+    for cell in made.cells:
+        task = tasks[cell.task]
+        generation = generator.generate(cell, build_prompt(task.prompt, cell.shell), task.sha256)
+        execution = execute_cell(study, task, generation, executor, world_for, "2026-11-22T01:03:04Z")
+        score = score_cell(task, generation, execution, world_for, seeds=study.seeds, conditions=study.conditions)
+        for stage, record in (("generations", generation), ("executions", execution), ("scores", score)):
+            write_record(record_path(made.results, stage, cell), record)
+    write_atomic(
+        made.results / "image.json", pretty_json({"image": executor.image.model_dump(), "engine": executor.engine})
+    )
+    products(made)
+    return made
+
+
+def products(made: Made) -> None:
+    """Table, provenance, report and explorer from the records, as the rules make them."""
+    folder = made.results / made.study.study
+    rows = gather_rows(made.cells, made.tasks, lambda cell: load_records(made.results, cell))
+    write_table(folder / "cells.csv", rows)
+    pipeline = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, files=[])
+    provenance = collect_provenance(pipeline, rows, made.results) | {k: FACTS[k] for k in ("commit", "dirty")}
+    write_atomic(folder / "provenance.json", pretty_json(provenance))
+    frame = read_table(folder / "cells.csv")
+    write_report(folder / "report.md", frame, made.study, made.tasks, json.loads(pretty_json(provenance)))
+    write_explorer(
+        folder / "explorer.html", frame, made.study, made.tasks, lambda cell: load_records(made.results, cell)
+    )
+
+
+def archived(made: Made, out: Path, **more) -> Path:
+    """The study's archive."""
+    from fluency.archive import make_archive
+
+    options = {"partial": False, "image": False, "extra_files": {}} | FACTS | more
+    return make_archive(made.study, made.tasks, made.results, made.answers, out, **options)
