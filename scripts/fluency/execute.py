@@ -19,6 +19,7 @@ class Executor(Protocol):
 
     image: ImageInfo
     engine: dict
+    no_powershell: str | None
 
     def run(
         self,
@@ -45,7 +46,7 @@ def execute_cell(
     """The execution record of a generated cell; SandboxError leaves the cell missing."""
     shell = generation.cell.shell
     extraction = readings_of(generation)
-    reason = unmeasured(sandbox.image, shell)
+    reason = unmeasured(sandbox, shell)
     limits = study.sandbox.limits
     timeout_s = limits.timeout_s[shell]
     runs = []
@@ -93,8 +94,9 @@ def planned(study: Study, shell: str, extraction: Extraction) -> Iterator[tuple[
         yield "lenient", extraction.lenient, "as_designed"
 
 
-def unmeasured(image: ImageInfo, shell: str) -> str | None:
-    """Why an arm cannot be measured in this image, or None."""
-    if image.shells.get(shell):
+def unmeasured(sandbox: Executor, shell: str) -> str | None:
+    """Why an arm cannot be measured in this sandbox's image, or None."""
+    if sandbox.image.shells.get(shell):
         return None
-    return f"the sandbox image holds no {SHELL_TITLES[shell]}"
+    why = sandbox.no_powershell if shell == "pwsh" else None
+    return f"the sandbox image holds no {SHELL_TITLES[shell]}" + (f": {why}" if why else "")

@@ -97,9 +97,14 @@ class Pipeline:
 
     @logged
     def image(self, output: str) -> None:
-        """Build or find the image; record what it is."""
+        """Build or find the image; record what it is and how long its shells take to start."""
+        from fluency.startup import start_up_times
+        from fluency.world import build_world
+
         sandbox = self.sandbox()
-        write_atomic(Path(output), pretty_json({"image": sandbox.image.model_dump(), "engine": sandbox.engine}))
+        start_up = start_up_times(sandbox, build_world(self.study.seeds[0]), self.study.sandbox.limits)
+        facts = {"image": sandbox.image.model_dump(), "engine": sandbox.engine, "start_up_s": start_up}
+        write_atomic(Path(output), pretty_json(facts))
 
     @logged
     def generate(self, wildcards: Any, output: str) -> None:

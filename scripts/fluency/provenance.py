@@ -5,7 +5,6 @@ Everything about the measurement is read from the records; only commit and versi
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -14,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fluency import __version__
-from fluency.files import sha256_file
+from fluency.files import canonical_json, sha256_file
 from fluency.gather import CellRecords, load_records
 from fluency.paths import ROOT
+from fluency.plumbing import read_json
 from fluency.table import Row
 
 if TYPE_CHECKING:
@@ -29,30 +29,27 @@ def collect_provenance(pipeline: Pipeline, rows: Sequence[Row], results: Path) -
     """The provenance of a gathered study, ready for JSON."""
     records = [load_records(results, cell) for cell in pipeline.cells]
     commit, dirty = git_state()
+    models = {model.alias: _asked(model.alias, records) for model in pipeline.study.models}
+    costs = [model["cost_usd"] for model in models.values() if model["cost_usd"] is not None]
+    times = [time for record in records for time in _times(record)]
     return {
-        "study": pipeline.study.study,
-        "decision": pipeline.study.decision,
-        "version": __version__,
         "commit": commit,
         "dirty": dirty,
-        "config_files": [_relative(file) for file in pipeline.files],
-        "config": pipeline.study.model_dump(mode="json"),
+        "version": __version__,
+        "config_files": {_relative(file): sha256_file(file) for file in pipeline.files},
         "lock_sha256": sha256_file(ROOT / "envs" / "requirements.lock"),
-        "python": sys.version.split()[0],
-        "libraries": {name: version(name) for name in LIBRARIES},
-        "tasks": {task.id: task.sha256 for task in pipeline.tasks},
-        "worlds": _distinct(
-            run.world_sha256 for record in records if record.execution for run in record.execution.runs
-        ),
-        "images": _distinct(_json(record.execution.image.model_dump()) for record in records if record.execution),
-        "engines": _distinct(_json(record.execution.engine) for record in records if record.execution),
-        "startup_s": _startup(results),
-        "models": {model.alias: _asked(model.alias, records) for model in pipeline.study.models},
-        "measured_utc": _span(
-            [record.generation.answer.received_utc for record in records if record.generation]
-            + [record.execution.provenance["utc"] for record in records if record.execution]
-        ),
-        "registration": _registration(pipeline),
+        "image": _by_id(record.execution.image.model_dump() for record in records if record.execution),
+        "engine": _one_or_all(record.execution.engine for record in records if record.execution),
+        "versions": {"python": sys.version.split()[0]} | {name: version(name) for name in LIBRARIES},
+        "sampling": models,
+        "start_up_s": _startup(results),
+        "spent_usd": round(sum(costs), 6) if costs else None,
+        "started_utc": min(times, default=None),
+        "ended_utc": max(times, default=None),
+        "decision": pipeline.study.decision or None,
+        "worlds": _worlds(records),
+        "task_sha256": {task.id: task.sha256 for task in pipeline.tasks},
+        **_registration(pipeline),
     }
 
 
@@ -82,7 +79,7 @@ def _asked(alias: str, records: Sequence[CellRecords]) -> dict[str, Any]:
             "provider-default" if request.temperature is None else f"{request.temperature:g}" for request in requests
         ),
         "max_tokens": _distinct(request.max_tokens for request in requests),
-        "thinking": _distinct(_json(request.thinking) for request in requests),
+        "thinking": _distinct(canonical_json(request.thinking) for request in requests),
         "effort": _distinct(str(request.effort) for request in requests if request.effort),
         "transport": _distinct(generation.answer.transport for generation in generations),
         "server": _distinct(generation.answer.server for generation in generations),
@@ -93,39 +90,54 @@ def _asked(alias: str, records: Sequence[CellRecords]) -> dict[str, Any]:
         "cost_usd": round(sum(cost for cost in costs if cost is not None), 6)
         if any(c is not None for c in costs)
         else None,
-        "price": _distinct(_json(generation.price) for generation in generations if generation.price),
-        "measured_utc": _span([generation.answer.received_utc for generation in generations]),
+        "price": _distinct(canonical_json(generation.price) for generation in generations if generation.price),
     }
+
+
+def _times(record: CellRecords) -> list[str]:
+    asked = [record.generation.answer.received_utc] if record.generation else []
+    return asked + ([record.execution.provenance["utc"]] if record.execution else [])
 
 
 def _startup(results: Path) -> dict[str, Any]:
     """Seconds of an empty command in each shell, measured when the image was made ready."""
     path = Path(results) / "image.json"
-    return json.loads(path.read_text(encoding="utf-8")).get("startup_s", {}) if path.exists() else {}
+    return read_json(path).get("start_up_s", {}) if path.exists() else {}
+
+
+def _worlds(records: Sequence[CellRecords]) -> dict[str, str]:
+    """Hash of each world by seed, as the executions name it; several are joined, since tasks may extend a world."""
+    found: dict[str, set[str]] = {}
+    for record in records:
+        for run in record.execution.runs if record.execution else ():
+            found.setdefault(str(run.seed), set()).add(run.world_sha256)
+    return {seed: ", ".join(sorted(hashes)) for seed, hashes in sorted(found.items())}
+
+
+def _by_id(images: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    distinct = {image["image_id"]: image for image in images}
+    return next(iter(distinct.values()), {}) if len(distinct) < 2 else dict(sorted(distinct.items()))
+
+
+def _one_or_all(engines: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    distinct = {canonical_json(engine): engine for engine in engines}
+    ordered = [distinct[key] for key in sorted(distinct)]
+    return ordered[0] if len(ordered) == 1 else {str(number): engine for number, engine in enumerate(ordered, 1)}
 
 
 def _registration(pipeline: Pipeline) -> dict[str, Any]:
-    """The pre-registration a study names and every deviation from it; exploratory where it names none."""
+    """The pre-registration a study names and every deviation from it; nothing where it names none."""
     path = pipeline.study.preregistration
     if path is None:
-        return {"file": None, "sha256": None, "deviations": []}
+        return {}
     from fluency.registration import deviations
 
-    file = ROOT / path
-    found = deviations(pipeline.study, pipeline.tasks, file)
-    return {"file": path, "sha256": sha256_file(file), "deviations": found}
+    found = deviations(pipeline.study, pipeline.tasks, ROOT / path)
+    return {"registration": {"path": path, "sha256": sha256_file(ROOT / path)}, "deviations": found}
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
     return sorted(set(values))
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
-
-
-def _span(times: Sequence[str]) -> list[str]:
-    return [min(times), max(times)] if times else []
 
 
 def _relative(path: Path) -> str:

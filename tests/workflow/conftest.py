@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.generation.endpoint import Endpoint
+from tests.workflow.project import Project, model, reference_answer
+
+
+@pytest.fixture(scope="session")
+def flawless() -> Iterator[Endpoint]:
+    """An endpoint that knows every reference."""
+    with Endpoint(reference_answer) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def finished(sandbox, flawless, tmp_path_factory) -> Project:
+    """A project whose small study was run to its end; clone it before changing it."""
+    project = Project.make(tmp_path_factory.mktemp("finished") / "project", models=[model(flawless.url)])
+    project.snakemake()
+    return project
+
+
+@pytest.fixture
+def project(finished, flawless, tmp_path) -> Project:
+    """A finished project of one's own; the endpoint's count starts at nothing."""
+    flawless.requests.clear()
+    return finished.clone(tmp_path / "project")

@@ -1,0 +1,113 @@
+"""A copy of the project to run, edit and kill, with a real Messages endpoint behind its models."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import yaml
+
+from fluency.paths import ROOT
+from fluency.prompt import SHELL_LINE
+from fluency.tasks import load_tasks
+
+PARTS = (
+    "Snakefile",
+    "config.yaml",
+    "pyproject.toml",
+    "config",
+    "profiles",
+    "scripts",
+    "tasks",
+    "sandbox",
+    "report",
+    "envs",
+)
+TASKS = ["session-tool-failures", "tree-size-bytes"]
+STATS = re.compile(r"^(\w+) +(\d+)$", re.M)
+
+
+def reference_answer(prompt: str) -> str:
+    """What a flawless model answers: the first reference of the task in the shell the prompt names."""
+    shell = next(shell for shell, line in SHELL_LINE.items() if line in prompt)
+    return next(task.references[shell][0] for task in load_tasks() if task.prompt.strip() in prompt)
+
+
+def model(url: str, alias: str = "good", **over: object) -> dict[str, object]:
+    """A config entry for a model behind a local endpoint."""
+    entry = {"alias": alias, "id": f"fake-{alias}", "base_url": url, "key_required": False, "temperature": 0.7}
+    return entry | {"max_tokens": 256, "requests_per_minute": 100_000} | over
+
+
+class Project:
+    """A project folder and how to run Snakemake in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @classmethod
+    def make(cls, root: Path, **config: object) -> Project:
+        """A fresh copy with `config/test.yaml` holding the given keys."""
+        root.mkdir(parents=True)
+        for part in PARTS:
+            source = ROOT / part
+            copy = shutil.copytree if source.is_dir() else shutil.copy2
+            copy(source, root / part)
+        project = cls(root)
+        project.configure(study="test", trials=1, tasks=TASKS, **config)
+        return project
+
+    def clone(self, root: Path) -> Project:
+        """A copy of everything, results and Snakemake's memory included."""
+        shutil.copytree(self.root, root, symlinks=True)
+        return Project(root)
+
+    def configure(self, **keys: object) -> None:
+        """Set keys of config/test.yaml."""
+        file = self.root / "config" / "test.yaml"
+        old = yaml.safe_load(file.read_text()) if file.exists() else {}
+        file.write_text(yaml.safe_dump(old | keys))
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Replace a text that must occur in a file."""
+        file = self.root / name
+        text = file.read_text()
+        assert old in text, f"{old!r} is not in {name}"
+        file.write_text(text.replace(old, new, 1))
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "snakemake", "--configfile", "config/test.yaml", *arguments]
+
+    def environ(self, **extra: str) -> dict[str, str]:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC")}
+        return clean | {"PYTHONPATH": str(self.root / "scripts")} | extra
+
+    def snakemake(self, *arguments: str, code: int | None = 0, **env: str) -> subprocess.CompletedProcess[str]:
+        """Run Snakemake to its end; its exit code must be `code` unless that is None."""
+        done = subprocess.run(
+            self.command(*arguments),
+            cwd=self.root,
+            env=self.environ(**env),
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        assert code is None or done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def to_do(self) -> dict[str, int]:
+        """The jobs a run would do now, counted by rule, without the target rule."""
+        text = self.snakemake("-n").stderr
+        if "Nothing to be done" in text:
+            return {}
+        table = text[text.index("Job stats:") :].split("\n\n")[0]
+        counts = Counter({rule: int(count) for rule, count in STATS.findall(table)})
+        return {rule: count for rule, count in counts.items() if rule not in ("all", "total")}
+
+    def records(self, stage: str) -> list[Path]:
+        return sorted((self.root / "results" / stage).rglob("*.json"))

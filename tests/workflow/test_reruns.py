@@ -1,0 +1,151 @@
+"""Reruns are the promise: each change redoes what it must, and nothing else, and asks for nothing twice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.generation.endpoint import Endpoint
+from tests.workflow.project import TASKS, Project, model, reference_answer
+
+pytestmark = pytest.mark.engine
+END = {"gather": 1, "report": 1}
+
+
+def test_a_finished_study_has_nothing_to_do(project):
+    assert project.to_do() == {}
+    assert "Nothing to do" in project.snakemake().stderr
+
+
+def test_touching_everything_redoes_nothing(project):
+    for path in project.root.rglob("*"):
+        if path.is_file() and ".snakemake" not in path.parts and "results" not in path.parts:
+            os.utime(path)
+    assert project.to_do() == {}
+
+
+def test_a_changed_check_redoes_its_scores(project):
+    project.edit(f"tasks/{TASKS[1]}/task.yaml", r"line: ^\d+$", r"line: ^[0-9]+$")
+    assert project.to_do() == {"score": 2, **END}
+
+
+def test_a_changed_answer_function_redoes_its_scores(project):
+    file = project.root / "tasks" / TASKS[1] / "answer.py"
+    file.write_text(file.read_text() + "\n# another thought\n")
+    assert project.to_do() == {"score": 2, **END}
+
+
+def test_a_changed_fairness_note_redoes_the_report_only(project):
+    project.edit(f"tasks/{TASKS[1]}/task.yaml", "fairness: ", "fairness: Mind this. ")
+    assert project.to_do() == {"report": 1}
+
+
+def test_a_changed_prompt_asks_only_its_cells(project, flawless):
+    project.edit(
+        f"tasks/{TASKS[1]}/task.yaml", "Print a single integer, digits only.", "Print one integer, digits only."
+    )
+    assert project.to_do() == {"generate": 2, "execute": 2, "score": 2, **END}
+    flawless.answer = lambda prompt: "true"
+    try:
+        project.snakemake()
+    finally:
+        flawless.answer = reference_answer
+    assert len(flawless.requests) == 2
+    assert all("Print one integer" in seen.prompt for seen in flawless.requests)
+
+
+def test_changed_parameters_of_a_model_ask_its_cells_again(project, flawless):
+    project.configure(models=[model(flawless.url, max_tokens=128)])
+    assert project.to_do() == {"generate": 4, "execute": 4, "score": 4, **END}
+
+
+def test_a_changed_rate_or_address_asks_nothing(project, flawless):
+    project.configure(models=[model(flawless.url + "/", requests_per_minute=7)])
+    assert not {"generate", "execute", "score"} & project.to_do().keys()
+
+
+def test_a_new_model_and_more_trials_ask_only_the_new_cells(project, flawless):
+    project.configure(models=[model(flawless.url), model(flawless.url, "other")])
+    assert project.to_do() == {"generate": 4, "execute": 4, "score": 4, **END}
+    project.configure(models=[model(flawless.url)], trials=2)
+    assert project.to_do() == {"generate": 4, "execute": 4, "score": 4, **END}
+    project.snakemake()
+    assert len(flawless.requests) == 4
+
+
+def test_a_changed_runner_executes_again_and_asks_nothing(project, flawless):
+    with (project.root / "sandbox" / "runner.py").open("a") as runner:
+        runner.write("\n# another thought\n")
+    assert project.to_do() == {"image": 1, "execute": 4, "score": 4, **END}
+    assert flawless.requests == []
+
+
+def test_other_worlds_execute_again_and_ask_nothing(project, flawless):
+    project.configure(seeds=[13, 26])
+    assert project.to_do() == {"execute": 4, "score": 4, **END}
+
+
+def test_a_deleted_score_is_judged_again(project):
+    project.records("scores")[0].unlink()
+    assert project.to_do() == {"score": 1, **END}
+
+
+def test_the_report_is_rebuilt_to_the_same_bytes(project):
+    folder = project.root / "results" / "test"
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    shutil.rmtree(folder)
+    project.snakemake()
+    after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert before == after
+
+
+def test_deleted_results_and_memory_cost_no_second_question(project, flawless):
+    shutil.rmtree(project.root / "results")
+    shutil.rmtree(project.root / ".snakemake")
+    project.snakemake()
+    assert flawless.requests == []
+    assert len(project.records("scores")) == 4
+
+
+def test_a_run_killed_at_any_moment_is_finished_by_the_next_and_asks_nothing_twice(sandbox, tmp_path):
+    """SIGKILL while generations, then while executions are under way; `fluency run` takes the dead run's lock away."""
+    with Endpoint(reference_answer, delay_s=0.3) as endpoint:
+        project = Project.make(tmp_path / "project", models=[model(endpoint.url, in_flight=1)])
+        kill_when(project, "generations", 2)
+        project.snakemake("--unlock")
+        kill_when(project, "executions", 1)
+        assert any((project.root / ".snakemake" / "locks").iterdir()), "the kill left no lock to take away"
+        run = [project.command()[0], "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
+        done = subprocess.run(run, cwd=project.root, env=project.environ(), capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert "A killed run left its lock" in done.stderr
+        prompts = [seen.prompt for seen in endpoint.requests]
+    assert len(project.records("scores")) == 4
+    stored = list((project.root / "answers").rglob("*.json"))
+    assert len(stored) == 4
+    # A request under way at the kill may be asked again, since no answer of it arrived: one a kill at most.
+    assert len(prompts) <= 4 + 2
+    assert project.to_do() == {}
+
+
+def kill_when(project: Project, stage: str, enough: int) -> None:
+    """Start a run and SIGKILL its whole group as soon as `enough` records of a stage are there."""
+    process = subprocess.Popen(
+        project.command(),
+        cwd=project.root,
+        env=project.environ(),
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while len(project.records(stage)) < enough:
+        assert time.monotonic() < deadline and process.poll() is None, f"no {stage} came"
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
