@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fluency.generation import AnswerStore
 
+from fluency.generation import AnswerStore
 from tests.generation.endpoint import Endpoint
 
 

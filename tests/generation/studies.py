@@ -7,7 +7,6 @@ from typing import Any
 from fluency.cells import Cell
 from fluency.generation import AnswerStore, Generator, Patience
 from fluency.study import Study, validate_study
-
 from tests.generation.endpoint import Endpoint
 
 KEY = "sk-ant-canary-0123456789abcdef0123456789"

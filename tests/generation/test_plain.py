@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 from fluency.generation import request_for, request_key
 from fluency.records import Generation
-
 from tests.generation.studies import KEY, ask, cells_of, generator_of, prompt_of, study_of
 
 

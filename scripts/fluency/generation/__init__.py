@@ -1,7 +1,8 @@
 """Generation: what a model is asked, the answer store, and everything that keeps an answer from being paid twice."""
 
-from fluency.generation.generate import Generator, Patience
+from fluency.generation.generate import Generator
 from fluency.generation.keys import require_keys
+from fluency.generation.patience import Patience
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.request import PROTOCOL, order_key, request_for, request_key
 from fluency.generation.store import AnswerStore

@@ -46,18 +46,24 @@ class Client:
         anthropic, httpx = _sdk()
         self._errors = anthropic
         self._transport_errors, self._timeout = httpx.HTTPError, httpx.Timeout
-        local = urlsplit(base_url).hostname in _LOOPBACK
+        parts = urlsplit(base_url)
+        plain = parts.scheme == "http"
         with _without_environment():
             self.sdk = anthropic.Anthropic(
                 api_key=key,
                 base_url=base_url,
                 max_retries=0,
                 timeout=self.timeout(120.0),
-                # A proxy from the environment must not stand between the run and its own machine.
-                http_client=anthropic.DefaultHttpxClient(trust_env=not local),
+                http_client=anthropic.DefaultHttpxClient(
+                    # A proxy from the environment must not stand between the run and its own machine.
+                    trust_env=parts.hostname not in _LOOPBACK,
+                    # Without TLS there is nothing to verify, and loading the authorities takes long.
+                    verify=not plain,
+                    follow_redirects=not plain,
+                ),
             )
         self.name = f"anthropic {anthropic.__version__}"
-        self.server = urlsplit(base_url).hostname or base_url
+        self.server = parts.hostname or base_url
 
     def ask(self, request: Request, timeout_s: float) -> Reply:
         """POST /v1/messages; Failure for everything but a complete reply with status 200."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import json
 import math
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ SPEND_CODES = frozenset(
         "linked_organization_billing_unavailable",
     }
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 RETRIED = frozenset({408, 409, 425, 429, 499})
 
 
@@ -40,10 +42,12 @@ class Failure(Exception):
         retry_after: float | None = None,
         slow_down: bool = False,
         unreadable: bool = False,
+        status: int | None = None,
     ) -> None:
         super().__init__(what)
         self.what, self.scope, self.hint = what, scope, hint
         self.retry_after, self.slow_down, self.unreadable = retry_after, slow_down, unreadable
+        self.status = status
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,12 @@ def read_reply(body: bytes) -> Reading:
     except (ValueError, RecursionError):
         kind = "a web page" if text.lstrip()[:1] == "<" else "broken JSON"
         raise _unreadable(f"the reply is {kind}, not a message", body) from None
-    return read_message(_without_surrogates(raw))
+    return read_message(raw)
 
 
 def read_message(raw: Any) -> Reading:
     """A decoded message; missing usage, model or stop reason become null; Failure if it is no message at all."""
+    raw = _without_surrogates(raw)
     if not isinstance(raw, dict):
         raise _unreadable("the reply is JSON but no message")
     if raw.get("type") == "error":
@@ -122,7 +127,7 @@ def from_status(
         return Failure(f"the key may not do this: {said}", scope="run", hint=hint)
     if status == 404:
         hint = "check the model's `id` and `base_url`"
-        return Failure(f"there is no such model or address: {said}", scope="model", hint=hint)
+        return Failure(f"there is no such model or address: {said}", scope="model", hint=hint, status=404)
     if status == 400 and "temperature" in words:
         hint = (
             "put `temperature: provider-default` into the model's entry, or `on_refused_temperature: "
@@ -181,16 +186,12 @@ def _text_or_none(value: Any) -> str | None:
 def _without_surrogates(value: Any) -> Any:
     """The same value with lone surrogates, which no UTF-8 file can hold, replaced by U+FFFD."""
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if _lone(value) else value
+        return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, list):
         return [_without_surrogates(item) for item in value]
     if isinstance(value, dict):
         return {_without_surrogates(name): _without_surrogates(item) for name, item in value.items()}
     return value
-
-
-def _lone(text: str) -> bool:
-    return any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _finite(text: str) -> float:

@@ -134,11 +134,11 @@ class AnswerStore:
                 sync_folder(self.path(key).parent)
         return self.get(key)
 
-    def lock(self, key: str, while_waiting: Callable[[], None] = lambda: None) -> AbstractContextManager[None]:
-        """The right to ask for a key (or a batch), among all threads and processes on this store."""
-        return exclusive(
-            self.folder / ".locks" / f"{key}.lock", while_waiting=while_waiting, patience_s=LOCK_PATIENCE_S
-        )
+    def lock(
+        self, name: str, while_waiting: Callable[[], None] = lambda: None, patience_s: float = LOCK_PATIENCE_S
+    ) -> AbstractContextManager[None]:
+        """The right to ask for a key (or to mind a batch), among all threads and processes on this store."""
+        return exclusive(self.folder / ".locks" / f"{name}.lock", while_waiting=while_waiting, patience_s=patience_s)
 
     def check_room(self) -> None:
         """StopRun if the next answers might find no room: better before they are bought."""

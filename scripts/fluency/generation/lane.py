@@ -1,0 +1,243 @@
+"""Everything that asking one model shares: its policy, limits and connection, and what a failure does to it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import fluency
+from fluency.cells import Cell
+from fluency.errors import CallError, StopRun, UserError
+from fluency.generation.answers import answer_of, utc_now
+from fluency.generation.batches import BatchDesk
+from fluency.generation.budget import cost_of, most
+from fluency.generation.client import Client, Reply
+from fluency.generation.keys import key_of
+from fluency.generation.limiter import Limiter
+from fluency.generation.outcome import Failure
+from fluency.generation.patience import Attempts, Patience, patience_for
+from fluency.generation.policies import resolve
+from fluency.generation.request import PROTOCOL, request_for, request_key
+from fluency.records import Answer, CellName, Generation, Request
+from fluency.study import Model
+
+if TYPE_CHECKING:
+    from fluency.generation.generate import Generator
+
+
+class ModelStop(StopRun):
+    """A reason that holds for every further call of one model."""
+
+
+class Lane:
+    """One model of a run; safe for threads."""
+
+    def __init__(self, owner: Generator, model: Model, patience: Patience | None) -> None:
+        self.owner, self.model, self.store = owner, model, owner.store
+        self.where = f"models: {model.alias}"
+        self.policy = resolve(model)
+        self.patience = patience or patience_for(model)
+        unlimited = model.served_by == "embedded" and "requests_per_minute" not in model.model_fields_set
+        rate = None if unlimited else model.requests_per_minute
+        self.limiter = Limiter(rate, model.in_flight, longest_pause_s=self.patience.deadline_s)
+        self.desk = BatchDesk(self)
+        self._client: Client | None = None
+        self._opening = threading.Lock()
+        self._lost = 0
+        self._noted: set[str] = set()
+
+    # ------------------------------------------------------------ answers
+
+    @property
+    def refused(self) -> bool:
+        """Whether this model's cells go without the temperature it was to have."""
+        return (
+            self.policy.temperature_sent is not None
+            and self.model.on_refused_temperature == "provider-default"
+            and self.store.temperature_refused(self.model.id)
+        )
+
+    def request(self, cell: Cell, prompt: str) -> Request:
+        """What a cell asks as things stand."""
+        return request_for(self.owner.study, cell, prompt, refused=self.refused)
+
+    def answer(self, cell: Cell, prompt: str) -> Answer:
+        """The stored answer, or a new one."""
+        while True:
+            request = self.request(cell, prompt)
+            key = request_key(request)
+            answer = self.store.get(key)
+            if answer is None and self.desk.open:
+                self.desk.expect(cell, prompt)
+                with self.desk.turn():
+                    self.desk.collect()
+                    # Not proven: one call is the probe before a whole batch goes out.
+                    answer = self.store.get(key) if self.limiter.proven else self._obtain(cell, key, request)
+            if answer is None and not self.desk.open:
+                answer = self._obtain(cell, key, request)
+            if answer is not None:
+                return answer
+
+    def _obtain(self, cell: Cell, key: str, request: Request) -> Answer | None:
+        """The answer from the store or the model, asked by nobody else meanwhile; None: the request is outdated."""
+        with self.store.lock(key, self.limiter.raise_if_stopped):
+            return self.store.recover(key) or self._unread(key, request) or self._ask(cell, key, request)
+
+    def _ask(self, cell: Cell, key: str, request: Request) -> Answer | None:
+        attempts = Attempts(self.patience, self.limiter.sleep, self.limiter.pause)
+
+        def attempt() -> Answer | None:
+            with self.limiter.slot(attempts.deadline):
+                if request.temperature is not None and self.refused:
+                    return None
+                self.owner.budget.check()
+                self.store.check_room()
+                reply = self.client.ask(request, attempts.left_s())
+                return self._keep(key, request, reply, attempts.number)
+
+        try:
+            return attempts.run(attempt)
+        except Failure as failure:
+            self.failed(failure, cell.path, attempts.number, sampled=request.temperature is not None)
+            return None
+        except ModelStop:
+            raise
+        except StopRun as stop:
+            self.owner.stop(stop)
+            raise
+        except CallError as error:
+            raise CallError(error.what, where=error.where or cell.path, hint=error.hint) from None
+
+    def _keep(self, key: str, request: Request, reply: Reply, attempts: int) -> Answer:
+        """The answer in a reply, durably kept before anything else is done with it."""
+        note = self.note() | {
+            "latency_s": round(reply.latency_s, 4),
+            "attempts": attempts,
+            "request_id": reply.headers.get("request-id"),
+        }
+        try:
+            answer = self.store.put(answer_of(key, request, reply.body, note))
+        except (Failure, StopRun):
+            raise
+        except Exception as error:
+            raise _unread_error(str(self.store.keep_unread(key, note, reply.body)), error) from error
+        self.limiter.succeeded(reply.headers)
+        self._lost = 0
+        self.bought(answer)
+        return answer
+
+    def note(self) -> dict[str, object]:
+        """What every answer says about where it came from."""
+        embedded = self.model.served_by == "embedded"
+        server = "embedded" if embedded else self.client.server
+        return {"received_utc": utc_now(), "server": server, "client": self.client.name}
+
+    def bought(self, answer: Answer) -> None:
+        """Count an answer's cost, the most it can be where the service did not say, and look at who answered."""
+        cost = cost_of(self.policy, answer)
+        bound = most(self.policy, answer.request.prompt, answer.transport)
+        self.owner.budget.add(bound if cost is None else cost)
+        echoed = answer.model_echoed
+        same = self.model.served_by == "embedded" or echoed is None or echoed.startswith(self.model.id)
+        if not same and echoed not in self._noted:
+            self._noted.add(str(echoed))
+            self.owner.say(f"{self.where}: asked for {self.model.id}, answered by {echoed} (recorded with each answer)")
+
+    def _unread(self, key: str, request: Request) -> Answer | None:
+        """An answer from a reply that an earlier version could not read."""
+        kept = self.store.unread(key)
+        if kept is None:
+            return None
+        try:
+            return self.store.put(answer_of(key, request, kept[1], kept[0]))
+        except StopRun:
+            raise
+        except Exception as error:
+            raise _unread_error(str(self.store.unread_path(key)), error) from error
+
+    # ------------------------------------------------------------ failures
+
+    def failed(self, failure: Failure, where: str, tried: int = 1, *, sampled: bool = False) -> None:
+        """Raise what a failure means, after holding back the calls it concerns; returns if a new request may help.
+
+        `sampled`: a temperature was sent.
+        """
+        what, hint = failure.what, failure.hint
+        if failure.retry_after and failure.retry_after > self.patience.deadline_s:
+            what = f"{what} (the service asks to wait {failure.retry_after:.0f} s)"
+        if failure.scope == "temperature" and sampled:
+            return self._temperature_refused(what, hint)
+        if failure.scope == "run":
+            stop = StopRun(what, where=self.where, hint=hint)
+            self.owner.stop(stop)
+            raise stop
+        what = f"{what} (tried {tried} times)" if tried > 1 else what
+        if failure.scope == "model" or not self.limiter.proven:
+            raise self.stop(what, hint or "check the endpoint, or wait; then run again")
+        if failure.scope == "retry":
+            self._lost += 1
+            if self._lost >= self.patience.lost_cells:
+                raise self.stop(f"{self._lost} cells in a row got no answer; the last: {what}", "run again later")
+        raise CallError(what, where=where, hint=hint or "the cell stays to be run: run again later")
+
+    def stop(self, what: str, hint: str, where: str = "") -> StopRun:
+        """Hold back all further calls of the model; the reason, to be raised."""
+        stop = ModelStop(what, where=where or self.where, hint=hint)
+        self.limiter.stop(stop)
+        return stop
+
+    def _temperature_refused(self, what: str, hint: str) -> None:
+        """Go on without a temperature if the config says so and no cell has been answered with one; else stop."""
+        if self.refused:
+            return
+        if self.model.on_refused_temperature != "provider-default":
+            raise self.stop(what, hint)
+        own = (answer.request for answer in self.store.entries() if answer.request.model_id == self.model.id)
+        if any(request.temperature is not None for request in own):
+            raise self.stop(
+                f"{what}; but it answered other cells with one, and the two must not be mixed",
+                "put `temperature: provider-default` into the model's entry: all of its cells are then asked so",
+            )
+        self.store.refuse_temperature(self.model.id, what, utc_now())
+        self.owner.say(f"{self.where}: {what}. All of its cells go without a temperature (provider default).")
+
+    # ------------------------------------------------------------ the rest
+
+    @property
+    def client(self) -> Client:
+        """The model's connection, opened on its first call."""
+        with self._opening:
+            if self._client is None:
+                key = key_of(self.model, self.owner.environ)
+                try:
+                    self.desk.check_transport()
+                    self._client = Client(self.owner.address_of(self.model), key)
+                except UserError as error:
+                    raise self.stop(error.what, error.hint, error.where) from error
+            return self._client
+
+    def record(self, cell: Cell, answer: Answer, task_sha256: str) -> Generation:
+        """The cell's record; the same whenever it is made from the same answer."""
+        price = self.policy.price_of(answer.transport)
+        return Generation(
+            cell=CellName.of(cell),
+            answer=answer,
+            temperature_requested=self.policy.temperature_requested,
+            cost_usd=cost_of(self.policy, answer),
+            price=None if price is None else price.model_dump(),
+            task_sha256=task_sha256,
+            provenance={"fluency": fluency.__version__, "protocol": PROTOCOL, "policy": self.policy.source},
+        )
+
+    def close(self) -> None:
+        """Close the connection if there is one."""
+        if self._client is not None:
+            self._client.close()
+
+
+def _unread_error(path: str, error: Exception) -> CallError:
+    return CallError(
+        f"an answer came that could not be read ({type(error).__name__})",
+        where=path,
+        hint="the reply is kept there and is not asked for again; please report it",
+    )

@@ -1,0 +1,95 @@
+"""How long a cell is tried: attempts, waits and the outer deadline."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import tenacity
+
+from fluency.generation.outcome import Failure
+from fluency.study import Model
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """In seconds: one attempt, all attempts of a cell; waits double from `first_wait_s` to `longest_wait_s`.
+
+    `unreadable_attempts` holds for replies that came, and may have been billed, but are of no use.
+    After `lost_cells` cells in a row without an answer the model is not asked any more in this run.
+    """
+
+    attempt_s: float = 120.0
+    deadline_s: float = 600.0
+    attempts: int = 8
+    unreadable_attempts: int = 3
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 30.0
+    lost_cells: int = 5
+    batch_poll_s: float = 20.0
+
+
+SLOW = Patience(attempt_s=600.0, deadline_s=1800.0)
+"""For servers on the user's own machine, where one answer may take minutes."""
+
+
+def patience_for(model: Model) -> Patience:
+    """The patience with one model."""
+    return SLOW if model.served_by == "embedded" or not model.key_required else Patience()
+
+
+class Attempts:
+    """The attempts at one call. Not shared between threads.
+
+    `sleep` waits between attempts and `slow_down(seconds)` is told when the service is overloaded. `deadline`
+    (monotonic) runs from the first call of `left_s`, so that queueing for a first slot does not use it up.
+    """
+
+    def __init__(self, patience: Patience, sleep: Callable[[float], None], slow_down: Callable[[float], None]) -> None:
+        self.patience, self._slow_down = patience, slow_down
+        self.deadline: float | None = None
+        self.number = 1
+        self._wait_s = 0.0
+        self._retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception(lambda error: isinstance(error, Failure) and error.scope == "retry"),
+            stop=self._enough,
+            wait=lambda state: self._wait_s,
+            sleep=sleep,
+            reraise=True,
+        )
+
+    def run(self, attempt: Callable[[], Result]) -> Result:
+        """The first result; the last Failure when there is no patience left, any other exception at once."""
+        return self._retrying(attempt)
+
+    def left_s(self) -> float:
+        """Seconds one attempt may take now."""
+        now = time.monotonic()
+        self.deadline = self.deadline or now + self.patience.deadline_s
+        return min(self.patience.attempt_s, max(1.0, self.deadline - now))
+
+    def _enough(self, state: tenacity.RetryCallState) -> bool:
+        failure = state.outcome.exception() if state.outcome else None
+        self.number = state.attempt_number
+        if not isinstance(failure, Failure):
+            return True
+        self._wait_s = wait_s(self.patience, failure, state.attempt_number)
+        if failure.slow_down:
+            self._slow_down(self._wait_s)
+        most = self.patience.unreadable_attempts if failure.unreadable else self.patience.attempts
+        too_late = self.deadline is not None and time.monotonic() + self._wait_s > self.deadline
+        if state.attempt_number < most and not too_late:
+            self.number += 1
+            return False
+        return True
+
+
+def wait_s(patience: Patience, failure: Failure, attempt: int) -> float:
+    """Seconds until the next attempt: doubling, at least what the service asks for, and up to a quarter more."""
+    wait = min(patience.first_wait_s * 2 ** (attempt - 1), patience.longest_wait_s)
+    return max(wait, failure.retry_after or 0.0) * (1 + random.random() / 4)
