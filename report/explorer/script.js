@@ -72,11 +72,11 @@
     passed: ["●", "passed"], wrong: ["×", "wrong output"], error: ["!", "error"], limit: ["T", "time or memory"],
     none: ["∅", "no usable answer"], missing: ["○", "not measured yet"], not_measured: ["–", "arm not measured"],
   };
-  const KINDS = {
+  const KINDS = new Map(Object.entries({
     refusal: "none", empty: "none", truncated: "none", format: "none", "other-dialect": "error", "does-not-parse": "error",
     "command-not-found": "error", "non-zero-exit": "error", timeout: "limit", "resource-limit": "limit",
-  };
-  const kindOf = (cell) => (cell.state === "failed" ? KINDS[cell.failure] || "wrong" : cell.state);
+  }));
+  const kindOf = (cell) => (cell.state === "failed" ? KINDS.get(cell.failure) || "wrong" : cell.state);
   const words = (text) => String(text).replaceAll("-", " ").replaceAll("_", " ");
   const verdictOf = (cell) => {
     if (cell.state === "failed") return cell.failure ? `failed: ${words(cell.failure)}` : "failed";

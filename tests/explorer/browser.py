@@ -6,6 +6,7 @@ import base64
 import itertools
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -87,9 +88,10 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._buffer:
-            part = os.read(self._read, 1 << 20)
+            ready, _, _ = select.select([self._read], [], [], PATIENCE_S)
+            part = os.read(self._read, 1 << 20) if ready else b""
             if not part:
-                raise RuntimeError("the browser ended")
+                raise RuntimeError("the browser ended or does not answer")
             self._buffer += part
         message, self._buffer = self._buffer.split(b"\0", 1)
         return json.loads(message)

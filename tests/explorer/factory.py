@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import pandas as pd
+
 from fluency.cells import Cell
 from fluency.files import sha256
 from fluency.gather import CellRecords

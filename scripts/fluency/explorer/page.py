@@ -24,6 +24,7 @@ from fluency.tasks import Task
 BUDGET = 4_600_000  # characters of details in the page, which with index, styles and script stays below 5 MB
 UNPACKED = 20_000_000  # characters of details once unpacked: what a browser reads in well under a second
 CELLS = 2_000  # both hold for so many cells; beyond, the page grows with their number
+SAMPLE = 50  # cells that are looked at first
 ROOMS = (WIDEST, Room(6_000, 150), Room(2_000, 60), Room(700, 30), Room(200, 12))
 
 
@@ -62,9 +63,15 @@ def page_index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> dict
 def page_details(frame: pd.DataFrame, tasks: Sequence[Task], load: Callable[[Cell], CellRecords]) -> tuple[str, str]:
     """The cells' views as a data block, and its packing (`json` or `deflate`): the widest room that fits."""
     share = max(1.0, len(frame) / CELLS)
+    step = max(1, len(frame) // SAMPLE)
+    sample = frame.iloc[::step]
     block, packing = "", "json"
     for room in ROOMS:
-        data = _details(frame, tasks, load, room, None if room == ROOMS[-1] else UNPACKED * share)
+        limit = None if room == ROOMS[-1] else UNPACKED * share
+        # A part of the cells tells what would be far too much; the narrowest room is taken whatever it holds.
+        if limit and step > 1 and _details(sample, tasks, load, room, limit / step) is None:
+            continue
+        data = _details(frame, tasks, load, room, limit)
         if data is None:
             continue
         block, packing = script_json(data), "json"

@@ -156,7 +156,7 @@ def _score_facts(score: Score | None) -> list[list[str]]:
             "Commands": made and " ".join(made.commands),
             "Structure alone": yes[score.structural_pass],
             "Exit 0": yes[score.exit_ok],
-            "Content, whatever the exit code": yes[score.content_ok],
+            "Content alone": yes[score.content_ok],
             "Passed when read leniently": yes[score.lenient_passed],
             "Passed without Unix tools": yes[score.no_unix_tools_passed],
             "Side effects": ", ".join(score.side_effects),
