@@ -3,3 +3,18 @@
 It needs no key and costs nothing. `weights` fetches the model's file and trusts only its hash, `server`
 runs it behind POST /v1/messages on loopback for as long as the run lasts.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fluency.study import Model
+
+
+def base_url(model: Model) -> str:
+    """Where an embedded model is served, starting it if need be; see `fluency.embedded.server.base_url`."""
+    # Imported when asked: the process that holds the model shares this package and needs none of the rest.
+    from fluency.embedded import server
+
+    return server.base_url(model)
