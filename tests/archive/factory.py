@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 from fluency.cells import Cell
 from fluency.execute import execute_cell
@@ -17,7 +18,8 @@ from fluency.explorer import write_explorer
 from fluency.files import pretty_json, write_atomic
 from fluency.gather import gather_rows, load_records, record_path
 from fluency.generation import AnswerStore, Generator, request_for, request_key
-from fluency.generation.generate import answer_of
+from fluency.generation.answers import answer_of
+from fluency.paths import CONFIG
 from fluency.prompt import build_prompt
 from fluency.provenance import collect_provenance
 from fluency.records import ImageInfo, Result, Stream, Used, write_record
@@ -62,7 +64,8 @@ def make_study(tasks: Sequence[str] = TASKS, trials: int = 2, **more) -> Study:
 class Executor:
     """Stands where the sandbox stands: a reference prints the right answer, anything else prints something wrong."""
 
-    engine = {"name": "made up", "version": "0"}
+    engine: ClassVar[dict] = {"name": "made up", "version": "0"}
+    no_powershell = "made up without one"
 
     def __init__(self, tasks: Sequence[Task], shells: Sequence[str], image_id: str = "sha256:" + "1f" * 32) -> None:
         self._tasks = {command: task for task in tasks for group in task.references.values() for command in group}
@@ -75,7 +78,8 @@ class Executor:
         task = self._tasks.get(command)
         if task is None or condition == "no_unix_tools":
             return result_of(b"", b"sh: 1: not found\n", 127)
-        lines = [item if isinstance(item, str) else json.dumps(item) for item in task.expected(world, [])]
+        expected = task.expected(world, [])
+        lines = expected if isinstance(expected[0], str) else [json.dumps(expected)]
         return result_of("".join(f"{line}\n" for line in lines).encode())
 
 
@@ -144,7 +148,7 @@ def products(made: Made) -> None:
     folder = made.results / made.study.study
     rows = gather_rows(made.cells, made.tasks, lambda cell: load_records(made.results, cell))
     write_table(folder / "cells.csv", rows)
-    pipeline = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, files=[])
+    pipeline = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, files=[CONFIG])
     provenance = collect_provenance(pipeline, rows, made.results) | {k: FACTS[k] for k in ("commit", "dirty")}
     write_atomic(folder / "provenance.json", pretty_json(provenance))
     frame = read_table(folder / "cells.csv")

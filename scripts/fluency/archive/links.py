@@ -8,7 +8,7 @@ from fluency.archive.findings import Findings
 from fluency.archive.opened import Opened, checked_record
 from fluency.cells import Cell
 from fluency.errors import ArchiveError
-from fluency.execute import planned, readings_of, unmeasured
+from fluency.execute import planned, readings_of
 from fluency.files import canonical_json, pretty_json, sha256
 from fluency.gather import CellRecords
 from fluency.generation import request_for, resolve
@@ -104,11 +104,10 @@ class Chain:
         self._link(same, "executions", cell, "it executed another answer")
         extraction = readings_of(generation)
         self._link(execution.extraction == extraction, "executions", cell, "it ran another command", "command")
-        reason = unmeasured(execution.image, cell.shell)
-        self._link(
-            execution.not_measured == reason, "executions", cell, "its image does not fit why it is not measured"
-        )
-        plan = [] if reason else list(planned(study, cell.shell, execution.extraction))
+        held = bool(execution.image.shells.get(cell.shell))
+        same = (execution.not_measured is None) == held
+        self._link(same, "executions", cell, "whether it could be measured does not follow from its image")
+        plan = [] if execution.not_measured else list(planned(study, cell.shell, execution.extraction))
         wanted = {(seed, condition, reading) for reading, _, condition in plan for seed in study.seeds}
         ran = [(run.seed, run.condition, run.reading) for run in execution.runs]
         complete = len(ran) == len(set(ran)) and set(ran) == wanted
@@ -123,7 +122,6 @@ class Chain:
             and execution.limits.model_copy(update={"timeout_s": limits.timeout_s}) == limits
         )
         self._link(held, "executions", cell, "its limits are not the study's")
-
         if self._image is not None:
             same = execution.image == self._image
             self._link(same, "executions", cell, "its image is not the one in results/image.json")

@@ -9,16 +9,21 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
+from fluency.archive.contents import registration_name
 from fluency.archive.findings import Findings
 from fluency.archive.opened import Opened
 from fluency.cells import Cell
 from fluency.errors import UserError
 from fluency.files import canonical_json, pretty_json, sha256_file
 from fluency.gather import CellRecords
+from fluency.registration import deviations
 from fluency.table import Row, read_table, write_table
 from fluency.tasks import Task
 
-MOMENT = frozenset({"version", "commit", "dirty", "config_files", "lock_sha256", "python", "libraries", "registration"})
+LOCK = "envs/requirements.lock"
+MOMENT = frozenset(
+    {"version", "commit", "dirty", "config_files", "lock_sha256", "versions", "registration", "deviations"}
+)
 """What provenance.json says of the moment it was written, and not of the records."""
 
 
@@ -82,7 +87,10 @@ def rebuild_products(opened: Opened, findings: Findings, rows: Sequence[Row]) ->
     from fluency.explorer import write_explorer
     from fluency.report import write_report
 
-    compared = {f"results/{opened.study.study}/provenance.json"} if provenance is not None else set()
+    compared = set()
+    if provenance is not None:
+        named = provenance.get("config_files")
+        compared = {f"results/{opened.study.study}/provenance.json", LOCK, *(named if isinstance(named, dict) else ())}
     steps: dict[str, tuple[str, Callable[[Path], None]]] = {"table": ("cells.csv", table)}
     if provenance is not None and (opened.products / "cells.csv").is_file():
         steps |= {"report": ("report.md", report), "explorer": ("explorer.html", explorer)}
@@ -135,13 +143,40 @@ def _provenance(opened: Opened, findings: Findings) -> dict[str, Any] | None:
         files=[],
     )
     made = json.loads(pretty_json(collect_provenance(pipeline, [], opened.results)))  # type: ignore[arg-type]
-    made["config"] = opened.study.model_dump(mode="json")
     for key in sorted((made.keys() | stated.keys()) - MOMENT):
         same = made.get(key) == stated.get(key)
         findings.check(same, where, f"`{key}` is not what the records say", kind="products", layer="table")
-    lock = opened.root / "envs" / "requirements.lock"
-    if lock.is_file() and stated.get("lock_sha256") != sha256_file(lock):
-        findings.remark(where, "the report was made with another lock file than the archived one")
-    if (stated.get("commit"), stated.get("dirty")) != (opened.unpacked.manifest.commit, opened.unpacked.manifest.dirty):
-        findings.remark(where, f"the table was made at commit {stated.get('commit')}, the archive later")
+    _moment(opened, findings, where, stated)
     return stated
+
+
+def _moment(opened: Opened, findings: Findings, where: str, stated: dict[str, Any]) -> None:
+    """What provenance says of files: config and lock are the archived ones, the registration is followed so far."""
+    files = opened.unpacked.manifest.files
+    named = stated.get("config_files")
+    for name, digest in named.items() if isinstance(named, dict) else ():
+        held = name in files and files[name].sha256 == digest
+        findings.check(held, name, f"it is not the file that {where} names", kind="files")
+    lock = files.get(LOCK)
+    same = lock is not None and stated.get("lock_sha256") == lock.sha256
+    findings.check(same, LOCK, f"it is not the file that {where} names", kind="files")
+    if stated.get("commit") != opened.unpacked.manifest.commit:
+        findings.remark(where, f"the table was made at commit {stated.get('commit')}, the archive later")
+    if opened.study.preregistration:
+        _registration(opened, findings, where, stated)
+
+
+def _registration(opened: Opened, findings: Findings, where: str, stated: dict[str, Any]) -> None:
+    """The deviations the report states are those this checkout finds, if its code is the archive's."""
+    name = registration_name(opened.study.preregistration or "")
+    path = opened.root / name
+    if not findings.check(path.is_file(), name, "the archive does not hold the registration", kind="files"):
+        return
+    same = (stated.get("registration") or {}).get("sha256") == sha256_file(path)
+    findings.check(same, name, f"it is not the file that {where} names", kind="files")
+    with findings.refusals(name):
+        found = deviations(opened.study, opened.tasks, path, world_for=opened.world)
+        layers = ("registration", "request", "score", "sandbox", "report")
+        other = next((layer for layer in layers if layer not in findings.layers), None)
+        what = f"the stated deviations are not those found ({'; '.join(found) or 'none'})"
+        findings.check(stated.get("deviations") == found, where, what, kind="files", layer=other)

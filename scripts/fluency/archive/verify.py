@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fluency.archive.codebase import code_hashes
-from fluency.archive.contents import STUDY
+from fluency.archive.contents import STUDY, registration_name
 from fluency.archive.findings import Findings, Problem
 from fluency.archive.links import Chain
 from fluency.archive.manifest import Manifest
@@ -19,7 +19,7 @@ from fluency.archive.wholeness import (
     check_complete,
     check_image,
     check_name,
-    check_project,
+    check_prices,
     check_strays,
     check_tasks,
     check_worlds,
@@ -123,7 +123,7 @@ def _verify(opened: Opened, findings: Findings, say: Say) -> set[str]:
     check_name(opened.unpacked, findings)
     vouched |= check_worlds(opened, findings)
     vouched |= check_tasks(opened, findings)
-    vouched |= check_project(opened, findings)
+    vouched |= check_prices(opened, findings)
     image, found = check_image(opened, findings)
     vouched |= found
     rows, used = _cells(opened, findings, image)
@@ -131,6 +131,8 @@ def _verify(opened: Opened, findings: Findings, say: Say) -> set[str]:
     vouched |= used
     check_complete(opened, findings, rows)
     vouched |= rebuild_products(opened, findings, rows)
+    if opened.study.preregistration:
+        vouched.add(registration_name(opened.study.preregistration))
     say(f"made {findings.checked.get('products', 0)} products anew")
     return vouched
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from fluency.archive.contents import PRODUCTS, registration_name
+from fluency.archive.contents import PRODUCTS
 from fluency.archive.findings import Findings, Problem
 from fluency.archive.manifest import NAME
 from fluency.archive.opened import Opened, same_worlds
@@ -60,8 +60,8 @@ def check_tasks(opened: Opened, findings: Findings) -> set[str]:
     return used
 
 
-def check_project(opened: Opened, findings: Findings) -> set[str]:
-    """The prices and the registration, each held against what names it."""
+def check_prices(opened: Opened, findings: Findings) -> set[str]:
+    """The prices, held against the table that the requests were made with."""
     used: set[str] = set()
     manifest = opened.unpacked.manifest
     ours = ROOT / "scripts/fluency/generation/policies.yaml"
@@ -70,15 +70,6 @@ def check_project(opened: Opened, findings: Findings) -> set[str]:
         same = manifest.files[name].sha256 == sha256_file(ours)
         findings.check(same, name, "it is not the price table of this checkout", kind="files", layer="request")
         used.add(name)
-    if opened.study.preregistration:
-        from fluency.registration import deviations
-
-        name = registration_name(opened.study.preregistration)
-        if findings.check(name in manifest.files, name, "the archive does not hold the registration", kind="files"):
-            with findings.refusals(name):
-                for deviation in deviations(opened.study, opened.tasks, opened.root / name):
-                    findings.remark(name, f"deviation: {deviation}")
-            used.add(name)
     return used
 
 
