@@ -204,7 +204,9 @@ def _run(run: Run, judged: WorldScore | None, task: Task | None, room: Room) -> 
 def _difference(judged: WorldScore | None, stdout: bytes, task: Task | None, room: Room) -> dict[str, Any] | None:
     if judged is None or judged.expected is None:
         return None
-    content = task.content if task else ("set" if isinstance(judged.expected, list) else "json")
+    # A record can outlive its task: lines are then compared as paths, which other lines are not hurt by.
+    lines = isinstance(judged.expected, list | str)
+    content = task.content if task else ("paths" if lines else "json")
     full: Difference = difference(judged.expected, stdout, content)
     shown = full.shortened(room.rows)
     # A row of a hostile output can be a megabyte long; a reader compares lines of some hundred characters.
