@@ -18,10 +18,10 @@ def test_the_default_model_answers_a_task_with_a_command_of_the_shell(default_se
     plausible = {}
     for shell, programs in PROGRAMS.items():
         replies = []
-        for seed in (1, 2, 3):
+        for seed in (1, 2):
             reply = client.messages.create(
                 model=default_server.model_id,
-                max_tokens=96,
+                max_tokens=64,
                 messages=[{"role": "user", "content": build_prompt(task.prompt, shell)}],
                 extra_body={"temperature": 0.7, "seed": seed},
             )
