@@ -12,14 +12,14 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import tree_sitter_bash
 import tree_sitter_pwsh
 from tree_sitter import Language, Node, Parser, Tree
 
-MAX_BYTES = 1_000_000
+MAX_BYTES = 8_000  # error recovery takes time and memory by the square of the length: 4 s and 300 MB at worst
 _GRAMMARS = {"bash": tree_sitter_bash.language, "pwsh": tree_sitter_pwsh.language}
 _local = threading.local()
 
@@ -28,23 +28,28 @@ class Call(NamedTuple):
     """A command as it is called: its name as written, its arguments as written less outer quotes."""
 
     name: str
-    arguments: list[str]
+    arguments: tuple[str, ...]
 
 
 class Parsed(NamedTuple):
     """What a text is to a shell's parser: whether it takes it, its calls in order, functions it defines itself."""
 
     parses: bool
-    calls: list[Call]
+    calls: tuple[Call, ...]
     functions: frozenset[str]
 
 
+@lru_cache(maxsize=4096)
 def parse(shell: str, command: str) -> Parsed:
-    """The commands in a text; linear, and never an error: a text too large for any command line does not parse."""
+    """The commands in a text, never an error.
+
+    Of a text longer than MAX_BYTES only the head is read, and it counts as one that does not parse: no answer to a
+    one-line request is as long, and a model that repeats itself would hold up the run.
+    """
     source = command.encode("utf-8", errors="replace")
-    if len(source) > MAX_BYTES or b"\0" in source:
-        return Parsed(False, [], frozenset())
-    return _parse_pwsh(source) if shell == "pwsh" else _parse_bash(source)
+    whole = len(source) <= MAX_BYTES and b"\0" not in source
+    parsed = (_parse_pwsh if shell == "pwsh" else _parse_bash)(source[:MAX_BYTES])
+    return parsed if whole else parsed._replace(parses=False)
 
 
 def _tree(shell: str, source: bytes) -> Tree:
@@ -88,14 +93,14 @@ def _parse_bash(source: bytes) -> Parsed:
             name = node.child_by_field_name("name")
             if name is not None:
                 rest = list(node.children_by_field_name("argument"))
-                calls.append(Call(_bare(_text(source, name)), [_bare(_text(source, child)) for child in rest]))
+                calls.append(Call(_bare(_text(source, name)), tuple(_bare(_text(source, child)) for child in rest)))
         elif node.type == "test_command" and node.children[0].type == "[":
-            calls.append(Call("[", []))
+            calls.append(Call("[", ()))
         elif node.type in ("declaration_command", "unset_command"):
-            calls.append(Call(_text(source, node.children[0]), []))
+            calls.append(Call(_text(source, node.children[0]), ()))
         elif node.type == "function_definition":
             functions.add(_text(source, node.child_by_field_name("name") or node))
-    return Parsed(not tree.root_node.has_error, calls, frozenset(functions))
+    return Parsed(not tree.root_node.has_error, tuple(calls), frozenset(functions))
 
 
 # ---------------------------------------------------------------- PowerShell
@@ -138,7 +143,7 @@ def _parse_pwsh(source: bytes) -> Parsed:
             functions.add(_text(source, node))
         elif parses and _refused(source, node):
             parses = False
-    return Parsed(parses, calls, frozenset(functions))
+    return Parsed(parses, tuple(calls), frozenset(functions))
 
 
 def _mend(found: re.Match[bytes]) -> bytes:
@@ -175,11 +180,11 @@ def _called(source: bytes, node: Node) -> str | None:
     return bare
 
 
-def _arguments(source: bytes, command: Node | None) -> list[str]:
+def _arguments(source: bytes, command: Node | None) -> tuple[str, ...]:
     elements = command.child_by_field_name("command_elements") if command is not None else None
     if elements is None:
-        return []
-    return [_bare(_text(source, child)) for child in elements.children if child.type != "command_argument_sep"]
+        return ()
+    return tuple(_bare(_text(source, child)) for child in elements.children if child.type != "command_argument_sep")
 
 
 def _refused(source: bytes, node: Node) -> bool:

@@ -79,7 +79,7 @@ def _lines(name: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
-def _kind(shell: str, calls: list[Call], functions: frozenset[str]) -> MadeOf:
+def _kind(shell: str, calls: tuple[Call, ...], functions: frozenset[str]) -> MadeOf:
     if any(is_interpreter(name) for call in calls for name in _runs(call)):
         return "delegation"
     own = {name.lower() for name in functions}
@@ -105,7 +105,7 @@ def _runs(call: Call) -> Iterator[str]:
         yield name
 
 
-def _first_program(arguments: list[str]) -> int | None:
+def _first_program(arguments: tuple[str, ...]) -> int | None:
     skip = False
     for position, word in enumerate(arguments):
         if skip:
