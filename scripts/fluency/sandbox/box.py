@@ -15,7 +15,7 @@ from fluency.records import ImageInfo, Result
 from fluency.sandbox import owner
 from fluency.sandbox.container import execute, remove
 from fluency.sandbox.engine import Engine
-from fluency.sandbox.flags import container_config
+from fluency.sandbox.flags import container_config, walls
 from fluency.sandbox.image import ensure_image, why_no_powershell
 from fluency.sandbox.plan import decode, encode
 from fluency.sandbox.start_engine import ensure_engine
@@ -96,7 +96,7 @@ class Sandbox:
         condition: Condition,
         limits: Limits,
         timeout_s: float,
-        without: tuple[str, ...] = (),
+        walled: dict[str, dict[str, Any]] | None = None,
     ) -> Result:
         nonce = secrets.token_hex(16)
         plan = encode(
@@ -109,7 +109,7 @@ class Sandbox:
             limits=limits,
             timeout_s=timeout_s,
         )
-        config = container_config(self.image.image_id, limits, owner.labels(), without)
+        config = container_config(self.image.image_id, owner.labels(), walled or walls(limits))
         with self._room:
             document = execute(self._engine, config, plan, 4 * limits.output_bytes + (8 << 20), timeout_s + GRACE_S)
         return decode(document, nonce)

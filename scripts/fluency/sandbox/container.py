@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from fluency.errors import SandboxError
@@ -25,7 +26,7 @@ def execute(engine: Engine, config: dict[str, Any], plan: bytes, most_bytes: int
     try:
         container = client.create_container_from_config(config)["Id"]
         stream = client.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
-        with contextlib.closing(_plain(stream)) as connection:
+        with _plain(stream) as connection:
             client.start(container)
             connection.settimeout(within_s)
             connection.sendall(plan)
@@ -58,9 +59,21 @@ def remove(engine: Engine, container: str | None) -> None:
             engine.patient_client(20).remove_container(container, force=True, v=True)
 
 
-def _plain(stream: Any) -> socket.socket:
-    """The socket below what docker's client hands out, which differs between its transports."""
-    return getattr(stream, "_sock", stream)
+@contextlib.contextmanager
+def _plain(stream: Any) -> Iterator[socket.socket]:
+    """The socket below what docker's client hands out, which differs between its transports; closed afterwards.
+
+    The client ties the socket and its response to each other, so that they would stay until the garbage collector
+    comes round: two open files an execution.
+    """
+    try:
+        yield getattr(stream, "_sock", stream)
+    finally:
+        response, stream._response = getattr(stream, "_response", None), None
+        with contextlib.suppress(OSError):
+            if response is not None:
+                response.close()
+            stream.close()
 
 
 def _read(connection: socket.socket, most_bytes: int, deadline: float) -> tuple[bytes, bytes]:

@@ -33,33 +33,12 @@ def walls(limits: Limits) -> dict[str, dict[str, Any]]:
         "home-size": {"Tmpfs": {"/home/agent": _tmpfs(limits.tmpfs_mb, USER_HOME_OPTIONS)}},
         "world-size": {"Tmpfs": {"/work": _tmpfs(WORLD_MB, "mode=0755")}},
         "no-shared-memory": {"IpcMode": "none"},
+        "no-log-on-the-host": {"LogConfig": {"Type": "none"}},
+        "removed-at-its-end": {"AutoRemove": True},
     }
 
 
-# The mounts without their walls, for the tests that take one away.
-BARE_TMPFS = {"tmp-size": ("/tmp", "mode=1777"), "home-size": ("/home/agent", USER_HOME_OPTIONS)}
-
-
-def host_config(limits: Limits, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """All walls but the named ones, as one HostConfig; `AutoRemove` and no log on the host come with it."""
-    config: dict[str, Any] = {"AutoRemove": True, "LogConfig": {"Type": "none"}}
-    for name, part in walls(limits).items():
-        if name in without:
-            path, options = BARE_TMPFS.get(name, (None, ""))
-            part = {"Tmpfs": {path: f"rw,{options}"}} if path else {}
-        for key, value in part.items():
-            if isinstance(value, list):
-                config[key] = [*config.get(key, []), *value]
-            elif isinstance(value, dict):
-                config[key] = {**config.get(key, {}), **value}
-            else:
-                config[key] = value
-    return config
-
-
-def container_config(
-    image: str, limits: Limits, labels: dict[str, str], without: tuple[str, ...] = ()
-) -> dict[str, Any]:
+def container_config(image: str, labels: dict[str, str], walls: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The body of the engine's create call. Nothing of the host goes in: no mount, no variable, no name."""
     return {
         "Image": image,
@@ -72,8 +51,22 @@ def container_config(
         "AttachStdin": True,
         "AttachStdout": True,
         "AttachStderr": True,
-        "HostConfig": host_config(limits, without),
+        "HostConfig": host_config(walls),
     }
+
+
+def host_config(walls: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The walls as one HostConfig: lists are joined, mappings merged, anything else stands for itself."""
+    config: dict[str, Any] = {}
+    for part in walls.values():
+        for key, value in part.items():
+            if isinstance(value, list):
+                config[key] = [*config.get(key, []), *value]
+            elif isinstance(value, dict):
+                config[key] = {**config.get(key, {}), **value}
+            else:
+                config[key] = value
+    return config
 
 
 def _ulimit(name: str, value: int) -> dict[str, Any]:
