@@ -62,32 +62,32 @@ def measured(cell, mark: bool, dice: random.Random) -> dict:
     pwsh = cell.shell == "pwsh"
     failing = "command-not-found" if dice.random() < 0.4 else "silent-wrong"
     made_of = dice.choice(["cmdlets-only", "cmdlets-only", "mixed", "unix-only"]) if pwsh else "unix-only"
-    return dict(
-        status="measured",
-        passed=mark,
-        structural_pass=mark or failing == "silent-wrong",
-        exit_ok=mark or failing == "silent-wrong",
-        content_ok=mark,
-        lenient_passed=mark,
-        no_unix_tools_passed=(mark and made_of == "cmdlets-only") if pwsh else None,
-        worlds_passed=2 if mark else 0,
-        worlds_run=2,
-        failure_class=None if mark else failing,
-        why="" if mark else f"world 11: {failing}",
-        made_of=made_of,
-        commands="Get-ChildItem Where-Object" if pwsh else "find sort",
-        outcome="ok",
-        command="Get-ChildItem crates | Where-Object Length" if pwsh else "find crates -type f | sort",
-        input_tokens=90,
-        output_tokens=20,
-        cost_usd=0.0007,
-        temperature_sent="0.7",
-        model_echoed=f"{cell.model}-id",
-        t_gen_s=round(1 + dice.random(), 3),
-        t_exec_s=round((0.45 if pwsh else 0.03) * (1 + dice.random()), 4),
-        timed_out=False,
-        asked_utc=f"2026-05-01T10:{cell.trial:02d}:00Z",
-    )
+    return {
+        "status": "measured",
+        "passed": mark,
+        "structural_pass": mark or failing == "silent-wrong",
+        "exit_ok": mark or failing == "silent-wrong",
+        "content_ok": mark,
+        "lenient_passed": mark,
+        "no_unix_tools_passed": (mark and made_of == "cmdlets-only") if pwsh else None,
+        "worlds_passed": 2 if mark else 0,
+        "worlds_run": 2,
+        "failure_class": None if mark else failing,
+        "why": "" if mark else f"world 11: {failing}",
+        "made_of": made_of,
+        "commands": "Get-ChildItem Where-Object" if pwsh else "find sort",
+        "outcome": "ok",
+        "command": "Get-ChildItem crates | Where-Object Length" if pwsh else "find crates -type f | sort",
+        "input_tokens": 90,
+        "output_tokens": 20,
+        "cost_usd": 0.0007,
+        "temperature_sent": "0.7",
+        "model_echoed": f"{cell.model}-id",
+        "t_gen_s": round(1 + dice.random(), 3),
+        "t_exec_s": round((0.45 if pwsh else 0.03) * (1 + dice.random()), 4),
+        "timed_out": False,
+        "asked_utc": f"2026-05-01T10:{cell.trial:02d}:00Z",
+    }
 
 
 def make_frame(study: Study, tasks, passes, **more) -> pd.DataFrame:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fluency.analysis.estimate import GapEstimate
 from fluency.analysis.model import ModelAnalysis
-from fluency.cells import SHELL_TITLES
 from fluency.analysis.numbers import percent, points, probability, signed, span
+from fluency.cells import SHELL_TITLES
 
 BAND_NAMES = {
     "pwsh": "prefer PowerShell (mild evidence)",

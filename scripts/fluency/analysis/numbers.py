@@ -45,11 +45,13 @@ def probability(p: Fraction | float) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """Seconds with three significant digits at most; `never` for infinity, `n/a` if unknown."""
+    """Seconds with about three digits, or milliseconds; `never` for infinity, `n/a` if unknown."""
     if value is None:
         return "n/a"
     if isinf(value):
         return "never"
+    if value < 0.1:
+        return f"{1000 * value:.0f} ms"
     return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
 
 

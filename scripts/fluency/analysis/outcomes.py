@@ -96,11 +96,10 @@ def count_outcomes(
     place = {task: index for index, task in enumerate(tasks)}
     passes = {shell: [0] * len(place) for shell in SHELLS}
     scored = {shell: [0] * len(place) for shell in SHELLS}
-    measured = rows[rows["status"] == "measured"]
     for shell in SHELLS:
-        arm = measured[measured["shell"] == shell]
-        for task, mark in zip(arm["task"], arm[column[shell]], strict=True):
-            if task in place and not pd.isna(mark):
+        cells = zip(rows["shell"], rows["task"], rows["status"], rows[column[shell]], strict=True)
+        for of, task, status, mark in cells:
+            if of == shell and status == "measured" and task in place and not pd.isna(mark):
                 passes[shell][place[task]] += int(mark)
                 scored[shell][place[task]] += 1
     arms = {shell: Arm(tuple(passes[shell]), tuple(scored[shell])) for shell in SHELLS}

@@ -6,9 +6,11 @@ of the three that can see the shell.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log, sqrt
 from statistics import fmean, median
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -71,79 +73,91 @@ class Times:
     horizon_s: float
 
 
+class Trial(NamedTuple):
+    """What the times need of a measured cell."""
+
+    number: int
+    passed: bool
+    t_gen: float | None
+    t_exec: float | None
+
+    @property
+    def spent(self) -> float | None:
+        """Seconds in all; an answer without a command costs only its generation."""
+        return None if self.t_gen is None else self.t_gen + (self.t_exec or 0.0)
+
+
 def times(rows: pd.DataFrame, trials: int) -> Times:
     """The times of one model."""
     one_model(rows)
-    measured = rows[(rows["status"] == "measured") & rows["passed"].notna()].sort_values("trial", kind="stable")
-    arms = {shell: _arm(measured[measured["shell"] == shell], shell, trials) for shell in SHELLS}
-    return Times(arms, _ratio(measured), HORIZON_S)
+    cells: dict[str, dict[str, list[Trial]]] = {shell: {} for shell in SHELLS}
+    columns = ("shell", "task", "trial", "status", "passed", "t_gen_s", "t_exec_s")
+    for shell, task, number, status, passed, t_gen, t_exec in zip(*(rows[name] for name in columns), strict=True):
+        if status == "measured" and not pd.isna(passed):
+            trial = Trial(int(number), bool(passed), _known(t_gen), _known(t_exec))
+            cells[shell].setdefault(task, []).append(trial)
+    arms = {shell: _arm([sorted(task) for task in cells[shell].values()], shell, trials) for shell in SHELLS}
+    return Times(arms, _ratio(cells["bash"], cells["pwsh"]), HORIZON_S)
 
 
-def _arm(rows: pd.DataFrame, shell: str, trials: int) -> ArmTimes:
-    passed = rows[rows["passed"].astype(bool)]
-    firsts, expected, never = [], [], 0
-    tasks = list(dict.fromkeys(rows["task"]))
+def _arm(tasks: list[list[Trial]], shell: str, trials: int) -> ArmTimes:
+    firsts, expected = [], []
     for task in tasks:
-        part = rows[rows["task"] == task]
-        marks = [bool(mark) for mark in part["passed"]]
-        never += not any(marks)
-        spent = [_spent(gen, execution) for gen, execution in zip(part["t_gen_s"], part["t_exec_s"], strict=True)]
+        spent = [trial.spent for trial in task]
+        passes = sum(trial.passed for trial in task)
         if None not in spent:
-            expected.append(sum(spent) / sum(marks) if any(marks) else inf)
-        first = time_to_first_pass([int(n) for n in part["trial"]], marks, spent, trials)
+            expected.append(sum(spent) / passes if passes else inf)
+        first = time_to_first_pass(task, trials)
         if first is not None:
             firsts.append(min(first, HORIZON_S))
+    passed = [trial for task in tasks for trial in task if trial.passed]
     return ArmTimes(
         shell=shell,
         passes=len(passed),
-        scored=len(rows),
-        t_run=_spread((passed["t_gen_s"] + passed["t_exec_s"]).dropna()),
-        t_exec=_spread(passed["t_exec_s"].dropna()),
+        scored=sum(map(len, tasks)),
+        t_run=_spread([trial.spent for trial in passed if trial.spent is not None and trial.t_exec is not None]),
+        t_exec=_spread([trial.t_exec for trial in passed if trial.t_exec is not None]),
         t_first=fmean(firsts) if firsts else None,
         first_tasks=len(firsts),
         expected=median(expected) if expected else None,
-        never_passed=never,
+        never_passed=sum(not any(trial.passed for trial in task) for task in tasks),
         tasks=len(tasks),
     )
 
 
-def time_to_first_pass(numbers: list[int], marks: list[bool], spent: list[float | None], trials: int) -> float | None:
+def time_to_first_pass(task: Sequence[Trial], trials: int) -> float | None:
     """Seconds to the first pass as if trials ran one after another in index order; infinite if none passes.
 
     None where a trial before the first pass is missing or has no time: then the sum is not known.
     """
     total = 0.0
-    for index, (number, mark, seconds) in enumerate(zip(numbers, marks, spent, strict=True), start=1):
-        if number != index or seconds is None:
+    for index, trial in enumerate(task, start=1):
+        if trial.number != index or trial.spent is None:
             return None
-        total += seconds
-        if mark:
+        total += trial.spent
+        if trial.passed:
             return total
-    return inf if len(numbers) == trials else None
+    return inf if len(task) == trials else None
 
 
-def _spent(generation: float | None, execution: float | None) -> float | None:
-    """Seconds of one trial; an answer without a command costs only its generation."""
-    if pd.isna(generation):
+def _known(value: Any) -> float | None:
+    return None if pd.isna(value) else float(value)
+
+
+def _spread(values: list[float]) -> Spread | None:
+    if not values:
         return None
-    return float(generation) + (0.0 if pd.isna(execution) else float(execution))
+    low, middle, high = (float(value) for value in np.quantile(values, [0.25, 0.5, 0.75]))
+    return Spread(middle, low, high, len(values))
 
 
-def _spread(values: pd.Series) -> Spread | None:
-    if values.empty:
-        return None
-    low, middle, high = np.quantile(values.to_numpy(dtype=float), [0.25, 0.5, 0.75])
-    return Spread(float(middle), float(low), float(high), len(values))
-
-
-def _ratio(rows: pd.DataFrame) -> ExecRatio | None:
+def _ratio(bash: Mapping[str, list[Trial]], pwsh: Mapping[str, list[Trial]]) -> ExecRatio | None:
     """exp of the per-task log-ratio of median t_exec of passing runs; 95 % t interval over tasks for its mean."""
-    passed = rows[rows["passed"].astype(bool) & (rows["t_exec_s"] > 0).fillna(False)]
-    medians = passed.groupby(["task", "shell"], sort=False)["t_exec_s"].median().unstack()
-    if not set(SHELLS) <= set(medians.columns):
-        return None
-    both = medians[list(SHELLS)].dropna()
-    logs = [log(p / b) for b, p in zip(both["bash"], both["pwsh"], strict=True)]
+    logs = []
+    for task in bash:
+        slow, quick = _exec_median(pwsh.get(task, [])), _exec_median(bash[task])
+        if slow and quick:
+            logs.append(log(slow / quick))
     if not logs:
         return None
     centre = fmean(logs)
@@ -153,3 +167,8 @@ def _ratio(rows: pd.DataFrame) -> ExecRatio | None:
         half = float(student.ppf(0.975, len(logs) - 1)) * error
         low, high = exp(centre - half), exp(centre + half)
     return ExecRatio(len(logs), exp(median(logs)), exp(centre), low, high)
+
+
+def _exec_median(task: Sequence[Trial]) -> float | None:
+    taken = [trial.t_exec for trial in task if trial.passed and trial.t_exec]
+    return median(taken) if taken else None

@@ -11,7 +11,7 @@ from fluency.analysis.headline import headline_of, resolution, verdict_sentence
 from fluency.analysis.plan import PLAN
 from fluency.cells import SHELL_TITLES
 from fluency.report import rows, wording
-from fluency.report.figures import Drawing
+from fluency.report.canvas import Drawing
 from fluency.report.provenance import Provenance
 from fluency.study import Study
 from fluency.tasks import Task
@@ -28,7 +28,7 @@ def document(
         "tasks": list(tasks),
         "bank": Counter(task.provenance for task in tasks),
         "provenance": provenance,
-        "facts": provenance.lines(),
+        "facts": provenance.facts(),
         "plan": PLAN,
         "rows": rows,
         "wording": wording,

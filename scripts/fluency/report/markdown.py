@@ -20,7 +20,10 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[object]], align: str =
             if "\n" in cell or "|" in cell:
                 raise ValueError(f"a table cell cannot hold a newline or a bar: {cell!r}")
     widths = [max(3, *(width(row[i]) for row in [list(headers), *cells])) for i in range(len(headers))]
-    rule = [{"l": "-" * w, "r": "-" * (w - 1) + ":", "c": ":" + "-" * (w - 2) + ":"}[a] for w, a in zip(widths, align)]
+    rule = [
+        {"l": "-" * w, "r": "-" * (w - 1) + ":", "c": ":" + "-" * (w - 2) + ":"}[a]
+        for w, a in zip(widths, align, strict=True)
+    ]
     lines = [_line(headers, widths, align), "| " + " | ".join(rule) + " |"]
     lines += [_line(row, widths, align) for row in cells]
     return "\n".join(lines)

@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
+
+from fluency.files import canonical_json, sha256
+
+MANY = 8
 
 
 @dataclass(frozen=True)
 class Provenance:
     """What is known about a run beside its cells; None is unknown and is printed so.
 
-    commit, dirty: of the project's own tree. config_files: path to SHA-256. image: records.ImageInfo as a
-    dict, or several by id. start_up_s: shell to median seconds of an empty command in the same image.
-    spent_usd: of all calls of this study, also of those whose cells were made anew. registration: path and
-    SHA-256 of the pre-registered plan, and whether it still fits. deviations: departures from it, one
-    sentence each. more: anything else, printed as key and value.
+    commit, dirty: of the project's own tree. config_files: the files the study was read from. startup_s:
+    shell to the seconds of an empty command in the same image. registration: `file`, `sha256` and
+    `deviations` of the pre-registered plan, `file` None when there is none. more: everything else, printed
+    as key and value; `config`, `tasks`, `study` and `decision` are printed elsewhere in the report.
     """
 
     commit: str | None = None
     dirty: bool | None = None
     version: str | None = None
-    config_files: Mapping[str, str] = field(default_factory=dict)
-    lock_sha256: str | None = None
-    image: Mapping[str, Any] = field(default_factory=dict)
-    engine: Mapping[str, Any] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    sampling: Mapping[str, Any] = field(default_factory=dict)
-    start_up_s: Mapping[str, float | None] = field(default_factory=dict)
-    spent_usd: float | None = None
-    started_utc: str | None = None
-    ended_utc: str | None = None
-    registration: Mapping[str, Any] | None = None
-    deviations: tuple[str, ...] = ()
+    config_files: tuple[str, ...] = ()
+    startup_s: Mapping[str, Any] = field(default_factory=dict)
+    registration: Mapping[str, Any] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -43,34 +38,66 @@ class Provenance:
         values = {key: value for key, value in dict(values or {}).items() if value is not None}
         known = {item.name for item in fields(cls)} - {"more"}
         named = {key: value for key, value in values.items() if key in known}
-        if "deviations" in named:
-            named["deviations"] = tuple(named["deviations"])
-        other = {key: value for key, value in values.items() if key not in known}
-        more = {**other.pop("more", {}), **other}
-        return cls(**named, more=more)
+        if "config_files" in named:
+            named["config_files"] = tuple(map(str, named["config_files"]))
+        return cls(**named, more={key: value for key, value in values.items() if key not in known})
 
-    def lines(self) -> list[tuple[str, str]]:
+    @property
+    def registered(self) -> bool:
+        """Whether the study follows a registration."""
+        return bool(self.registration.get("file"))
+
+    @property
+    def deviations(self) -> tuple[str, ...]:
+        """Departures from the registration, one sentence each."""
+        return tuple(map(str, self.registration.get("deviations") or ()))
+
+    @property
+    def start_up(self) -> dict[str, float]:
+        """Shell to seconds, for the shells it was measured in."""
+        found = {}
+        for shell, value in self.startup_s.items():
+            seconds = value.get("median") if isinstance(value, Mapping) else value
+            if isinstance(seconds, int | float) and not isinstance(seconds, bool):
+                found[shell] = float(seconds)
+        return found
+
+    def facts(self) -> list[tuple[str, str]]:
         """Every fact as (dotted key, value), in a fixed order; what is empty is left out, unknown is said."""
-        known = asdict(self)
-        more = known.pop("more")
-        facts: list[tuple[str, str]] = []
-        for key in ("commit", "dirty", "version"):
-            facts.append((key, _shown(known.pop(key))))
-        for key in ("deviations", "registration"):
-            known.pop(key)
-        for key, value in {**known, **more}.items():
-            facts.extend(_flat(key, value))
+        facts = [("commit", _shown(self.commit)), ("uncommitted changes", _shown(self.dirty))]
+        facts += [("version", _shown(self.version))]
+        facts += _flat("config_files", self.config_files) + _flat("startup_s", self.startup_s)
+        for key, value in self.more.items():
+            if key not in ("config", "tasks", "study", "decision"):
+                facts += _flat(key, value)
         return facts
 
 
 def _flat(key: str, value: Any) -> list[tuple[str, str]]:
+    value = _parsed(value)
     if isinstance(value, Mapping):
         return [fact for name in sorted(value, key=str) for fact in _flat(f"{key}.{name}", value[name])]
     if isinstance(value, list | tuple):
-        if all(not isinstance(item, Mapping | list | tuple) for item in value):
-            return [(key, ", ".join(_shown(item) for item in value))] if value else []
-        return [fact for index, item in enumerate(value) for fact in _flat(f"{key}.{index}", item)]
+        items = [_parsed(item) for item in value]
+        if any(isinstance(item, Mapping | list | tuple) for item in items):
+            if len(items) == 1:
+                return _flat(key, items[0])
+            return [fact for place, item in enumerate(items) for fact in _flat(f"{key}.{place}", item)]
+        if len(items) > MANY:
+            digest = sha256(canonical_json([_shown(item) for item in items]))
+            return [(key, f"{len(items)} values, SHA-256 of their list {digest}")]
+        return [(key, ", ".join(_shown(item) for item in items))] if items else []
     return [] if value is None else [(key, _shown(value))]
+
+
+def _parsed(value: Any) -> Any:
+    """Documents that were kept as JSON texts, so that they could be told apart, as documents again."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
 
 
 def _shown(value: Any) -> str:

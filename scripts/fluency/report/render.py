@@ -21,7 +21,7 @@ def environment(folder: Path = REPORT) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - the output is Markdown; hostile text passes escape.code or escape.text
+        autoescape=False,
     )
     env.filters.update(
         percent=percent,

@@ -43,10 +43,7 @@ def rate_cell(model: ModelAnalysis, shell: str) -> str:
     """`61.0 % (61/100)`: over the compared tasks, or over the arm's own where there is no comparison."""
     if shell not in model.tallies:
         return "not in study"
-    if model.gap is not None:
-        rate = getattr(model.gap.paired, f"{shell}_rate")
-    else:
-        rate = model.rates[shell]
+    rate = getattr(model.gap.paired, f"{shell}_rate") if model.gap is not None else model.rates[shell]
     if rate.value is None:
         return "not measured" if model.tallies[shell].state == "not-measured" else "missing"
     return f"{percent(rate.value)} ({rate.passes}/{rate.scored})"

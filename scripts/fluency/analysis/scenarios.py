@@ -1,0 +1,66 @@
+"""Made-up populations of tasks, for power before there are results and for the tests of the intervals.
+
+A task has a true pass rate in each shell. The rates follow Beta distributions of mean mu and mu + gap and
+precision k, tied by a Gaussian copula; or a quarter of the tasks are traps for one shell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy.stats import beta, norm
+
+TRAP_SHARE, TRAP_LOW, TRAP_HIGH = 0.25, 0.10, 0.95
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`mean` is the mean rate in Bash, `precision` the Beta's a + b, `tie` the copula's correlation."""
+
+    name: str
+    words: str
+    mean: float
+    precision: float
+    tie: float
+    traps: bool = False
+
+    @property
+    def largest_gap(self) -> float:
+        """The largest true gap the scenario can hold."""
+        return TRAP_SHARE * (TRAP_HIGH - TRAP_LOW) if self.traps else 0.95 - self.mean
+
+
+SCENARIOS = {
+    "A": Scenario("A", "most tasks easy or hard, shells much alike", 0.55, 0.4, 0.9),
+    "A2": Scenario("A2", "difficulties milder, shells much alike", 0.55, 1.0, 0.9),
+    "C": Scenario("C", "a quarter of the tasks are traps for one of the shells", 0.55, 0.4, 1.0, traps=True),
+}
+
+
+def draw_rates(scenario: Scenario, gap: float, size: int, dice: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """True pass rates in Bash and PowerShell of `size` tasks, shape (size,) each."""
+    first = dice.standard_normal(size)
+    if scenario.traps:
+        rates = _beta(first, scenario.mean, scenario.precision)
+        trap = dice.random(size) < TRAP_SHARE
+        for_pwsh = dice.random(size) < 0.5 + gap / (2 * scenario.largest_gap)
+        bash = np.where(trap, np.where(for_pwsh, TRAP_LOW, TRAP_HIGH), rates)
+        return bash, np.where(trap, TRAP_LOW + TRAP_HIGH - bash, rates)
+    second = scenario.tie * first + np.sqrt(1 - scenario.tie**2) * dice.standard_normal(size)
+    return (
+        _beta(first, scenario.mean, scenario.precision),
+        _beta(second, scenario.mean + gap, scenario.precision),
+    )
+
+
+@cache
+def moments(scenario: Scenario, gap: float, size: int = 20_000, seed: int = 1) -> tuple[float, float]:
+    """Variance between tasks of the true difference, and mean trial variance of one trial in both shells."""
+    bash, pwsh = draw_rates(scenario, min(gap, scenario.largest_gap), size, np.random.default_rng(seed))
+    return float(np.var(pwsh - bash)), float(np.mean(bash * (1 - bash) + pwsh * (1 - pwsh)))
+
+
+def _beta(normal: np.ndarray, mean: float, precision: float) -> np.ndarray:
+    return beta.ppf(norm.cdf(normal), mean * precision, (1 - mean) * precision)

@@ -1,0 +1,85 @@
+"""The gap of each model with its intervals, over the bands of the decision table."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from matplotlib.axes import Axes
+
+from fluency.analysis import Analysis, ModelAnalysis
+from fluency.analysis.numbers import points, signed, span
+from fluency.report.canvas import INK, LIGHT, MID, PAPER, Drawing, label_rows, sheet, text_width, to_svg
+
+ROW = 0.55
+
+
+def draw_gaps(analysis: Analysis) -> Drawing | None:
+    """A forest of gaps; None if no model has one."""
+    models = [model for model in analysis.models if model.gap]
+    if not models:
+        return None
+    reach = max(max(abs(100 * edge) for edge in (*model.gap.s95, float(model.gap.value))) for model in models)
+    limit = min(100, max(20, 5 * ceil((reach + 3) / 5)))
+    left = max(0.9, text_width([model.model for model in models]) + 0.25)
+    figure, axes = sheet(left + 4.6 + 1.75, 1.55 + ROW * len(models), (left, 0.62, 1.75, 0.85))
+    axes.set_xlim(-limit, limit)
+    axes.set_ylim(len(models) - 0.5, -0.5)
+    _bands(axes, limit)
+    for row, model in enumerate(models):
+        _row(axes, row, model)
+    label_rows(axes, [model.model for model in models])
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("gap on pass@1, percentage points (right: PowerShell ahead)")
+    legend = "◆ gap · thick 90 %, thin 95 %: tasks like these · grey bar 95 %: these tasks"
+    figure.text(left / figure.get_figwidth(), 0.06 / figure.get_figheight(), legend, fontsize=7.5, color=MID)
+    alt = "Gap on pass@1 per model, PowerShell less Bash, over the bands of the decision table. " + " ".join(
+        f"{model.model}: {signed(model.gap.value)} points, 95 % for tasks like these {span(model.gap.s95)}, "
+        + ("on these tasks undefined." if model.gap.fixed is None else f"on these tasks ±{points(model.gap.fixed)}.")
+        for model in models
+    )
+    return Drawing("gaps", "", "gaps.svg", to_svg(figure, "Gaps over the decision table", alt), alt)
+
+
+def _bands(axes: Axes, limit: float) -> None:
+    for low, high, name in (
+        (-limit, -10, "Bash ≤ −10"),
+        (-10, -5, "no rule"),
+        (-5, 5, "noise"),
+        (5, 10, "no rule"),
+        (10, limit, "PowerShell ≥ 10"),
+    ):
+        if name != "no rule":
+            axes.axvspan(low, high, color=LIGHT if name == "noise" else "#efefef", linewidth=0, zorder=0)
+        wide = high - low > limit * 0.45
+        axes.annotate(
+            name,
+            ((low + high) / 2, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            rotation=0 if wide else 90,
+            fontsize=7.5,
+            color=INK,
+        )
+    for edge in (-10, -5, 5, 10):
+        axes.axvline(edge, color=MID, linewidth=0.6, linestyle=(0, (2, 2)), zorder=1)
+    axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
+
+
+def _row(axes: Axes, row: int, model: ModelAnalysis) -> None:
+    gap = model.gap
+    value = 100 * float(gap.value)
+    low, high = (100 * edge for edge in gap.s95)
+    axes.plot([low, high], [row, row], color=INK, linewidth=1.1, solid_capstyle="butt", zorder=3)
+    low90, high90 = (100 * edge for edge in gap.s90)
+    axes.plot([low90, high90], [row, row], color=INK, linewidth=3.4, solid_capstyle="butt", zorder=3)
+    if gap.fixed:
+        ends = [value - 100 * gap.fixed, value + 100 * gap.fixed]
+        axes.plot(ends, [row + 0.24] * 2, color="#9a9a9a", linewidth=4, solid_capstyle="butt", zorder=2)
+    axes.plot([value], [row], marker="D", markersize=6.5, color=INK, markeredgecolor=PAPER, zorder=4)
+    note = f"{signed(gap.value)}  ({span(gap.s95)})"
+    axes.annotate(
+        note, (1.0, row), xycoords=("axes fraction", "data"), xytext=(8, 0), textcoords="offset points", va="center"
+    )

@@ -1,0 +1,256 @@
+"""One model's analysis in every state a study can be in, and its headline."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+
+from fluency.analysis import analyse, headline
+from fluency.analysis.headline import headline_of
+from fluency.analysis.plan import PLAN, plan_sha256
+from fluency.errors import UserError
+from fluency.table import to_frame
+from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, random_passes
+
+TASKS = make_tasks()
+STUDY = make_study()
+
+
+def one(passes, study=STUDY, tasks=TASKS, **more):
+    return analyse(make_frame(study, tasks, passes, **more), study, tasks).models[0]
+
+
+def counted(*pairs: tuple[int, int]):
+    """The first tasks as given, the others level at 3 of 5."""
+    counts = {task.id: (3, 3) for task in TASKS}
+    counts.update({task.id: pair for task, pair in zip(TASKS, pairs, strict=False)})
+    return from_counts(counts)
+
+
+def test_exactly_ten_points_is_a_direction_and_exactly_five_is_in_the_hole() -> None:
+    ten = one(counted(*[(1, 3)] * 5))
+    assert ten.gap.value == Fraction(1, 10)
+    assert ten.verdict.band == "pwsh"
+    five = one(counted(*[(2, 3)] * 5))
+    assert five.gap.value == Fraction(1, 20)
+    assert five.verdict.band == "inconclusive"
+    assert "no rule" in headline_of(five)
+
+
+def test_the_analysis_is_antisymmetric_in_the_shells() -> None:
+    pairs = [(0, 5), (1, 4), (5, 2), (2, 3), (0, 3), (4, 5)]
+    there, back = one(counted(*pairs)), one(counted(*[(p, b) for b, p in pairs]))
+    assert there.gap.value == -back.gap.value
+    assert there.gap.p == back.gap.p
+    assert there.gap.s95 == pytest.approx((-back.gap.s95.high, -back.gap.s95.low))
+    assert (there.verdict.band, back.verdict.band) == ("pwsh", "bash")
+    assert there.gap.fixed == pytest.approx(back.gap.fixed)
+
+
+def test_the_order_of_tasks_and_rows_is_of_no_consequence() -> None:
+    frame = make_frame(STUDY, TASKS, random_passes())
+    straight = analyse(frame, STUDY, TASKS).models[0]
+    mixed = analyse(frame.sample(frac=1, random_state=1), STUDY, TASKS[::-1]).models[0]
+    assert straight.gap.value == mixed.gap.value
+    assert straight.gap.p == mixed.gap.p
+    assert straight.gap.s95 == pytest.approx(mixed.gap.s95)
+    assert straight.times == mixed.times
+
+
+def test_a_large_even_gap_is_resolved_and_a_large_uneven_one_is_not() -> None:
+    assert one(counted(*[(0, 4)] * 15, *[(1, 4)] * 5)).verdict.resolved
+    uneven = one(counted((0, 5), (0, 5), (0, 3)))
+    assert uneven.verdict.band == "pwsh"
+    assert not uneven.verdict.resolved
+    assert "Not resolved" in headline_of(uneven)
+
+
+def test_noise_is_resolved_only_when_the_ninety_percent_interval_lies_inside() -> None:
+    near = one(counted((2, 3), (3, 2)))
+    assert near.verdict.band == "falsified"
+    assert near.gap.s90.high < 0.05
+    assert near.verdict.resolved
+    wide = one(counted((0, 5), (5, 0), (0, 5), (5, 0)))
+    assert wide.verdict.band == "falsified"
+    assert not wide.verdict.resolved
+
+
+@pytest.mark.parametrize("mark", [True, False])
+def test_all_alike_is_no_certainty(mark: bool) -> None:
+    model = one(lambda cell: mark)
+    assert model.gap.floored
+    assert model.gap.s95.high > 0.05
+    assert model.gap.p == 1
+    assert not model.verdict.resolved
+    assert any("ceiling" in w or "floor" in w for w in model.gap.flatness.warnings)
+    assert any("no test can reject" in w for w in model.gap.flatness.warnings)
+    assert "0/20 tasks differ: up to 16.8 %" in headline_of(model)
+
+
+def test_nothing_measured() -> None:
+    model = one(lambda cell: None)
+    assert model.gap is None
+    assert model.verdict.band is None
+    assert len(model.verdict.refused) == 2
+    assert model.tallies["bash"].missing == 100
+    assert "no gap" in headline_of(model)
+
+
+def test_a_table_without_rows_is_all_missing() -> None:
+    model = analyse(to_frame([]), STUDY, TASKS).models[0]
+    assert model.tallies["pwsh"].missing == 100
+    assert model.tallies["pwsh"].reasons == (("no row in the cells table", 100),)
+    assert model.verdict.band is None
+
+
+def test_an_arm_that_cannot_be_measured_has_no_verdict_and_no_failures() -> None:
+    model = one(lambda cell: "not_measured" if cell.shell == "pwsh" else True)
+    assert model.tallies["pwsh"].state == "not-measured"
+    assert model.verdict.refused == ("PowerShell 7 was not measured: the sandbox image holds no PowerShell 7",)
+    assert model.outcomes.pwsh.total_scored == 0
+    assert model.failures == ()
+    assert model.rates["bash"].value == 1
+
+
+def test_a_study_of_one_shell_has_no_verdict() -> None:
+    study = make_study(shells=("bash",))
+    model = one(random_passes(), study)
+    assert model.verdict.refused == ("PowerShell 7 is not part of this study",)
+
+
+def test_fourteen_tasks_are_too_few_and_fifteen_are_not() -> None:
+    few, enough = make_tasks(14), make_tasks(15)
+    assert one(lambda cell: True, tasks=few).verdict.band is None
+    assert one(lambda cell: True, tasks=enough).verdict.band == "falsified"
+
+
+def test_more_than_a_tenth_missing_in_a_shell_refuses_the_verdict() -> None:
+    def lacking(count: int):
+        left = [count]
+
+        def passes(cell):
+            if cell.shell == "pwsh" and cell.trial == 5 and left[0]:
+                left[0] -= 1
+                return None
+            return True
+
+        return passes
+
+    assert one(lacking(10)).verdict.band == "falsified"
+    refused = one(lacking(11)).verdict
+    assert refused.band is None
+    assert "11 of 100 cells in PowerShell 7" in refused.refused[0]
+
+
+def test_missing_cells_that_could_change_the_row_make_it_provisional() -> None:
+    def gap_of_ten(cell):
+        if cell.task == "task-20" and cell.shell == "pwsh" and cell.trial == 1:
+            return None
+        return counted(*[(1, 3)] * 5)(cell)
+
+    model = one(gap_of_ten)
+    assert model.gap.bounds[0] < model.gap.bounds[1]
+    assert model.verdict.provisional
+    assert "provisional" in headline_of(model)
+
+
+def test_one_trial_has_no_interval_for_these_tasks_and_says_so() -> None:
+    study = make_study(trials=1)
+    model = one(random_passes(), study)
+    assert model.gap.fixed is None
+    assert model.verdict.band is not None
+    assert "undefined with one trial" in headline_of(model)
+
+
+def test_leaving_out_names_the_parts_the_row_hangs_on() -> None:
+    model = one(counted(*[(1, 3)] * 5))
+    assert set(model.gap.tasks_out.flips) == {f"task-0{i}" for i in range(1, 6)}
+    assert model.gap.categories_out.flips == ("file-inspection",)
+    assert model.gap.tasks_out.low == Fraction(8, 5) / 19
+
+
+def test_sensitivities_ask_each_its_own_question() -> None:
+    rows = make_rows(STUDY, TASKS, lambda cell: False)
+    changed = []
+    for row in rows:
+        more: dict = {"failure_class": "silent-wrong", "structural_pass": False, "exit_ok": False, "content_ok": False}
+        if row.shell == "pwsh" and row.trial == 1:
+            more |= {"outcome": "refusal", "command": None, "made_of": None, "no_unix_tools_passed": None}
+        elif row.shell == "pwsh" and row.trial == 2:
+            more |= {"lenient_passed": True}
+        elif row.shell == "pwsh" and row.trial == 3:
+            more |= {"exit_ok": True, "structural_pass": True}
+        elif row.shell == "pwsh" and row.trial == 4:
+            more |= {"content_ok": True}
+        elif row.shell == "pwsh":
+            more |= {"passed": True, "structural_pass": True, "made_of": "delegation", "no_unix_tools_passed": True}
+        changed.append(row.model_copy(update=more))
+    model = analyse(to_frame(changed), STUDY, TASKS).models[0]
+    gaps = {line.key: line.paired.gap for line in model.sensitivities}
+    assert gaps == {
+        "headline": Fraction(1, 5),
+        "lenient": Fraction(1, 5),
+        "structural": Fraction(2, 5),
+        "exit": Fraction(1, 5),
+        "output": Fraction(1, 5),
+        "no_refusals": Fraction(1, 4),
+        "no_delegation": Fraction(0),
+        "no_unix_tools": Fraction(1, 5),
+    }
+    assert {line.key: line.paired.pwsh_rate.scored for line in model.sensitivities}["no_refusals"] == 80
+    assert {line.key: line.paired.pwsh_rate.scored for line in model.sensitivities}["no_unix_tools"] == 100
+
+
+def test_what_answers_are_made_of_has_its_denominators() -> None:
+    arm = one(random_passes()).make_up["pwsh"]
+    assert arm.answers == 100
+    assert sum(line.answers for line in arm.lines) + arm.without_command == 100
+    assert all(line.passed <= line.answers for line in arm.lines)
+
+
+def test_failure_classes_come_with_the_first_cell_as_the_example() -> None:
+    model = one(counted(*[(3, 3)] * 20))
+    assert sum(sum(line.counts.values()) for line in model.failures) == 80
+    for line in model.failures:
+        assert line.example.cell.model == "model-x"
+        assert line.example.cell.trial > 3
+
+
+def test_a_measured_cell_without_a_mark_is_a_sentence_not_a_guess() -> None:
+    frame = make_frame(STUDY, TASKS, lambda cell: True)
+    frame.loc[3, "passed"] = pd.NA
+    with pytest.raises(UserError, match="model-x/bash/task-01/4"):
+        analyse(frame, STUDY, TASKS)
+
+
+def test_several_models_get_a_line_each_and_the_same_line_as_alone() -> None:
+    study = make_study(("model-x", "model-y"))
+    frame = make_frame(study, TASKS, random_passes())
+    together = headline(analyse(frame, study, TASKS)).splitlines()
+    assert len(together) == 2
+    for alias, line in zip(("model-x", "model-y"), together, strict=True):
+        alone = make_study((alias,))
+        assert headline(analyse(frame[frame["model"] == alias], alone, TASKS)) == line
+
+
+def test_the_plan_has_a_hash_that_changes_with_it() -> None:
+    before = plan_sha256()
+    assert before == analyse(to_frame([]), STUDY, TASKS).plan_sha256
+    PLAN["alpha"] = 0.1
+    try:
+        assert plan_sha256() != before
+    finally:
+        PLAN["alpha"] = 0.05
+    assert plan_sha256() == before
+
+
+def test_a_gap_is_never_printed_across_the_edge_of_its_band() -> None:
+    from fluency.analysis.numbers import signed
+
+    assert signed(Fraction(1, 10)) == "+10.0"
+    assert signed(Fraction(99999, 1_000_000)) == "+9.9999"
+    assert signed(Fraction(-49999, 1_000_000)) == "−4.9999"
+    assert signed(Fraction(0)) == "0.0"
+    assert signed(-0.00001) == "0.0"

@@ -1,0 +1,93 @@
+"""Detectable gaps against statsmodels, against simulation, and against the documented table."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from statsmodels.stats.power import TTestPower
+
+from fluency.analysis.intervals import t_interval
+from fluency.analysis.outcomes import Arm, Outcomes
+from fluency.analysis.power import (
+    detectable_like,
+    detectable_these,
+    main,
+    noncentrality,
+    pilot_variance,
+    power_text,
+    scenario_variance,
+)
+from fluency.analysis.scenarios import SCENARIOS, draw_rates
+from fluency.table import write_table
+from fluency.tasks import load_tasks
+from tests.synthetic_tables import make_rows, make_study, random_passes
+
+
+@pytest.mark.parametrize("tasks", [5, 20, 60, 200])
+def test_the_shift_is_statsmodels_effect_size(tasks: int) -> None:
+    effect = TTestPower().solve_power(nobs=tasks, alpha=0.05, power=0.8, alternative="two-sided")
+    assert noncentrality(tasks) == pytest.approx(effect * math.sqrt(tasks), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "tasks", "trials", "points"),
+    [("A", 20, 5, 22), ("A", 20, 1, 31), ("A", 60, 5, 11), ("A2", 20, 20, 14), ("C", 20, 5, 27), ("C", 100, 5, 12)],
+)
+def test_the_scenarios_give_the_documented_gaps(name: str, tasks: int, trials: int, points: float) -> None:
+    assert 100 * detectable_like(scenario_variance(SCENARIOS[name]), tasks, trials) == pytest.approx(points, abs=0.8)
+
+
+def test_the_detectable_gap_is_detected_four_times_in_five() -> None:
+    scenario = SCENARIOS["A"]
+    gap = detectable_like(scenario_variance(scenario), 60, 5)
+    dice = np.random.default_rng(2)
+    bash, pwsh = draw_rates(scenario, gap, 600 * 60, dice)
+    counts = (dice.binomial(5, pwsh).astype(int) - dice.binomial(5, bash).astype(int)).reshape(600, 60)
+    found = np.mean([t_interval([Fraction(int(c), 5) for c in study]).low > 0 for study in counts])
+    assert found == pytest.approx(0.80, abs=0.06)
+
+
+def test_more_tasks_always_help_and_more_trials_help_down_to_a_floor() -> None:
+    variance = scenario_variance(SCENARIOS["A2"])
+    by_tasks = [detectable_like(variance, tasks, 5) for tasks in (20, 40, 100)]
+    by_trials = [detectable_like(variance, 20, trials) for trials in (1, 5, 20, math.inf)]
+    assert by_tasks == sorted(by_tasks, reverse=True)
+    assert by_trials == sorted(by_trials, reverse=True)
+    assert by_trials[-1] > 0.10
+    assert detectable_these(variance, 20, 20) < by_trials[-1]
+
+
+def test_a_pilots_variances_are_unbiased() -> None:
+    scenario, dice = SCENARIOS["A2"], np.random.default_rng(7)
+    found = []
+    for _ in range(150):
+        bash, pwsh = draw_rates(scenario, 0.0, 20, dice)
+        arms = [Arm(tuple(dice.binomial(5, rate).tolist()), (5,) * 20) for rate in (bash, pwsh)]
+        found.append(pilot_variance(Outcomes("m", tuple(map(str, range(20))), 5, *arms)))
+    between, within = scenario_variance(scenario)(0.0)
+    assert np.mean([f[1] for f in found]) == pytest.approx(within, rel=0.06)
+    assert np.mean([f[0] for f in found]) == pytest.approx(between, rel=0.15)
+
+
+def test_one_trial_cannot_tell_tasks_from_trials() -> None:
+    assert pilot_variance(Outcomes("m", ("a", "b"), 1, Arm((1, 0), (1, 1)), Arm((1, 1), (1, 1)))) is None
+
+
+def test_the_present_design_is_marked_and_the_source_is_named() -> None:
+    text = power_text([], 25, 4)
+    assert "25 tasks x 4 trials" in text
+    assert text.count("*") == 7
+    assert "scenario A" in text
+    assert "from the results of model-x" in power_text([("model-x", (0.05, 0.3))], 20, 5)
+
+
+def test_main_takes_the_studys_own_results_where_there_are_some(tmp_path, capsys) -> None:
+    study = make_study()
+    assert main(study, tmp_path) == 0
+    assert "no results with two trials" in capsys.readouterr().out
+    write_table(tmp_path / "synthetic" / "cells.csv", make_rows(study, load_tasks("all"), random_passes()))
+    assert main(study, tmp_path) == 0
+    assert "from the results of model-x" in capsys.readouterr().out

@@ -1,0 +1,79 @@
+"""Times by hand: what counts as a run's time, what a first pass costs, and when neither is known."""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+
+import pytest
+import scipy.stats
+
+from fluency.analysis.times import Trial, time_to_first_pass, times
+from fluency.table import to_frame
+from tests.synthetic_tables import make_frame, make_rows, make_study, make_tasks, random_passes
+
+TASKS = make_tasks(4)
+STUDY = make_study(trials=3)
+
+
+def trials(*cells: tuple[int, bool, float | None, float | None]) -> list[Trial]:
+    return [Trial(*cell) for cell in cells]
+
+
+def test_the_first_pass_costs_everything_before_it() -> None:
+    assert time_to_first_pass(trials((1, False, 2, 1), (2, True, 3, 0.5), (3, True, 9, 9)), 3) == 6.5
+
+
+def test_no_pass_is_infinite_and_a_gap_before_it_is_unknown() -> None:
+    assert time_to_first_pass(trials((1, False, 2, 1), (2, False, 2, 1)), 2) == inf
+    assert time_to_first_pass(trials((1, False, 2, 1)), 2) is None
+    assert time_to_first_pass(trials((2, True, 2, 1)), 2) is None
+    assert time_to_first_pass(trials((1, True, None, 1)), 1) is None
+
+
+def test_an_answer_without_a_command_costs_its_generation() -> None:
+    assert time_to_first_pass(trials((1, False, 2, None), (2, True, 1, 1)), 2) == 4
+
+
+def test_never_passed_tasks_count_at_the_horizon_and_their_expected_time_is_infinite() -> None:
+    found = times(make_frame(STUDY, TASKS, lambda cell: cell.shell == "bash", t_gen_s=1.0, t_exec_s=0.5), 3)
+    assert found.arms["bash"].t_first == 1.5
+    assert found.arms["bash"].expected == 1.5
+    assert found.arms["pwsh"].t_first == found.horizon_s
+    assert found.arms["pwsh"].expected == inf
+    assert found.arms["pwsh"].never_passed == 4
+    assert found.arms["pwsh"].t_run is None
+    assert found.ratio is None
+
+
+def test_expected_time_is_all_time_over_passes() -> None:
+    found = times(make_frame(STUDY, TASKS, lambda cell: cell.trial == 3, t_gen_s=1.0, t_exec_s=0.5), 3)
+    assert found.arms["bash"].expected == 4.5
+
+
+def test_without_latencies_only_the_command_has_a_time() -> None:
+    found = times(make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None), 3).arms["pwsh"]
+    assert found.t_run is None
+    assert found.t_first is None
+    assert found.expected is None
+    assert found.t_exec.size == 12
+
+
+def test_the_ratio_is_paired_over_tasks_on_the_log_scale() -> None:
+    rows = []
+    factors = {"task-01": 2.0, "task-02": 4.0, "task-03": 8.0}
+    for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-04" or cell.shell == "bash"):
+        factor = factors.get(row.task, 1.0) if row.shell == "pwsh" else 1.0
+        rows.append(row.model_copy(update={"t_exec_s": 0.1 * factor}))
+    ratio = times(to_frame(rows), 3).ratio
+    assert ratio.tasks == 3
+    assert ratio.median == pytest.approx(4)
+    assert ratio.geometric_mean == pytest.approx(4)
+    logs = [log(x) for x in factors.values()]
+    low, high = scipy.stats.ttest_1samp(logs, 0).confidence_interval(0.95)
+    assert ratio.low == pytest.approx(exp(low))
+    assert ratio.high == pytest.approx(exp(high))
+
+
+def test_shells_asked_in_any_order_give_the_same_times() -> None:
+    frame = make_frame(STUDY, TASKS, random_passes())
+    assert times(frame, 3) == times(frame.iloc[::-1], 3)
