@@ -15,7 +15,8 @@ from rich.text import Text
 
 from fluency.cells import Cell
 from fluency.errors import UserError
-from fluency.explorer.view import bytes_text, cell_title, cell_view
+from fluency.explorer.facts import bytes_text
+from fluency.explorer.view import cell_title, cell_view
 from fluency.gather import STAGES, load_records, record_path
 from fluency.paths import RESULTS, TASKS
 from fluency.tasks import Task, load_task
@@ -23,6 +24,7 @@ from fluency.tasks import Task, load_task
 LEXERS = {"bash": "bash", "pwsh": "powershell"}
 MARKS = {True: ("● passed", "green"), False: ("× failed", "red"), None: ("○ not judged", "yellow")}
 OPS = {"-": ("- ", "red"), "+": ("+ ", "cyan"), "=": ("  ", "")}
+WIDTH = 140  # columns of a table that goes to a file or a pipe
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
@@ -63,7 +65,9 @@ def show(cell: Cell, results: Path = RESULTS, console: Console | None = None) ->
 def terminal(stream: Any = None) -> Console:
     """A console that colours for a terminal and prints plain text to anything else."""
     stream = stream or sys.stdout
-    return Console(file=stream, highlight=False, markup=False, color_system="auto" if stream.isatty() else None)
+    if stream.isatty():
+        return Console(file=stream, highlight=False, markup=False)
+    return Console(file=stream, highlight=False, markup=False, color_system=None, width=WIDTH)
 
 
 def visible(text: str) -> str:

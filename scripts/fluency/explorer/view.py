@@ -6,13 +6,13 @@ yet: whoever draws it must treat every text as hostile.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fluency.cells import SHELL_TITLES, Cell
 from fluency.explorer.difference import Difference, difference
+from fluency.explorer.facts import generation_facts, run_facts, score_facts
 from fluency.gather import CellRecords
-from fluency.records import Execution, Generation, Run, Score, Stream, WorldScore
+from fluency.records import Execution, Run, Score, Stream, WorldScore
 from fluency.tasks import Task
 
 LONGEST = 20_000  # characters of one text at most, in the widest view
@@ -46,7 +46,7 @@ def cell_view(cell: Cell, records: CellRecords, task: Task | None, room: Room = 
         "command": excerpt(extraction.strict if extraction else None, room.characters),
         "lenient": excerpt(lenient, room.characters),
         "notes": _notes(execution),
-        "facts": [*_generation_facts(generation), *_score_facts(score)],
+        "facts": [*generation_facts(generation), *score_facts(score)],
         "runs": _runs(execution, score, task, room),
         "provenance": _provenance(records),
         "files": [
@@ -78,16 +78,6 @@ def cell_title(cell: Cell) -> str:
     return f"{cell.model}, {SHELL_TITLES[cell.shell]}, {cell.task}, trial {cell.trial}"
 
 
-def bytes_text(size: int | None) -> str | None:
-    """A number of bytes for people."""
-    if size is None:
-        return None
-    for unit, factor in (("MB", 1_000_000), ("kB", 1_000)):
-        if size >= factor:
-            return f"{size / factor:.1f} {unit}"
-    return f"{size} byte{'s' * (size != 1)}"
-
-
 def stream_text(stream: Stream) -> str:
     """The kept part of a stream as text; bytes that are not UTF-8 show as \\xNN."""
     return stream.raw().decode("utf-8", "backslashreplace")
@@ -98,70 +88,12 @@ def _waiting(records: CellRecords) -> str:
     return f"not {stage} yet"
 
 
-def _pairs(values: Mapping[str, Any]) -> list[list[str]]:
-    return [[label, str(value)] for label, value in values.items() if value is not None and value != ""]
-
-
-def _seconds(value: float | None) -> str | None:
-    return None if value is None else f"{value:.3f} s"
-
-
 def _notes(execution: Execution | None) -> list[str]:
     if execution is None:
         return []
     fence = ["the reply was one fenced block; the fence was taken off"] if execution.extraction.fenced else []
     missing = [f"this arm is not measured: {execution.not_measured}"] if execution.not_measured else []
     return [*missing, *fence, *execution.extraction.notes]
-
-
-def _generation_facts(generation: Generation | None) -> list[list[str]]:
-    if generation is None:
-        return []
-    answer, usage = generation.answer, generation.answer.usage
-    tokens = [
-        f"{count} {kind}"
-        for count, kind in (
-            (usage.input_tokens, "in"),
-            (usage.output_tokens, "out"),
-            (usage.thinking_tokens, "of them thinking"),
-        )
-        if count is not None
-    ]
-    echoed = answer.model_echoed
-    asked = answer.request.model_id
-    temperature = answer.request.temperature
-    return _pairs(
-        {
-            "Outcome": answer.outcome + (f" ({answer.stop_reason})" if answer.stop_reason else ""),
-            "Model": asked if echoed in (None, asked) else f"{asked}, answered as {echoed}",
-            "Temperature": "provider's default" if temperature is None else temperature,
-            "Tokens": ", ".join(tokens),
-            "Cost": None if generation.cost_usd is None else f"${generation.cost_usd:.6f}".rstrip("0").rstrip("."),
-            "Time to answer": _seconds(answer.latency_s) or ("not known: batch" * (answer.transport == "batch")),
-            "Attempts": answer.attempts if answer.attempts != 1 else None,
-            "Asked of": answer.server,
-            "Received": answer.received_utc,
-        }
-    )
-
-
-def _score_facts(score: Score | None) -> list[list[str]]:
-    if score is None:
-        return []
-    made = score.make_up
-    yes = {True: "yes", False: "no", None: None}
-    return _pairs(
-        {
-            "Made of": made and made.made_of.replace("-", " "),
-            "Commands": made and " ".join(made.commands),
-            "Structure alone": yes[score.structural_pass],
-            "Exit 0": yes[score.exit_ok],
-            "Content alone": yes[score.content_ok],
-            "Passed when read leniently": yes[score.lenient_passed],
-            "Passed without Unix tools": yes[score.no_unix_tools_passed],
-            "Side effects": ", ".join(score.side_effects),
-        }
-    )
 
 
 def _runs(execution: Execution | None, score: Score | None, task: Task | None, room: Room) -> list[dict[str, Any]]:
@@ -171,33 +103,15 @@ def _runs(execution: Execution | None, score: Score | None, task: Task | None, r
 
 
 def _run(run: Run, judged: WorldScore | None, task: Task | None, room: Room) -> dict[str, Any]:
-    result, used = run.result, run.result.used
-    ended = f"signal {result.signal}" if result.exit_code is None and result.signal else f"exit {result.exit_code}"
-    if result.exit_code is None and not result.signal:
-        ended = "did not start" if result.spawn_error else "no exit code"
-    stdout, stderr = stream_text(result.stdout), stream_text(result.stderr)
-    requests = ", ".join(f"{r.method} {r.path} {r.status}" for r in result.http_requests[:20])
+    result = run.result
     return {
         "title": f"World {run.seed}, {CONDITION_TITLES[run.condition]}, {READING_TITLES[run.reading]}",
         "passed": judged.passed if judged else None,
         "why": judged.why if judged else "not judged",
-        "facts": _pairs(
-            {
-                "Ended": ended + (", timed out" if result.timed_out else ""),
-                "Not started": result.spawn_error,
-                "Time to run": _seconds(result.wall_s),
-                "Processor time": _seconds(used.cpu_s),
-                "Peak memory": bytes_text(used.peak_memory_bytes),
-                "Memory limit hit": "yes" if used.oom_killed else None,
-                "Requests": requests,
-                "Left running": ", ".join(result.leftover),
-                "World changed": "yes" if result.tree_changed else None,
-                "Helper processes harmed": None if result.helpers_intact else "yes",
-            }
-        ),
+        "facts": run_facts(result),
         "diff": _difference(judged, result.stdout.raw(), task, room),
-        "stdout": excerpt(stdout, room.characters, result.stdout.bytes),
-        "stderr": excerpt(stderr, room.characters, result.stderr.bytes),
+        "stdout": excerpt(stream_text(result.stdout), room.characters, result.stdout.bytes),
+        "stderr": excerpt(stream_text(result.stderr), room.characters, result.stderr.bytes),
     }
 
 
