@@ -87,7 +87,7 @@ def _is_table_noise(task: Task, expected: Any, lines: list[str]) -> bool:
     if task.structure.json_shape is not None or len(lines) < 2:
         return False
     rules = {number for number, line in enumerate(lines) if _RULE_LINE.fullmatch(line)}
-    noise = rules | {number - 1 for number in rules}
+    noise = rules | {number - 1 for number in rules if number + 1 < len(lines)}  # a last rule closes a frame
     if rules:
         noise |= {number for number, line in enumerate(lines) if _GROUP_LINE.fullmatch(line)}
     elif _HEADER_LINE.fullmatch(lines[0]):
