@@ -77,7 +77,7 @@
     "command-not-found": "error", "non-zero-exit": "error", timeout: "limit", "resource-limit": "limit",
   }));
   const kindOf = (cell) => (cell.state === "failed" ? KINDS.get(cell.failure) || "wrong" : cell.state);
-  const words = (text) => String(text).replaceAll("-", " ").replaceAll("_", " ");
+  const words = (text) => String(text).replaceAll("-", " ").replaceAll("_", " ").replace("non zero", "non-zero");
   const verdictOf = (cell) => {
     if (cell.state === "failed") return cell.failure ? `failed: ${words(cell.failure)}` : "failed";
     return cell.state === "passed" ? "passed" : GLYPHS[cell.state][1];

@@ -43,7 +43,7 @@ def show(cell: Cell, results: Path = RESULTS, console: Console | None = None) ->
     _heading(console, cell_title(cell))
     mark, style = MARKS[passed]
     failure = records.score.failure_class if records.score else None
-    _line(console, Text(mark + (f" ({failure.replace('-', ' ')})" if failure else ""), style=f"bold {style}"))
+    _line(console, Text(mark + (f" ({_words(failure)})" if failure else ""), style=f"bold {style}"))
     _line(console, Text(visible(view["why"])))
     _texts(console, "Prompt", view["prompt"])
     _texts(console, "Reply as it came", view["reply"])
@@ -89,6 +89,10 @@ def _task_of(cell: Cell) -> Task | None:
         return load_task(TASKS / cell.task)
     except UserError:  # a record can outlive its task; everything else of it is still shown
         return None
+
+
+def _words(name: str) -> str:
+    return name.replace("-", " ").replace("non zero", "non-zero")
 
 
 def _line(console: Console, text: Text) -> None:

@@ -56,7 +56,8 @@ def as_markdown(comparison: Comparison) -> str:
         out.append(f"{'#' if number == 0 else '##'} {escape.text(part.title)}")
         out += [escape.text(note, limit=10_000) for note in part.notes]
         if part.rows:
-            out.append(markdown_table(part.headers, [[*map(escape.text, row)] for row in part.rows], part.align))
+            cells = [[escape.text(cell).replace("pass&#64;1", "pass@1") for cell in row] for row in part.rows]
+            out.append(markdown_table(part.headers, cells, part.align))
     return "\n\n".join(out) + "\n"
 
 

@@ -60,9 +60,9 @@ def score_facts(score: Score | None) -> list[list[str]]:
         {
             "Made of": made and made.made_of.replace("-", " "),
             "Commands": made and " ".join(made.commands),
-            "Structure alone": yes[score.structural_pass],
+            "Exit 0 and structure": yes[score.structural_pass],
             "Exit 0": yes[score.exit_ok],
-            "Content alone": yes[score.content_ok],
+            "Output right, any exit": yes[score.content_ok],
             "Passed when read leniently": yes[score.lenient_passed],
             "Passed without Unix tools": yes[score.no_unix_tools_passed],
             "Side effects": ", ".join(score.side_effects),
