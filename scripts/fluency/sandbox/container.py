@@ -18,9 +18,6 @@ NEXT_RUN = "the cell stays missing and the next run measures it"
 
 def execute(engine: Engine, config: dict[str, Any], plan: bytes, most_bytes: int, within_s: float) -> bytes:
     """Standard output of a fresh container that read `plan`; SandboxError if it did not come to its end by itself."""
-    import docker
-    import requests
-
     client = engine.client()
     began, container = time.time(), None
     try:
@@ -31,25 +28,30 @@ def execute(engine: Engine, config: dict[str, Any], plan: bytes, most_bytes: int
             connection.settimeout(within_s)
             connection.sendall(plan)
             output, errors = _read(connection, most_bytes, time.monotonic() + within_s)
-    except TimeoutError:
+    except BaseException as error:
         remove(engine, container)
-        raise SandboxError(f"the container did not end within {within_s:.0f} s", where=WHERE, hint=NEXT_RUN) from None
-    except docker.errors.ImageNotFound:
-        raise SandboxError("the sandbox image is gone", where=WHERE, hint="run again, or `make image`") from None
-    except docker.errors.APIError as error:
-        remove(engine, container)
-        raise SandboxError(f"the engine refused: {error.explanation or error}", where=WHERE, hint=NEXT_RUN) from None
-    except (OSError, requests.RequestException, docker.errors.DockerException) as error:
-        remove(engine, container)
-        why = " ".join(str(error).split())[:160]
-        raise SandboxError(f"the engine went away: {why}", where=WHERE, hint=NEXT_RUN) from None
+        raise _explained(error, within_s) from None
     if not output:
-        raise SandboxError(
-            f"the container ended without a result{_why_it_ended(engine, container, began, errors)}",
-            where=WHERE,
-            hint=NEXT_RUN,
-        )
+        why = _why_it_ended(engine, container, began, errors)
+        raise SandboxError(f"the container ended without a result{why}", where=WHERE, hint=NEXT_RUN)
     return output
+
+
+def _explained(error: BaseException, within_s: float) -> BaseException:
+    """The sandbox error behind what a client or a socket raised; anything unknown stays what it is."""
+    import docker
+    import requests
+
+    why = " ".join(str(getattr(error, "explanation", None) or error).split())[:160]
+    if isinstance(error, TimeoutError):
+        return SandboxError(f"the container did not end within {within_s:.0f} s", where=WHERE, hint=NEXT_RUN)
+    if isinstance(error, docker.errors.ImageNotFound):
+        return SandboxError("the sandbox image is gone", where=WHERE, hint="run again, or `make image`")
+    if isinstance(error, docker.errors.APIError):
+        return SandboxError(f"the engine refused: {why}", where=WHERE, hint=NEXT_RUN)
+    if isinstance(error, OSError | requests.RequestException | docker.errors.DockerException):
+        return SandboxError(f"the engine went away: {why}", where=WHERE, hint=NEXT_RUN)
+    return error
 
 
 def remove(engine: Engine, container: str | None) -> None:

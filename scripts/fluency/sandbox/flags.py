@@ -46,6 +46,7 @@ def container_config(image: str, labels: dict[str, str], walls: dict[str, dict[s
         "User": "0:0",
         "Env": ["PATH=/usr/bin"],
         "Labels": labels,
+        "StopTimeout": 1,  # the runner heeds no signal but the last
         "OpenStdin": True,
         "StdinOnce": True,
         "AttachStdin": True,
