@@ -11,7 +11,7 @@ from tests.generation.endpoint import Endpoint
 
 KEY = "sk-ant-canary-0123456789abcdef0123456789"
 ENVIRON = {"ANTHROPIC_API_KEY": KEY}
-QUICK = Patience(attempt_s=1.0, deadline_s=6.0, attempts=4, first_wait_s=0.02, longest_wait_s=0.1, batch_poll_s=0.02)
+QUICK = Patience(attempt_s=5.0, deadline_s=20.0, attempts=4, first_wait_s=0.02, longest_wait_s=0.1, batch_poll_s=0.02)
 
 
 def study_of(*models: dict[str, Any], **over: Any) -> Study:

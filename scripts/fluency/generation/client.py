@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -65,8 +65,11 @@ class Client:
         self.name = f"anthropic {anthropic.__version__}"
         self.server = parts.hostname or base_url
 
-    def ask(self, request: Request, timeout_s: float) -> Reply:
-        """POST /v1/messages; Failure for everything but a complete reply with status 200."""
+    def ask(self, request: Request, timeout_s: float, keep: Callable[[Reply], None]) -> Reply:
+        """POST /v1/messages; Failure for everything but a complete reply with status 200.
+
+        `keep` gets the reply before anything else happens.
+        """
         body = body_of(request)
         known = {name: body.pop(name) for name in ("model", "max_tokens", "messages")}
         start = time.monotonic()
@@ -74,7 +77,9 @@ class Client:
         sent = {"extra_headers": self.headers(request.headers), "timeout": self.timeout(timeout_s)}
         with self.failures(timeout_s), create(**known, extra_body=body, **sent) as response:
             chunks = _bounded(response.http_response.iter_bytes(), start + timeout_s)
-            return Reply(b"".join(chunks), dict(response.headers), time.monotonic() - start)
+            reply = Reply(b"".join(chunks), response.headers, time.monotonic() - start)
+            keep(reply)
+            return reply
 
     def headers(self, recorded: Mapping[str, str]) -> dict[str, str]:
         """Headers as sent: a record holds `$KEY` where the wire holds the key."""

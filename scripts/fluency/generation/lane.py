@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import fluency
@@ -81,7 +82,7 @@ class Lane:
     def _obtain(self, cell: Cell, key: str, request: Request) -> Answer | None:
         """The answer from the store or the model, asked by nobody else meanwhile; None: the request is outdated."""
         with self.store.lock(key, self.limiter.raise_if_stopped):
-            return self.store.recover(key) or self._unread(key, request) or self._ask(cell, key, request)
+            return self.store.get(key) or self._left_behind(key, request) or self._ask(cell, key, request)
 
     def _ask(self, cell: Cell, key: str, request: Request) -> Answer | None:
         attempts = Attempts(self.patience, self.limiter.sleep, self.limiter.pause)
@@ -92,8 +93,17 @@ class Lane:
                     return None
                 self.owner.budget.check()
                 self.store.check_room()
-                reply = self.client.ask(request, attempts.left_s())
-                return self._keep(key, request, reply, attempts.number)
+                client, note = self.client, {"attempts": attempts.number}
+
+                def keep(reply: Reply) -> None:
+                    note.update(self._note_of(reply))
+                    self.store.receive(key, note, reply.body)
+
+                reply = client.ask(request, attempts.left_s(), keep)
+                answer = self._digest(key, request, note, reply.body)
+                self.limiter.succeeded(reply.headers)
+                self._lost = 0
+                return answer
 
         try:
             return attempts.run(attempt)
@@ -108,23 +118,38 @@ class Lane:
         except CallError as error:
             raise CallError(error.what, where=error.where or cell.path, hint=error.hint) from None
 
-    def _keep(self, key: str, request: Request, reply: Reply, attempts: int) -> Answer:
-        """The answer in a reply, durably kept before anything else is done with it."""
-        note = self.note() | {
-            "latency_s": round(reply.latency_s, 4),
-            "attempts": attempts,
-            "request_id": reply.headers.get("request-id"),
-        }
+    def _digest(self, key: str, request: Request, note: Mapping[str, object], body: bytes) -> Answer:
+        """The answer in a received reply, now in the store; Failure if it holds none."""
         try:
-            answer = self.store.put(answer_of(key, request, reply.body, note))
-        except (Failure, StopRun):
+            answer = self.store.put(answer_of(key, request, body, note))
+        except Failure:
+            self.store.forget(key)
+            raise
+        except StopRun:
             raise
         except Exception as error:
-            raise _unread_error(str(self.store.keep_unread(key, note, reply.body)), error) from error
-        self.limiter.succeeded(reply.headers)
-        self._lost = 0
+            raise CallError(
+                f"an answer came that could not be read ({type(error).__name__})",
+                where=str(self.store.reply_path(key)),
+                hint="the reply is kept there and is not asked for again; please report it",
+            ) from error
+        self.store.forget(key)
         self.bought(answer)
         return answer
+
+    def _left_behind(self, key: str, request: Request) -> Answer | None:
+        """The answer in a reply that a killed run received, if there is one."""
+        left = self.store.received(key)
+        if left is None:
+            return None
+        try:
+            return self._digest(key, request, *left)
+        except Failure:
+            return None
+
+    def _note_of(self, reply: Reply) -> dict[str, object]:
+        latency = {"latency_s": round(reply.latency_s, 4), "request_id": reply.headers.get("request-id")}
+        return self.note() | latency
 
     def note(self) -> dict[str, object]:
         """What every answer says about where it came from."""
@@ -142,18 +167,6 @@ class Lane:
         if not same and echoed not in self._noted:
             self._noted.add(str(echoed))
             self.owner.say(f"{self.where}: asked for {self.model.id}, answered by {echoed} (recorded with each answer)")
-
-    def _unread(self, key: str, request: Request) -> Answer | None:
-        """An answer from a reply that an earlier version could not read."""
-        kept = self.store.unread(key)
-        if kept is None:
-            return None
-        try:
-            return self.store.put(answer_of(key, request, kept[1], kept[0]))
-        except StopRun:
-            raise
-        except Exception as error:
-            raise _unread_error(str(self.store.unread_path(key)), error) from error
 
     # ------------------------------------------------------------ failures
 
@@ -233,11 +246,3 @@ class Lane:
         """Close the connection if there is one."""
         if self._client is not None:
             self._client.close()
-
-
-def _unread_error(path: str, error: Exception) -> CallError:
-    return CallError(
-        f"an answer came that could not be read ({type(error).__name__})",
-        where=path,
-        hint="the reply is kept there and is not asked for again; please report it",
-    )

@@ -3,7 +3,7 @@
     answers/<first two of key>/<key>.json    {"answer": …, "sha256": of the answer's canonical JSON}
     answers/decisions/<model>.json           a service refused the temperature; holds for all cells of the model
     answers/batches/<batch>.json             batches that are still out
-    answers/unread/<key>.json                a reply that arrived and could not be made into an answer
+    answers/received/<key>.reply             a reply between its last byte and its place in the store
     answers/.locks/                          who is asking for what, while they ask
 
 Nothing here is ever overwritten: of two answers to one request the first stays.
@@ -11,9 +11,7 @@ Nothing here is ever overwritten: of two answers to one request the first stays.
 
 from __future__ import annotations
 
-import base64
 import errno
-import fcntl
 import json
 import os
 import re
@@ -44,10 +42,11 @@ class Damaged(UserError):
 
 @dataclass
 class Verified:
-    """What `verify` found: answers in order, and what is wrong with the others, by file."""
+    """What `verify` found: answers in order, what is wrong with the others, replies a killed run left to be read."""
 
     sound: int = 0
     damaged: dict[str, str] = field(default_factory=dict)
+    waiting: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -101,38 +100,19 @@ class AnswerStore:
         return answer
 
     def _link_new(self, path: Path, data: bytes) -> bool:
-        """Give the bytes their name unless it is taken; a killed process leaves its whole temporary to `recover`."""
+        """Give the bytes their name unless it is taken."""
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=".part")
-        temporary = Path(name)
         try:
             with os.fdopen(handle, "wb") as stream:
-                fcntl.flock(stream, fcntl.LOCK_EX)  # before the first byte: whole and unlocked means orphaned
                 stream.write(data)
                 stream.flush()
                 os.fchmod(stream.fileno(), 0o644)
                 os.fsync(stream.fileno())
-                taken = not _link(temporary, path)
+            taken = not _link(Path(name), path)
         finally:
-            temporary.unlink(missing_ok=True)
+            Path(name).unlink(missing_ok=True)
         sync_folder(path.parent)
         return not taken
-
-    def recover(self, key: str) -> Answer | None:
-        """Adopt the answer that a killed process had written but not yet named; call it holding the key's lock."""
-        for part in sorted(self.path(key).parent.glob(f".{key}.*.part")):
-            with suppress(OSError), part.open("r+b") as stream:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                try:
-                    _open(stream.read(), key, part)
-                except Damaged:
-                    if time.time() - part.stat().st_mtime > STALE_S:
-                        part.unlink(missing_ok=True)
-                    continue
-                os.fsync(stream.fileno())
-                _link(part, self.path(key))
-                part.unlink(missing_ok=True)
-                sync_folder(self.path(key).parent)
-        return self.get(key)
 
     def lock(
         self, name: str, while_waiting: Callable[[], None] = lambda: None, patience_s: float = LOCK_PATIENCE_S
@@ -152,25 +132,38 @@ class AnswerStore:
         if full:
             raise StopRun(why, where=str(self.folder), hint="make room or give write permission, then run again")
 
-    # ------------------------------------------------------------ replies that no code could read
+    # ------------------------------------------------------------ replies on their way into the store
 
-    def unread_path(self, key: str) -> Path:
-        """Where the bytes of a reply that could not be read lie."""
-        return self.folder / "unread" / f"{key}.json"
+    def reply_path(self, key: str) -> Path:
+        """Where the bytes of a reply lie until its answer is in the store."""
+        return self.folder / "received" / f"{key}.reply"
 
-    def keep_unread(self, key: str, note: dict[str, Any], body: bytes) -> Path:
-        """Keep a reply's bytes as they came."""
-        path = self.unread_path(key)
-        write_atomic(path, pretty_json({"note": note, "body_base64": base64.b64encode(body).decode()}))
-        return path
+    def receive(self, key: str, note: dict[str, Any], body: bytes) -> None:
+        """Write a reply down as it came: from here on a killed process does not lose it. Never raises.
 
-    def unread(self, key: str) -> tuple[dict[str, Any], bytes] | None:
-        """A reply kept by `keep_unread`."""
-        path = self.unread_path(key)
-        if not path.is_file():
-            return None
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        return kept["note"], base64.b64decode(kept["body_base64"])
+        Call it holding the key's lock. Not flushed: the answer, which follows at once, is.
+        """
+        head = json.dumps({"note": note, "bytes": len(body), "sha256": sha256(body)}).encode()
+        with suppress(OSError):  # if the disk is full, `put` says so
+            path = self.reply_path(key)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(head + b"\n" + body)
+
+    def received(self, key: str) -> tuple[dict[str, Any], bytes] | None:
+        """A whole reply that `receive` wrote and nobody made an answer of; call it holding the key's lock."""
+        try:
+            head, _, body = self.reply_path(key).read_bytes().partition(b"\n")
+            facts = json.loads(head)
+            if (facts["bytes"], facts["sha256"]) == (len(body), sha256(body)):
+                return facts["note"], body
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            pass
+        self.forget(key)
+        return None
+
+    def forget(self, key: str) -> None:
+        """The reply's answer is in the store, or it holds none."""
+        self.reply_path(key).unlink(missing_ok=True)
 
     # ------------------------------------------------------------ decisions
 
@@ -208,10 +201,10 @@ class AnswerStore:
             except Damaged as error:
                 found.damaged[str(path)] = error.what
         for part in self.folder.glob("[0-9a-f][0-9a-f]/.*.part"):
-            key = part.name.split(".")[1]
             with suppress(OSError):
-                if time.time() - part.stat().st_mtime > STALE_S and self.recover(key) is not None:
-                    part.unlink(missing_ok=True)
+                if time.time() - part.stat().st_mtime > STALE_S:
+                    part.unlink()
+        found.waiting = sorted(path.stem for path in self.folder.glob("received/*.reply"))
         return found
 
     def merge(self, other: Path) -> Merged:

@@ -1,0 +1,105 @@
+"""Killed at any moment, and two runs at once: no answer is asked for twice, none is torn, none is another's."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from fluency.generation import request_for, request_key
+from tests.generation.endpoint import Endpoint, Reply
+from tests.generation.studies import prompt_of
+from tests.generation.worker import the_cells
+
+ROOT = Path(__file__).resolve().parents[2]
+KILLS = 220
+
+
+def worker(*arguments: object) -> subprocess.Popen:
+    command = [sys.executable, "-m", "tests.generation.worker", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process: subprocess.Popen) -> str:
+    """What a worker printed, once it has ended well."""
+    printed, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    return printed
+
+
+def watch(endpoint: Endpoint, store, study, cells) -> tuple[dict[str, str], list[str]]:
+    """The keys of all prompts, and a list that fills with requests for answers that were in the store already."""
+    keys = {prompt_of(cell): request_key(request_for(study, cell, prompt_of(cell))) for cell in cells}
+    asked_again: list[str] = []
+
+    def look(seen) -> None:
+        if store.has(keys[seen.prompt]):
+            asked_again.append(seen.prompt)
+
+    endpoint.on_request = look
+    endpoint.answer = lambda prompt: f"echo '{prompt}'"
+    return keys, asked_again
+
+
+def test_a_run_killed_220_times_loses_no_answer_and_pays_for_none_twice(endpoint, store, capsys):
+    study, cells = the_cells(6000)
+    keys, asked_again = watch(endpoint, store, study, cells)
+    moments = random.Random(3)
+    endpoint.reply_to = lambda seen: endpoint._filled(
+        Reply(first_byte_s=moments.uniform(0, 0.01), chunk_bytes=moments.choice([0, 0, 100]), chunk_s=0.0005), seen
+    )
+    process = worker("kill", endpoint.url, store.folder, len(cells), 5, KILLS)
+    report = json.loads(finish(process))
+    children = report["children"]
+    failures = [step for child in children for step in child["steps"] if step[0] == "failed"]
+    assert failures == []
+    assert sum(child["killed"] for child in children) >= 200
+
+    read, cut, after_last_byte = set(), Counter(), 0
+    for child in children:
+        steps = {name: {key for step, key in child["steps"] if step == name} for name in ("asked", "read", "kept")}
+        assert not steps["asked"] & read  # the promise: what once was read is never asked for again
+        read |= steps["read"]
+        cut.update(steps["asked"] - steps["read"])
+        after_last_byte += len(steps["read"] - steps["kept"])
+
+    touched, killed_requests = cells[: report["touched"]], len(endpoint.requests)
+    finish(worker("run", endpoint.url, store.folder, len(touched), 1))
+    assert not read & {keys[prompt] for prompt in endpoint.prompts[killed_requests:]}
+    requests = len(endpoint.requests)
+    finish(worker("run", endpoint.url, store.folder, len(touched), 2))
+    assert len(endpoint.requests) == requests
+
+    assert asked_again == []
+    assert all(store.has(key) for key in read)
+    found = store.verify()
+    assert (found.sound, found.damaged) == (len(touched), {})
+    for cell in touched:
+        answer = store.get(keys[prompt_of(cell)])
+        assert answer.text == f"echo '{prompt_of(cell)}'"
+        assert answer.raw["content"][0]["text"] == answer.text
+    # Every repetition is explained by a kill before the reply's last byte.
+    repeats = Counter(keys[prompt] for prompt in endpoint.prompts) - Counter(keys[prompt_of(cell)] for cell in touched)
+    assert all(repeats[key] <= cut[key] for key in repeats)
+    on_the_wire = len(endpoint.sent) - len(touched)
+    with capsys.disabled():
+        print(
+            f"\n{len(children)} kills over {len(touched)} cells: {sum(cut.values())} calls cut before their last byte, "
+            f"{after_last_byte} between last byte and store (all kept); the endpoint had written {on_the_wire} replies "
+            "in full that a dead process never read"
+        )
+
+
+def test_two_runs_at_once_share_the_work(endpoint, store):
+    study, cells = the_cells(120)
+    keys, asked_again = watch(endpoint, store, study, cells)
+    endpoint.delay_s = 0.02
+    for process in [worker("run", endpoint.url, store.folder, len(cells), seed) for seed in (1, 2)]:
+        finish(process)
+    assert asked_again == []
+    assert Counter(endpoint.prompts) == Counter(list(keys))  # each once
+    assert store.verify().sound == len(cells)
+    assert not list(store.folder.rglob("*.part")) and not list(store.folder.rglob("*.lock"))
