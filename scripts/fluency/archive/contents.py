@@ -129,6 +129,11 @@ def registration_name(path: str) -> str:
     return f"preregistrations/{Path(path).name}"
 
 
+def config_name(path: str) -> str:
+    """Where a configuration file stands: the default at the top, overrides of whatever folder below config/."""
+    return path if path == "config.yaml" else f"config/{Path(path).name}"
+
+
 def plain_files(folder: Path) -> Iterator[Path]:
     """The plain files below a folder in order; caches and half-written files are none."""
     for path in sorted(Path(folder).rglob("*")):

@@ -18,6 +18,8 @@ from fluency.archive.manifest import NAME
 from fluency.errors import ArchiveError
 
 FEED = 1 << 12
+# RFC 8878, 3.1.1: magic number; descriptor with the checksum flag alone; window descriptor.
+FRAME = bytes((0x28, 0xB5, 0x2F, 0xFD, 0x04, (WINDOW_LOG - 10) << 3))
 _KINDS = {
     tarfile.SYMTYPE: "a symbolic link",
     tarfile.LNKTYPE: "a hard link",
@@ -93,14 +95,12 @@ class Reader:
             raise ArchiveError(f"the archive cannot be read: {error.strerror}", where=str(self._path)) from None
 
     def _check_frame(self, raw: BinaryIO) -> None:
-        start = raw.read(32)
+        """The frame's first bytes leave no choice: no dictionary, no size, a checksum, a window of known size."""
+        start = raw.read(len(FRAME))
         raw.seek(0)
-        try:
-            form = zstandard.get_frame_parameters(start)
-        except zstandard.ZstdError as error:
-            raise self._refuse(f"the archive is damaged or no zstandard file ({error})") from None
-        if form.window_size != 1 << WINDOW_LOG or form.dict_id or not form.has_checksum:
-            raise self._refuse("its zstandard frame is not of the form this project writes")
+        if start != FRAME:
+            what = "the archive is damaged" if start[:4] == FRAME[:4] else "this is no zstandard file"
+            raise self._refuse(f"{what}: it does not begin as this project's archives do")
 
     def _files(self) -> Iterator[tuple[str, int, Iterator[bytes]]]:
         seen: dict[str, str] = {}

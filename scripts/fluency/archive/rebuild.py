@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
-from fluency.archive.contents import registration_name
+from fluency.archive.contents import config_name, registration_name
 from fluency.archive.findings import Findings
 from fluency.archive.opened import Opened
 from fluency.cells import Cell
@@ -90,7 +90,11 @@ def rebuild_products(opened: Opened, findings: Findings, rows: Sequence[Row]) ->
     compared = set()
     if provenance is not None:
         named = provenance.get("config_files")
-        compared = {f"results/{opened.study.study}/provenance.json", LOCK, *(named if isinstance(named, dict) else ())}
+        compared = {
+            f"results/{opened.study.study}/provenance.json",
+            LOCK,
+            *map(config_name, named if isinstance(named, dict) else ()),
+        }
     steps: dict[str, tuple[str, Callable[[Path], None]]] = {"table": ("cells.csv", table)}
     if provenance is not None and (opened.products / "cells.csv").is_file():
         steps |= {"report": ("report.md", report), "explorer": ("explorer.html", explorer)}
@@ -153,8 +157,7 @@ def _provenance(opened: Opened, findings: Findings) -> dict[str, Any] | None:
 def _moment(opened: Opened, findings: Findings, where: str, stated: dict[str, Any]) -> None:
     """What provenance says of files: config and lock are the archived ones, the registration is followed so far."""
     files = opened.unpacked.manifest.files
-    named = stated.get("config_files")
-    for name, digest in named.items() if isinstance(named, dict) else ():
+    for name, digest in _configs(stated).items():
         held = name in files and files[name].sha256 == digest
         findings.check(held, name, f"it is not the file that {where} names", kind="files")
     lock = files.get(LOCK)
@@ -164,6 +167,12 @@ def _moment(opened: Opened, findings: Findings, where: str, stated: dict[str, An
         findings.remark(where, f"the table was made at commit {stated.get('commit')}, the archive later")
     if opened.study.preregistration:
         _registration(opened, findings, where, stated)
+
+
+def _configs(stated: dict[str, Any]) -> dict[str, str]:
+    """The configuration files a study was read from, as the archive names them, and their hashes."""
+    named = stated.get("config_files")
+    return {config_name(name): digest for name, digest in named.items()} if isinstance(named, dict) else {}
 
 
 def _registration(opened: Opened, findings: Findings, where: str, stated: dict[str, Any]) -> None:

@@ -1,0 +1,91 @@
+"""Archives as an attacker would make them, with the standard library and not with this project's writer."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import zstandard
+
+from fluency.archive.container import WINDOW_LOG, Entry, header, write_container
+from fluency.archive.manifest import NAME, manifest_bytes
+from fluency.archive.pack import write_entries
+from fluency.archive.reader import Reader
+from fluency.seal import KEY
+
+FACTS = {
+    "schema_version": 1, "made_by": "0", "study": "s", "study_sha256": "", "utc_date": "2026-11-22", "commit": "c", "dirty": False, "partial": False,
+    "image_included": False, "cells": 0, "not_measured": {}, "missing": [], "code": {}, "environment": {},
+}  # fmt: skip
+
+
+def plain(name: str, size: int = 0, **changes) -> tarfile.TarInfo:
+    """A member in the project's form, then changed."""
+    member = tarfile.TarInfo(name)
+    member.size, member.mtime, member.mode, member.uname, member.gname = size, 0, 0o644, "", ""
+    for key, value in changes.items():
+        setattr(member, key, value)
+    return member
+
+
+def squeeze(data: bytes | Iterable[bytes], path: Path) -> Path:
+    """Bytes as one zstandard frame of the project's form."""
+    form = zstandard.ZstdCompressionParameters.from_level(
+        1, window_log=WINDOW_LOG, write_checksum=True, write_content_size=False
+    )
+    with path.open("wb") as raw, zstandard.ZstdCompressor(compression_params=form).stream_writer(raw) as out:
+        for piece in [data] if isinstance(data, bytes) else data:
+            out.write(piece)
+    return path
+
+
+def tar_of(members: Iterable[tuple[tarfile.TarInfo, bytes]]) -> bytes:
+    """A tar with a sound manifest that knows nothing, then the members as the standard library writes them."""
+    manifest = manifest_bytes({**FACTS, "files": {}})
+    pieces = [header(NAME, len(manifest)), manifest, bytes(-len(manifest) % 512)]
+    for member, data in members:
+        pieces += [
+            member.tobuf(tarfile.PAX_FORMAT if member.pax_headers else tarfile.GNU_FORMAT),
+            data,
+            bytes(-len(data) % 512),
+        ]
+    return b"".join([*pieces, bytes(1024)])
+
+
+def ours(files: dict[str, bytes], path: Path, **facts) -> Path:
+    """A sound archive of the given files."""
+    write_entries(path, {name: Entry(name, data) for name, data in files.items()}, FACTS | facts)
+    return path
+
+
+def bomb(size: int, name: str = "z") -> Iterator[bytes]:
+    """A tar whose one file is `size` zeros."""
+    manifest = manifest_bytes({**FACTS, "files": {}})
+    yield header(NAME, len(manifest)) + manifest + bytes(-len(manifest) % 512)
+    yield header(name, size)
+    for _ in range(size >> 20):
+        yield bytes(1 << 20)
+    yield bytes(1024)
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """Every file of an archive, in memory."""
+    return {name: b"".join(pieces) for name, _, pieces in Reader(path)}
+
+
+def rewritten(path: Path, out: Path, change: Callable[[dict[str, bytes]], None], *, repair: bool) -> Path:
+    """The archive with changed files; with `repair` the manifest's hashes, sizes and seal are made to fit again."""
+    import json
+
+    files = contents(path)
+    manifest = json.loads(files.pop(NAME))
+    change(files)
+    target = out / path.name
+    if repair:
+        facts = {key: value for key, value in manifest.items() if key not in ("files", KEY)}
+        write_entries(target, {name: Entry(name, data) for name, data in files.items()}, facts)
+    else:
+        head = Entry(NAME, manifest_bytes({k: v for k, v in manifest.items() if k != KEY}))
+        write_container(target, [head, *(Entry(name, files[name]) for name in sorted(files))])
+    return target
