@@ -9,7 +9,8 @@ from typing import Any
 
 from fluency import __version__, checks
 from fluency.checks import Verdict, judge
-from fluency.checks.failure import Headline, failure_class, said_it_does_not_parse, side_effects
+from fluency.checks.dialect import said_it_does_not_parse
+from fluency.checks.failure import Headline, failure_class, side_effects
 from fluency.checks.grammar import parse
 from fluency.checks.make_up import classify
 from fluency.errors import UserError

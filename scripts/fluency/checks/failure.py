@@ -31,27 +31,17 @@ from typing import NamedTuple
 from fluency.cells import SHELL_TITLES
 from fluency.checks import Verdict
 from fluency.checks.content import quoted
+from fluency.checks.dialect import is_other_dialect, missing_commands, said_it_does_not_parse, stderr_of
 from fluency.checks.grammar import parse
-from fluency.checks.make_up import is_cmdlet
 from fluency.records import Extraction, FailureClass, Outcome, Result
 
 SIGXCPU, SIGXFSZ = 24, 25
 
-_BASH_SYNTAX = re.compile(r"^bash: (?:-c: )?line \d+: .*(?:syntax error|unexpected (?:EOF|end of file))", re.MULTILINE)
-_BASH_MISSING = re.compile(r"^(?:/\S+/)?(?:ba|da)?sh: (?:-c: )?line \d+: (.+): command not found$", re.MULTILINE)
-_PWSH_SYNTAX = re.compile(r"^(?:ParserError|.*ParentContainsErrorRecordException): ?", re.MULTILINE)
-_PWSH_MISSING = re.compile(r"^(?:.*: )?The term '(.+?)' is not recognized as a name of a cmdlet", re.MULTILINE)
 _LIMIT = re.compile(
     r"File size limit exceeded|File too large|Cannot allocate memory|Resource temporarily unavailable"
     r"|No space left on device|OutOfMemoryException|Too many open files|Argument list too long",
     re.IGNORECASE,
 )
-_BASH_ONLY = re.compile(
-    r"\w+\+?=.*|\[\[?|test|\(\(|let|export|local|declare|typeset|read|mapfile|readarray|source|shopt|getopts|eval|unset|then"
-    r"|do|done|fi|esac|elif|trap|type",
-    re.DOTALL,
-)
-_PWSH_MARK = re.compile(r"\$_\b|\]::|@\{|\$PSItem\b|\|\s*%\s*\{")
 _SENTENCE = re.compile(r"(?:^|\n)(?:[A-Z][a-z']*|I)(?: [\w'`,/-]+){2,}.*[.:!?](?:\s|$)")
 
 
@@ -89,22 +79,6 @@ def failure_class(outcome: Outcome, extraction: Extraction, shell: str, runs: Se
     )
 
 
-def said_it_does_not_parse(shell: str, result: Result, grammar_takes_it: bool) -> bool:
-    """Whether the shell refused the text. PowerShell says nothing at all about a text that is merely incomplete."""
-    if result.exit_code in (0, None):
-        return False
-    stderr = _stderr(result)
-    if shell == "bash":
-        return bool(_BASH_SYNTAX.search(stderr)) and not result.stdout.bytes
-    silent = result.exit_code == 1 and not stderr.strip() and not result.stdout.bytes
-    return stderr.startswith("ParserError") or (silent and not grammar_takes_it)
-
-
-def missing_commands(shell: str, result: Result) -> list[str]:
-    """The names the shell did not find, in its own words."""
-    return (_PWSH_MISSING if shell == "pwsh" else _BASH_MISSING).findall(_stderr(result))
-
-
 def _unreadable(command: str, extraction: Extraction, shell: str, failing: list[Headline]) -> Failure | None:
     grammar_takes_it = parse(shell, command).parses
     broken = [run for run in failing if said_it_does_not_parse(shell, run.result, grammar_takes_it)]
@@ -116,9 +90,9 @@ def _unreadable(command: str, extraction: Extraction, shell: str, failing: list[
     names = list(dict.fromkeys(name for run in absent for name in missing_commands(shell, run.result)))
     if extraction.lenient != extraction.strict:
         return Failure("format", f"More than the command was in the reply: {', '.join(extraction.notes)}.")
-    if _SENTENCE.search(command):
+    if _SENTENCE.search(command[:2_000]):
         return Failure("format", f"The reply is prose: {quoted(command)}.")
-    if (broken or absent) and _is_other_dialect(command, shell, bool(broken), names):
+    if (broken or absent) and is_other_dialect(command, shell, bool(broken), names):
         other = SHELL_TITLES["bash" if shell == "pwsh" else "pwsh"]
         return Failure("other-dialect", f"It is written for {other}, and {title} {_words(broken, names)}.")
     if broken:
@@ -126,18 +100,6 @@ def _unreadable(command: str, extraction: Extraction, shell: str, failing: list[
     if absent:
         return Failure("command-not-found", f"{title} {_words(broken, names)}.")
     return None
-
-
-def _is_other_dialect(command: str, shell: str, broken: bool, missing: list[str]) -> bool:
-    """Whether the other shell's grammar reads it, with names or marks that only the other shell has."""
-    theirs = parse("bash" if shell == "pwsh" else "pwsh", command)
-    names = [call.name for call in theirs.calls]
-    cmdlet = any(is_cmdlet(name, aliases=False) and "-" in name for name in names)
-    if shell == "bash":
-        return cmdlet or (broken and theirs.parses and bool(_PWSH_MARK.search(command)))
-    if cmdlet or _PWSH_MARK.search(command):
-        return False
-    return (broken and theirs.parses and bool(names)) or any(_BASH_ONLY.fullmatch(name) for name in missing)
 
 
 def _ended_badly(failing: list[Headline]) -> Failure | None:
@@ -163,7 +125,7 @@ def _limit(result: Result) -> str | None:
         return "it met the limit of a file's size or of processor time"
     if result.stdout.truncated:
         return f"it wrote {result.stdout.bytes} bytes to standard output, more than is kept"
-    said = _LIMIT.search(_stderr(result)) if result.exit_code != 0 else None
+    said = _LIMIT.search(stderr_of(result)) if result.exit_code != 0 else None
     return f"it met a limit ({said[0]})" if said else None
 
 
@@ -214,7 +176,7 @@ def _in_world(run: Headline, more: str = "", start: str = "World") -> str:
 
 def _first_line(result: Result) -> str:
     """The first line of stderr that says something, as the end of a sentence."""
-    for line in _stderr(result).splitlines():
+    for line in stderr_of(result).splitlines():
         text = line.strip(" |~+-")
         if text and text not in ("ParserError:", "Line") and not re.fullmatch(r"\d+ \|.*", text):
             return f" ({quoted(text, 160)})"
@@ -223,7 +185,3 @@ def _first_line(result: Result) -> str:
 
 def _lower(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
-
-
-def _stderr(result: Result) -> str:
-    return result.stderr.raw().decode("utf-8", errors="replace")
