@@ -20,6 +20,7 @@ configfile: "config.yaml"
 P = open_pipeline(config, workflow)
 CELL = "{model}/{shell}/{task}/{trial}"
 STUDY = f"results/{P.study.study}"
+RECORDS = P.record_paths()
 
 
 wildcard_constraints:
@@ -36,6 +37,8 @@ onstart:
 rule all:
     """Measure every cell and write the report and the explorer."""
     input:
+        # Named here too, since Snakemake makes a lost intermediate file anew only when somebody asks for it.
+        RECORDS,
         f"{STUDY}/report.md",
 
 
@@ -100,18 +103,18 @@ rule score:
         key=P.score_key,
     run:
         P.score(
-            wildcards, input.generation[0], input.execution[0], output[0], log=log[0]
+            wildcards,
+            input.generation[0],
+            input.execution[0],
+            output[0],
+            log=log[0],
         )
 
 
 rule gather:
     """Lay every cell of the design into one table, with its provenance."""
     input:
-        [
-            f"results/{stage}/{cell.path}.json"
-            for stage in ("generations", "executions", "scores")
-            for cell in P.cells
-        ],
+        RECORDS,
         code=code("scripts/fluency/gather.py", "scripts/fluency/table.py"),
     output:
         table=f"{STUDY}/cells.csv",
@@ -127,7 +130,12 @@ rule gather:
 rule report:
     """Write the report with its figures, and the explorer that opens every cell."""
     input:
-        code=code("report/**/*", "scripts/fluency/report/*", "scripts/fluency/analysis/*", "scripts/fluency/explorer/*"),
+        code=code(
+            "report/**/*",
+            "scripts/fluency/report/*",
+            "scripts/fluency/analysis/*",
+            "scripts/fluency/explorer/*",
+        ),
         table=rules.gather.output.table,
         provenance=rules.gather.output.provenance,
     output:
@@ -138,7 +146,9 @@ rule report:
     params:
         key=P.report_key(),
     run:
-        P.report(input.table, input.provenance, output.report, output.explorer, log=log[0])
+        P.report(
+            input.table, input.provenance, output.report, output.explorer, log=log[0]
+        )
 
 
 rule archive:

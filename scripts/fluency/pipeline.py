@@ -14,6 +14,7 @@ from typing import Any
 
 from fluency.cells import Cell
 from fluency.files import canonical_json, pretty_json, write_atomic
+from fluency.gather import STAGES, record_path
 from fluency.paths import ANSWERS, CONFIG, RESULTS
 from fluency.plumbing import Once, logged, read_json, say, utc_now
 from fluency.prompt import build_prompt
@@ -33,6 +34,10 @@ class Pipeline:
         self.cells = list(self.study.cells(list(self._task)))
         self.sandbox = Once(self._open_sandbox)
         self.generator = Once(self._open_generator)
+
+    def record_paths(self) -> list[str]:
+        """The record of every cell at every stage, as the rules name them."""
+        return [str(record_path(Path(RESULTS.name), stage, cell)) for stage in STAGES for cell in self.cells]
 
     # ------------------------------------------------------------ params
 

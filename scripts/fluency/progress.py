@@ -63,12 +63,12 @@ class Narrator:
 
     def _on_run_info(self, record: LogRecord) -> None:
         stats = getattr(record, "stats", {}) or {}
-        for rule, noun in STAGES.items():
-            if stats.get(rule) and not self._totals[rule]:
-                self._totals[rule] = stats[rule]
-                if self._live:
-                    self._bar_of[rule] = self._progress().add_task(noun, total=stats[rule])
-        if not self._live and any(self._totals.values()):
+        new = [rule for rule in STAGES if stats.get(rule) and not self._totals[rule]]
+        for rule in new:
+            self._totals[rule] = stats[rule]
+            if self._live:
+                self._bar_of[rule] = self._progress().add_task(STAGES[rule], total=stats[rule])
+        if new and not self._live:
             self._say(self._counts())
 
     def _on_job_info(self, record: LogRecord) -> None:

@@ -62,12 +62,11 @@ def release_stale_lock() -> None:
 
 def say_headline(pipeline: Pipeline) -> None:
     """End with where the report is and what it says, on standard output."""
-    from fluency.analysis import headline
+    from fluency.analysis import analyse, headline
 
     folder = RESULTS / pipeline.study.study
     frame = read_table(folder / "cells.csv")
     print()
-    for line in headline(frame, pipeline.study, pipeline.tasks):
-        print(line)
+    print(headline(analyse(frame, pipeline.study, pipeline.tasks)))
     print(f"Report:   {folder / 'report.md'}")
     print(f"Explorer: {folder / 'explorer.html'}")

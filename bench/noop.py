@@ -1,0 +1,26 @@
+"""A sandbox that runs nothing: what is left of a job's time is the harness's own."""
+
+from __future__ import annotations
+
+from fluency.records import ImageInfo, Result, Stream
+
+
+class NoSandbox:
+    """Takes the place of the sandbox in the overhead benchmark only."""
+
+    image = ImageInfo(
+        image_id="none",
+        content_sha256="0" * 64,
+        base="none",
+        architecture="none",
+        shells={"bash": "none", "pwsh": "none"},
+        packages_sha256="0" * 64,
+    )
+    no_powershell = None
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.engine: dict[str, object] = {}
+
+    def run(self, **_: object) -> Result:
+        """An empty success in no time."""
+        return Result(exit_code=0, stdout=Stream.of(b""), stderr=Stream.of(b""), wall_s=0.0)

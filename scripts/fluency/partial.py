@@ -1,0 +1,34 @@
+"""The report of an unfinished study, from what there is: beside the final one, and saying so on its face."""
+
+from __future__ import annotations
+
+from fluency.gather import gather_rows, load_records
+from fluency.paths import RESULTS
+from fluency.pipeline import Pipeline
+from fluency.plumbing import say
+from fluency.provenance import collect_provenance
+from fluency.report import write_report
+from fluency.table import to_frame, write_table
+
+FOLDER = "partial"
+
+
+def write_partial(pipeline: Pipeline) -> int:
+    """Write results/<study>/partial/ and print the report's path; missing cells are counted as missing."""
+    from fluency.explorer import write_explorer
+
+    def load(cell):
+        return load_records(RESULTS, cell)
+
+    folder = RESULTS / pipeline.study.study / FOLDER
+    rows = gather_rows(pipeline.cells, pipeline.tasks, load)
+    frame = to_frame(rows)
+    write_table(folder / "cells.csv", rows)
+    write_explorer(folder / "explorer.html", frame, pipeline.study, pipeline.tasks, load)
+    write_report(
+        folder / "report.md", frame, pipeline.study, pipeline.tasks, collect_provenance(pipeline, rows, RESULTS)
+    )
+    missing = sum(row.status == "missing" for row in rows)
+    say(f"{len(rows) - missing} of {len(rows)} cells are measured or known to be unmeasurable; {missing} are missing.")
+    print(folder / "report.md")
+    return 0
