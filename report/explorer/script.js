@@ -322,7 +322,8 @@
     open = cell;
   };
   const go = (by) => {
-    const next = shown[shown.indexOf(open) + by];
+    // From the address, which changes at once: a key pressed twice must move twice, drawn or not.
+    const next = shown[shown.indexOf(addressed() || open) + by];
     if (next) location.replace(`#${pathOf(next).split("/").map(encodeURIComponent).join("/")}`);
   };
   const address = () => {

@@ -47,7 +47,7 @@ def test_keyboard_alone_finds_opens_walks_and_closes(write, new_page) -> None:
     assert page.run("location.hash") == f"#{FIRST}/2"
     page.press("n")
     page.wait(f"{DIALOG}.querySelector('h2').textContent.includes('trial 3')")
-    page.press("p", "p")
+    page.press("p", "n", "p", "p")  # faster than a cell is drawn
     page.wait(f"{DIALOG}.querySelector('h2').textContent.includes('trial 1')")
     page.press("Escape")
     page.wait(f"!{DIALOG}.open")
