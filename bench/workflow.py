@@ -29,9 +29,9 @@ def main() -> dict[str, object]:
         jobs = 3 * CELLS
         first = timed(project)
         again = timed(project)
+        assert len(endpoint.requests) == CELLS, len(endpoint.requests)
         project.configure(tasks=["tree-size-bytes"], trials=1, study="one")
         single = timed(project)
-        assert len(endpoint.requests) == CELLS, len(endpoint.requests)
     per_job = (first - single) / jobs * 1000
     return {
         "cells": CELLS,
