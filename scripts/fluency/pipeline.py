@@ -75,7 +75,8 @@ class Pipeline:
 
     def score_key(self, wildcards: Any) -> str:
         """Changes with the task's check."""
-        return canonical_json({"check": self._task[wildcards.task].check_sha256, "seeds": self.study.seeds})
+        check = self._task[wildcards.task].check_sha256
+        return canonical_json({"check": check, "seeds": self.study.seeds, "conditions": self.study.conditions})
 
     def gather_key(self) -> str:
         """Changes with the design: which cells there are."""
@@ -139,6 +140,8 @@ class Pipeline:
             read_record(Generation, Path(generation)),
             read_record(Execution, Path(execution)),
             world_for,
+            seeds=self.study.seeds,
+            conditions=self.study.conditions,
         )
         write_record(Path(output), score)
 
