@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import io
+import re
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
@@ -80,6 +81,8 @@ def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
     way = "given" if source else "none" if absent else "download"
     if absent:
         say(f"building without PowerShell: {absent}; to have it, {HOW}")
+    if source and source not in pinned():
+        say("the PowerShell archive is not the pinned release; the image's label and every record tell its version")
     arguments = {
         "BASE": base.image,
         "BUILD_BASE": base.build_image,
@@ -120,6 +123,12 @@ def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
             "the image is not there after its build", where=tag, hint="`make doctor` looks at the engine"
         )
     return found
+
+
+def pinned() -> list[str]:
+    """SHA-256 of the release archives that the Dockerfile downloads."""
+    text = (SANDBOX / "Dockerfile").read_text(encoding="utf-8")
+    return re.findall(r"^ARG POWERSHELL_SHA256_\w+=([0-9a-f]{64})$", text, re.MULTILINE)
 
 
 def _run_build(engine: Engine, say: Say, **options: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -86,9 +87,9 @@ def _try(options: list[str]) -> Engine | None:
         )
     deadline = time.monotonic() + STARTS_WITHIN_S
     while time.monotonic() < deadline and daemon.poll() is None:
-        engine = find_engine()
-        if engine:
-            return engine
+        with contextlib.suppress(SandboxError):  # it listens already, but does not answer yet
+            if engine := find_engine():
+                return engine
         time.sleep(0.3)
     if daemon.poll() is None:
         daemon.terminate()
