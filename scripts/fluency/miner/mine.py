@@ -72,7 +72,7 @@ def mine(paths: Sequence[Path], out: Path, say: Say = print) -> Report:
                 seen.add(key)
             report.tally["commands"] += 1
             if len(names) < MOST_NAMES:
-                names |= user_names(request.folder)
+                names |= user_names(f"{request.folder}\n{request.command}\n{request.text}")
             _sort_in(request, report, clusters)
         if time.monotonic() - last > 5:
             last = time.monotonic()

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterable
 
 # Names that every machine has, and that are words of commands besides: `/dev/null` tells nothing of a user `dev`.
-GENERIC_NAMES = frozenset(
-    "root localhost user users dev node ubuntu debian runner vscode codespace admin app home work build test git ci".split()
+_GENERIC = (
+    "root localhost user users dev node ubuntu debian runner vscode codespace admin app home work build test git ci"
 )
+GENERIC_NAMES = frozenset(_GENERIC.split())
 _VALUE = r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"&]+)"
 _SECRET = r"[\w-]*(?:key|token|secret|passw(?:or)?d|pwd|credential|auth|cookie|session)[\w-]*"
 _KEY_PREFIX = "(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|glpat|xox[a-z]|hf|npm|pypi|github_pat|dop_v1|shpat)[-_]"
@@ -45,8 +46,8 @@ _ADDRESSES = (
     (rf"\b((?!file:)[a-z][a-z0-9+.-]*://)(?!{_LOOPBACK}(?![\w.-]))(?:\[[^\]]*\]|[^\s/:'\"?#]+)", r"\1<host>"),
     (r"(://[^\s'\"?#]*)[?#][^\s'\"]*", r"\1"),
     (r"(?<!\d)(?<!\d\.)(?!127\.0\.0\.1(?!\d)|0\.0\.0\.0(?!\d))\d{1,3}(?:\.\d{1,3}){3}(?!\d)", "<ip>"),
-    (rf"(?<![\w:])(?:{_HEX4}:){{5,7}}{_HEX4}(?![\w:])", "<ip>"),
-    (rf"(?<![\w:])(?!::1(?![\w:]))(?:{_HEXES})?::(?:{_HEXES})?(?![\w:])", "<ip>"),
+    (rf"(?<![\w:])(?:{_HEX4}:){{5,7}}{_HEX4}(?!\w|:\w)", "<ip>"),
+    (rf"(?<![\w:])(?!::1(?!\w|:\w))(?:{_HEXES})?::(?:{_HEXES})?(?!\w|:\w)", "<ip>"),
     (rf"(?<![\w<])(?:[\w-]+\.)+(?:{_TOP_LEVEL})\b(?![\w-])(?!\.\w)", "<host>"),
     (rf"(?<![\w./-])(?!{_LOOPBACK}:|{_SOURCE_FILE})[a-z][\w-]*(?:\.[\w-]+)*:\d{{2,5}}\b", "<host>:1"),
 )
@@ -60,7 +61,7 @@ _PLACES = (
 )
 _RULES = tuple((re.compile(pattern, re.IGNORECASE | re.DOTALL), by) for pattern, by in (*_KEYS, *_ADDRESSES, *_PLACES))
 _LONG_WORD = re.compile(r"[A-Za-z0-9_+=-]{20,}")
-_HOME_OF = re.compile(r"(?:^|[/\\])(?:home|users)[/\\]+([^/\\\s]+)", re.IGNORECASE)
+_HOME_OF = re.compile(r"(?:^|[/\\])(?:home|users)[/\\]+([^/\\\s'\":;,|)]+)", re.IGNORECASE)
 
 
 def redact(text: str, names: Iterable[str] = (), folder: str = "") -> str:
@@ -80,10 +81,9 @@ def redact(text: str, names: Iterable[str] = (), folder: str = "") -> str:
     return text
 
 
-def user_names(folder: str) -> set[str]:
-    """The name in a home folder's path, if the path is in one and the name says who it is."""
-    found = _HOME_OF.search(folder)
-    return {found[1]} - GENERIC_NAMES if found else set()
+def user_names(text: str) -> set[str]:
+    """The names in a text's paths of home folders, less those that do not say who it is."""
+    return set(_HOME_OF.findall(text)) - GENERIC_NAMES
 
 
 def _token(match: re.Match[str]) -> str:

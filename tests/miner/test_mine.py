@@ -1,0 +1,251 @@
+"""The miner on synthetic transcripts of every agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fluency.errors import UserError
+from fluency.miner import main, mine
+from fluency.miner.mine import usual_places
+from fluency.paths import ROOT
+from fluency.tasks import load_task
+from tests.miner import logs
+
+EXPECTED = {"file-inspection": 1, "text-processing": 2, "process-introspection": 1, "network-fetch": 1}
+
+
+def quiet(_: str) -> None: ...
+
+
+def everything_below(folder: Path) -> str:
+    return "\n".join(f"{path.name}\n{path.read_text()}" for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+@pytest.mark.parametrize("name", logs.FORMATS)
+def test_each_agents_transcripts_give_the_same_candidates(name, tmp_path):
+    logs.FORMATS[name](tmp_path / "logs")
+    report = mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    assert dict(report.files) == {name.removesuffix(", old"): 1}
+    assert report.tally["commands"] == len(logs.REQUESTS)
+    assert dict(report.categories) == EXPECTED
+    assert dict(report.left_out) == {"failed": 1, "more than one command": 1, "runs something else": 1}
+    assert report.tally["malformed lines"] == (0 if name.endswith("old") else 1)
+    assert set(report.candidates) == {
+        "text-search-count",
+        "text-search",
+        "file-list-sort-take",
+        "process-processes",
+        "network-fetch",
+    }
+    for slug in report.candidates:
+        assert (tmp_path / "out" / slug / "task.yaml").is_file()
+
+
+@pytest.mark.parametrize("name", logs.FORMATS)
+def test_nothing_private_is_written(name, tmp_path):
+    logs.FORMATS[name](tmp_path / "logs")
+    mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    written = everything_below(tmp_path / "out").lower()
+    assert "grep -rn todo " in written and "| wc -l" in written, "what is not private stays"
+    for canary in logs.CANARIES:
+        assert canary.lower() not in written, canary
+
+
+def test_a_candidate_is_a_draft_that_the_loader_refuses(tmp_path):
+    logs.claude_code(tmp_path / "logs")
+    mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    folder = tmp_path / "out/file-list-sort-take"
+    draft = yaml.safe_load((folder / "task.yaml").read_text())
+    assert draft["draft"] is True and "expected" not in json.dumps(draft)
+    assert draft["prompt"] == "List the five largest files"
+    assert draft["seen"]["commands"] == {"bash": [logs.REQUESTS[1][1]]}
+    assert not (folder / "answer.py").exists()
+    with pytest.raises(UserError):
+        load_task(folder)
+
+
+def test_the_table_shows_how_frequent_each_category_and_candidate_is(tmp_path):
+    often = [("Count lines", f"wc -l src/{n}.rs", True) for n in range(6)] + [("Size", "du -sb src", True)] * 2
+    logs.claude_code(tmp_path / "logs", [*often, *logs.REQUESTS])
+    mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    page = (tmp_path / "out/README.md").read_text()
+    assert "| text-processing | 8 | 62 % |" in page
+    assert "| [text-count](text-count/task.yaml) | 6 | 75 % | 6 | 0 | 6 |" in page
+    assert "| runs something else | 1 |" in page
+
+
+def test_both_shells_of_one_intent_are_one_candidate(tmp_path):
+    logs.claude_code(tmp_path / "a", [("Count TODO", "grep -r TODO src | wc -l", True)])
+    powershell = [("Count TODO", "Select-String -Path *.rs TODO | Measure-Object", True)]
+    logs.claude_code(tmp_path / "b", powershell, shell="PowerShell")
+    report = mine([tmp_path / "a", tmp_path / "b"], tmp_path / "out", quiet)
+    assert report.candidates == ["text-search-count"]
+    draft = yaml.safe_load((tmp_path / "out/text-search-count/task.yaml").read_text())
+    assert set(draft["seen"]["commands"]) == {"bash", "pwsh"}
+
+
+def test_a_prompt_that_led_to_several_commands_is_not_one_shot(tmp_path):
+    path = logs.codex(tmp_path / "logs", [("Look around", "ls", True), ("Count", "wc -l a", True)])
+    lines = path.read_text().splitlines()
+    second = next(line for line in lines if '"call_1"' in line and "function_call" in line)
+    path.write_text("\n".join([*lines, second.replace("call_1", "call_2").replace("wc -l a", "wc -l b")]) + "\n")
+    report = mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    assert report.candidates == ["file-list"]
+    assert dict(report.left_out) == {"one of several for its prompt": 2}
+
+
+def test_what_a_user_took_back_is_gone(tmp_path):
+    logs.gemini(tmp_path / "logs", [("List", "ls", True), ("Count", "wc -l a", True)], [{"$rewindTo": "g0"}])
+    assert mine([tmp_path / "logs"], tmp_path / "out", quiet).candidates == ["file-list"]
+
+
+def test_a_session_that_was_copied_into_another_file_counts_once(tmp_path):
+    path = logs.claude_code(tmp_path / "logs")
+    (path.parent / "copy.jsonl").write_bytes(path.read_bytes())
+    report = mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    assert report.files["Claude Code"] == 2 and dict(report.categories) == EXPECTED
+
+
+def test_a_draft_someone_works_on_is_left_alone_and_a_second_run_gives_the_same(tmp_path):
+    logs.claude_code(tmp_path / "logs")
+    mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    page = (tmp_path / "out/README.md").read_bytes()
+    mine_own = tmp_path / "out/text-search/task.yaml"
+    mine_own.write_text("draft: true\nprompt: my own words\n")
+    report = mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    assert mine_own.read_text() == "draft: true\nprompt: my own words\n"
+    assert report.drafts_kept == 5 and (tmp_path / "out/README.md").read_bytes() == page
+
+
+HOSTILE = [
+    "null",
+    "[]",
+    '{"type": "assistant", "sessionId": 1, "message": {"content": [{"type": "tool_use", "name": "Bash", "input": 3}]}}',
+    '{"type": "assistant", "sessionId": 1, "message": {"content": [7, null, {"type": "tool_use"}]}}',
+    '{"type": "user", "sessionId": 1, "message": {"content": {"a": [{}]}}}',
+    '{"type": "user", "sessionId": 1, "message": null, "cwd": 5}',
+    '{"type": "response_item", "payload": {"type": "function_call", "name": "shell", "arguments": "{"}}',
+    '{"type": "response_item", "payload": {"type": "function_call", "name": "shell", "arguments": "{\\"command\\": [1]}"}}',
+    '{"type": "event_msg", "payload": {"type": "exec_command_end", "call_id": [], "exit_code": "x"}}',
+    '{"sessionId": 1, "projectHash": 2, "type": "gemini", "toolCalls": [1, {"args": 5}, {"name": "run_shell_command"}]}',
+    '{"$rewindTo": {"a": 1}, "sessionId": 1, "projectHash": 1}',
+    '{"$set": {"messages": [1, {"type": "user"}]}, "directories": [3]}',
+    '{"a": ' * 3000,
+    "\ud83d broken".encode("utf-8", "surrogatepass").decode("latin-1"),
+]
+
+
+def test_malformed_and_hostile_lines_are_skipped(tmp_path):
+    for number, _ in enumerate(HOSTILE):
+        rotated = HOSTILE[number:] + HOSTILE[:number]
+        logs.write_lines(tmp_path / f"logs/{number}.jsonl", list(rotated))
+    logs.claude_code(tmp_path / "logs")
+    (tmp_path / "logs/opencode.db").write_bytes(b"SQLite format 3\0" + b"junk" * 100)
+    (tmp_path / "logs/other.db").write_bytes(b"no database")
+    (tmp_path / "logs/session-x.json").write_text("[")
+    (tmp_path / "logs/loop.jsonl").symlink_to(tmp_path / "logs/loop.jsonl")
+    report = mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    assert dict(report.categories) == EXPECTED
+    assert report.tally["malformed lines"] > len(HOSTILE)
+
+
+def test_a_line_without_end_is_skipped_and_the_next_one_read(tmp_path):
+    path = logs.claude_code(tmp_path / "logs")
+    data = path.read_bytes()
+    path.write_bytes(b'{"junk": "' + b"x" * (9 << 20) + b'"}\n' + data)
+    report = mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    assert report.tally["overlong lines"] == 1 and dict(report.categories) == EXPECTED
+
+
+def test_nothing_to_read_is_a_sentence(tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty/notes.jsonl").write_text('{"a": 1}\n')
+    with pytest.raises(UserError, match="no agent transcripts"):
+        mine([tmp_path / "empty"], tmp_path / "out", quiet)
+    with pytest.raises(UserError, match="no such file"):
+        mine([tmp_path / "nowhere"], tmp_path / "out", quiet)
+
+
+def test_without_logs_the_usual_places_are_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert usual_places() == []
+    logs.claude_code(tmp_path / "x").rename(_folder(tmp_path / ".claude/projects/p") / "1.jsonl")
+    logs.codex(tmp_path / "x").rename(_folder(tmp_path / ".codex/sessions/2026") / "rollout-1.jsonl")
+    logs.gemini(tmp_path / "x").rename(_folder(tmp_path / ".gemini/tmp/h/chats") / "session-1.jsonl")
+    logs.opencode(tmp_path / "x").rename(_folder(tmp_path / ".local/share/opencode") / "opencode.db")
+    said: list[str] = []
+    assert main([Path("")], tmp_path / "out", said.append) == 0
+    assert "1 of Claude Code, 1 of Codex CLI, 1 of Gemini CLI, 1 of opencode" in "\n".join(said)
+
+
+def test_several_places_may_stand_in_one_argument(tmp_path):
+    one, two = logs.claude_code(tmp_path / "a a").parent, logs.codex(tmp_path / "b").parent
+    said: list[str] = []
+    main([Path(f"'{one}' {two}")], tmp_path / "out", said.append)
+    assert "1 of Claude Code, 1 of Codex CLI" in "\n".join(said)
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir(parents=True)
+    return path
+
+
+WATCHED = """
+import sys
+touched = []
+sys.addaudithook(lambda event, args: touched.append(event) if event.startswith(("socket.", "urllib.", "subprocess.", "os.exec", "os.posix_spawn")) else None)
+from pathlib import Path
+from fluency.miner import main
+main([Path(sys.argv[1])], Path(sys.argv[2]), lambda text: None)
+import resource
+print(touched, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def run_watched(arguments, prefix=()):
+    environment = dict(os.environ, PYTHONPATH=str(ROOT / "scripts"))
+    command = [*prefix, sys.executable, "-c", WATCHED, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    touched, peak = done.stdout.strip().rsplit(" ", 1)
+    return touched, int(peak)
+
+
+def test_nothing_leaves_the_machine(tmp_path):
+    """In a network namespace with no network, and with every use of a socket or a program reported."""
+    for make in logs.FORMATS.values():
+        make(tmp_path / "logs")
+    probe = subprocess.run(["unshare", "-n", "true"], capture_output=True, text=True)
+    prefix = ["unshare", "-n"] if probe.returncode == 0 else []
+    touched, _ = run_watched([tmp_path / "logs", tmp_path / "out"], prefix)
+    assert touched == "[]"
+    assert (tmp_path / "out/README.md").is_file()
+    if not prefix:
+        pytest.skip(f"no socket was used, but a namespace without a network is not permitted here: {probe.stderr}")
+
+
+def test_memory_does_not_grow_with_the_transcripts(tmp_path):
+    """60 MB of sessions, most of it tool output, against the same with 1 MB: the peak stays within 25 MB."""
+    records = logs.claude_code(tmp_path / "seed").read_text().splitlines()
+    result = next(line for line in records if "tool_result" in line)
+    peaks = {}
+    for name, megabytes in (("small", 1), ("large", 60)):
+        path = _folder(tmp_path / name) / "session.jsonl"
+        with path.open("w") as stream:
+            number = 0
+            while stream.tell() < megabytes * 1_000_000:
+                number += 1
+                for line in records[-3 * len(logs.REQUESTS) :]:
+                    stream.write(line.replace("toolu_", f"toolu_{number}_").replace("src", f"src{number}") + "\n")
+                stream.write(result.replace('"out"', json.dumps("output " * 20_000)) + "\n")
+        peaks[name] = run_watched([path.parent, tmp_path / f"out-{name}"])[1]
+    assert peaks["large"] - peaks["small"] < 25_000, peaks
