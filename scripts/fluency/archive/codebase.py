@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 from fluency.files import canonical_json, sha256, sha256_file
@@ -27,8 +28,12 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 }
 
 
+@cache
 def code_hashes() -> dict[str, str]:
-    """Layer -> SHA-256 over the files that make it in this checkout and the versions of the libraries they draw on."""
+    """Layer -> SHA-256 over the files that make it in this checkout and the versions of the libraries they draw on.
+
+    Read once: what runs is what was loaded, whatever is edited meanwhile.
+    """
     return {layer: _hash(patterns, LIBRARIES.get(layer, ())) for layer, patterns in LAYERS.items()}
 
 

@@ -1,0 +1,28 @@
+"""One small registered study and its archive for all tests of the folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fluency.registration import preregister
+from fluency.tasks import load_tasks
+from tests.archive.factory import Made, archived, make, make_study
+
+TASKS = ("fetch-top-crates", "stale-lockfiles")
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory) -> Made:
+    root = tmp_path_factory.mktemp("study")
+    draft = make_study(TASKS, decision="which shell our prompts name")
+    path = preregister(draft, load_tasks(draft.tasks), draft.decision, root / "preregistrations", utc_date="2026-11-01")
+    return make(root, draft.model_copy(update={"preregistration": str(path)}))
+
+
+@pytest.fixture(scope="session")
+def archive(made, tmp_path_factory) -> Path:
+    log = made.root / "run.log"
+    log.write_text("16 of 16 steps done\n")
+    return archived(made, tmp_path_factory.mktemp("archive"), extra_files={"logs/run.log": log})

@@ -1,0 +1,349 @@
+"""Verification finds every altered byte and names it, also when the attacker has made the manifest fit again."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from fluency.archive import verify_archive
+from fluency.archive.unpack import unpacked
+from fluency.errors import ArchiveError, UserError
+from fluency.files import canonical_json, pretty_json, sha256
+from tests.archive.factory import archived, make, make_study
+from tests.archive.hostile import contents, rewritten
+
+CELL = "qwen-0.5b/pwsh/stale-lockfiles/1"
+Change = Callable[[dict[str, bytes]], None]
+
+
+def quiet(text: str) -> None:
+    pass
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    """No network, no key, no engine: whoever reaches for one fails the test."""
+
+    def refuse(*_, **__):
+        raise AssertionError("verification reached out of the archive")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent")
+
+
+def test_a_sound_archive_is_proven_offline(archive, offline):
+    report = verify_archive(archive, quiet)
+    assert (report.problems, report.unproven, report.remarks) == ([], [], [])
+    assert report.proven and report.lines()[-1] == "Every hash, every link and every rebuilt file fits."
+    assert report.sha256 == sha256(archive.read_bytes())
+    assert report.by_hash_only == ["README.md", "logs/run.log"]
+    assert report.checked["scores"] == 8 and report.checked["hashes"] == len(contents(archive))
+    products = {name for name in contents(archive) if name.startswith("results/made-up/")}
+    assert report.checked["products"] > len(products) and any(name.endswith(".svg") for name in products)
+
+
+# ---------------------------------------------------------------- changes
+
+
+def text(name: str, old: str, new: str) -> Change:
+    """Replace the first `old` in the one file whose name matches."""
+
+    def change(files: dict[str, bytes]) -> None:
+        found = find(files, name)
+        assert old.encode() in files[found], f"{found} does not hold {old}"
+        files[found] = files[found].replace(old.encode(), new.encode(), 1)
+
+    return change
+
+
+def flip(name: str) -> Change:
+    """Flip one bit in the middle of a file."""
+
+    def change(files: dict[str, bytes]) -> None:
+        found = find(files, name)
+        data = bytearray(files[found])
+        data[len(data) // 2] ^= 1
+        files[found] = bytes(data)
+
+    return change
+
+
+def record(name: str, edit: Callable[[dict], None]) -> Change:
+    """Edit a record in its own form, so that nothing but the content shows."""
+
+    def change(files: dict[str, bytes]) -> None:
+        found = find(files, name)
+        value = json.loads(files[found])
+        edit(value)
+        files[found] = pretty_json(value).encode()
+
+    return change
+
+
+def find(files: dict[str, bytes], name: str) -> str:
+    return next(found for found in sorted(files) if re.fullmatch(name, found))
+
+
+def put(*keys, value) -> Callable[[dict], None]:
+    def edit(document: dict) -> None:
+        for key in keys[:-1]:
+            document = document[key]
+        assert document[keys[-1]] != value
+        document[keys[-1]] = value
+
+    return edit
+
+
+def reseal(files: dict[str, bytes]) -> None:
+    """Another text in a stored answer, with its inner hash made to fit."""
+    name = f"answers/{key_of(files)[:2]}/{key_of(files)}.json"
+    value = json.loads(files[name])
+    value["answer"]["text"] = value["answer"]["raw"]["content"][0]["text"] = "Get-ChildItem"
+    value["sha256"] = sha256(canonical_json(value["answer"]))
+    files[name] = pretty_json(value).encode()
+
+
+def key_of(files: dict[str, bytes]) -> str:
+    return json.loads(files[f"results/generations/{CELL}.json"])["answer"]["request_key"]
+
+
+def swap(files: dict[str, bytes]) -> None:
+    """Two trials of a cell change places, all of their records."""
+    for stage in ("generations", "executions", "scores"):
+        one, two = (f"results/{stage}/{CELL[:-1]}{trial}.json" for trial in (1, 2))
+        files[one], files[two] = files[two], files[one]
+
+
+def smuggle(name: str) -> Change:
+    def change(files: dict[str, bytes]) -> None:
+        stage = name.split("/")[1] if name.startswith("results") else "answers"
+        files[name] = files[find(files, rf"(results/)?{stage}/.*json")]
+
+    return change
+
+
+def drop(name: str) -> Change:
+    return lambda files: files.pop(find(files, name)) and None
+
+
+GENERATION, EXECUTION, SCORE = (f"results/{stage}/{CELL}.json" for stage in ("generations", "executions", "scores"))
+WORLD = r"worlds/11-.*/"
+# kind of file or link -> (change, what a verification names when the manifest fits again)
+DERIVABLE: dict[str, tuple[Change, str]] = {
+    "study": (text("study.json", '"trials": 2', '"trials": 1'), "study.json"),
+    "task prompt": (text("tasks/stale-lockfiles/task.yaml", "in any order", "in my order"), "results/generations/.*/stale-lockfiles"),
+    "task answer": (text("tasks/stale-lockfiles/answer.py", "def", "#\ndef"), "tasks/stale-lockfiles"),
+    "tree": (flip(WORLD + "tree.tar"), "worlds/11-"),
+    "ages": (text(WORLD + "ages.json", "1", "2"), "worlds/11-"),
+    "service": (text(WORLD + "service.json", "200", "201"), "worlds/11-"),
+    "processes": (text(WORLD + "processes.json", '"rss_mb": ', '"rss_mb": 1'), "worlds/11-"),
+    "world name": (text(WORLD + "world.json", '"seed": 11', '"seed": 13'), "worlds/11-"),
+    "world index": (text("worlds/index.json", "/11-", "/24-"), "worlds/index.json"),
+    "world smuggled": (smuggle("worlds/99-0/tree.tar"), "worlds/99-0"),
+    "answer": (text("answers/.*", "crates", "cretas"), "answers/"),
+    "answer resealed": (reseal, GENERATION),
+    "answer dropped": (drop("answers/.*"), "results/generations/"),
+    "answer smuggled": (smuggle("answers/00/0.json"), "answers/00/0.json"),
+    "generation text": (record(GENERATION, put("answer", "text", value="true")), GENERATION),
+    "generation raw": (record(GENERATION, put("answer", "raw", "stop_reason", value="max_tokens")), GENERATION),
+    "generation request": (record(GENERATION, put("answer", "request", "temperature", value=0.1)), GENERATION),
+    "generation cost": (record(GENERATION, put("cost_usd", value=1.0)), GENERATION),
+    "generation form": (text(GENERATION, "{\n", "{ \n"), GENERATION),
+    "generation dropped": (drop(GENERATION), CELL),
+    "execution command": (record(EXECUTION, put("extraction", "strict", value="true")), EXECUTION),
+    "execution output": (record(EXECUTION, put("runs", 0, "result", "stdout", "data", value="")), SCORE),
+    "execution exit": (record(EXECUTION, put("runs", 1, "result", "exit_code", value=1)), SCORE),
+    "execution world": (record(EXECUTION, put("runs", 0, "world_sha256", value="0" * 64)), EXECUTION),
+    "execution image": (record(EXECUTION, put("image", "shells", "pwsh", value="7.4.0")), EXECUTION),
+    "execution limits": (record(EXECUTION, put("timeout_s", value=600.0)), EXECUTION),
+    "execution runs": (record(EXECUTION, lambda value: value["runs"].pop()), EXECUTION),
+    "execution schema": (record(EXECUTION, put("schema_version", value=2)), EXECUTION),
+    "execution peak": (record(EXECUTION, put("runs", 0, "result", "used", "peak_memory_bytes", value=1 << 40)), "cells.csv"),
+    "score passed": (record(SCORE, put("passed", value=False)), SCORE),
+    "score why": (record(SCORE, put("why", value="Because.")), SCORE),
+    "score provenance": (record(SCORE, put("provenance", "code_sha256", value="0" * 64)), SCORE),
+    "cells swapped": (swap, CELL),
+    "record smuggled": (smuggle("results/scores/qwen-0.5b/bash/stale-lockfiles/9.json"), "stale-lockfiles/9"),
+    "table": (text("results/made-up/cells.csv", "True", "False"), "results/made-up/cells.csv"),
+    "provenance": (text("results/made-up/provenance.json", '"answers": 8', '"answers": 9'), "provenance.json"),
+    "report": (flip("results/made-up/report.md"), "report.md"),
+    "report dropped": (drop("results/made-up/report.md"), "report.md"),
+    "figure": (flip(r"results/made-up/figures/.*svg"), "figures/"),
+    "explorer": (flip("results/made-up/explorer.html"), "explorer.html"),
+    "image manifest": (text("results/image.json", "7.6.5", "7.4.0"), "results/executions"),
+    "sandbox source": (flip("sandbox/runner.py"), "sandbox"),
+    "config": (flip("config.yaml"), "config.yaml"),
+    "lock": (flip("envs/requirements.lock"), "envs/requirements.lock"),
+    "prices": (text("prices/policies.yaml", "1", "2"), "prices/policies.yaml"),
+    "registration": (text("preregistrations/.*", '"trials": 2', '"trials": 3'), "preregistrations/"),
+}  # fmt: skip
+BY_HASH_ONLY = {"README.md": flip("README.md"), "logs/run.log": flip("logs/run.log")}
+
+
+@pytest.mark.parametrize("kind", DERIVABLE)
+def test_an_altered_file_is_named_by_its_hash(kind, archive, tmp_path):
+    change, _ = DERIVABLE[kind]
+    before = contents(archive)
+    after = dict(before)
+    change(after)
+    touched = {name for name in before.keys() & after.keys() if before[name] != after[name]}
+    if after.keys() - before.keys():
+        with (
+            pytest.raises(ArchiveError, match="manifest does not name"),
+            unpacked(rewritten(archive, tmp_path, change, repair=False)),
+        ):
+            pass
+        return
+    with unpacked(rewritten(archive, tmp_path, change, repair=False)) as found:
+        assert {problem.where for problem in found.problems} == touched | (before.keys() - after.keys())
+
+
+@pytest.mark.parametrize("kind", DERIVABLE)
+def test_an_altered_file_is_found_with_the_manifest_repaired(kind, archive, tmp_path):
+    """The chain, or the layer made anew from the one below, contradicts what was altered."""
+    change, wanted = DERIVABLE[kind]
+    report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
+    found = [str(problem) for problem in [*report.problems, *report.unproven]]
+    assert any(re.search(wanted, problem) for problem in found), found
+    assert not report.proven
+    if report.problems:
+        assert "nothing may rest on it" in report.lines()[-1]
+
+
+@pytest.mark.parametrize("name", BY_HASH_ONLY)
+def test_what_only_its_hash_vouches_for_is_said(name, archive, tmp_path):
+    with unpacked(rewritten(archive, tmp_path, BY_HASH_ONLY[name], repair=False)) as found:
+        assert [problem.where for problem in found.problems] == [name]
+    report = verify_archive(rewritten(archive, tmp_path, BY_HASH_ONLY[name], repair=True), quiet)
+    assert report.ok and name in report.by_hash_only and report.sha256 != sha256(archive.read_bytes())
+
+
+def test_a_study_forged_as_a_whole_verifies_and_only_the_hash_betrays_it(tmp_path, archive):
+    """The limit of the matter: answers that were never given, run through the real pipeline, are consistent."""
+    forged = make(
+        tmp_path / "forged", make_study(("stale-lockfiles",)), reply=lambda task, cell: task.references[cell.shell][0]
+    )
+    path = archived(forged, tmp_path / "out")
+    report = verify_archive(path, quiet)
+    assert report.proven and report.sha256 != sha256(archive.read_bytes())
+
+
+def test_the_archives_code_is_never_run(archive, tmp_path):
+    """A task with other code than this checkout's is read as data; its judgement stays unproven."""
+    trap = tmp_path / "sprung"
+    evil = f"open({str(trap)!r}, 'w').close()\n".encode()
+
+    def change(files: dict[str, bytes]) -> None:
+        name = "tasks/stale-lockfiles/answer.py"
+        files[name] = evil + files[name]
+        files["tasks/stale-lockfiles/fixture.py"] = evil + b"def extend(builder, dice): pass\n"
+
+    report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
+    assert not trap.exists()
+    assert not report.proven and any("its code was not run" in problem.what for problem in report.unproven)
+    assert report.checked["scores"] == 4
+
+
+def test_a_task_file_that_would_unfold_without_end_is_refused(archive, tmp_path):
+    lines = ["a0: &a0 [x, x]"] + [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)]
+
+    def change(files: dict[str, bytes]) -> None:
+        files["tasks/stale-lockfiles/task.yaml"] = "\n".join(lines).encode()
+
+    report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
+    assert any("YAML aliases" in problem.what for problem in report.problems)
+
+
+def test_a_renamed_archive_is_remarked_and_still_proven(archive, tmp_path):
+    copy = tmp_path / "downloaded.tar.zst"
+    copy.write_bytes(archive.read_bytes())
+    report = verify_archive(copy, quiet)
+    assert report.proven and [remark.where for remark in report.remarks] == ["downloaded.tar.zst"]
+
+
+def test_other_code_makes_unproven_and_not_altered(archive, tmp_path, monkeypatch):
+    """A later version that judges otherwise does not call an honest archive forged."""
+    from fluency.archive import verify
+    from fluency.archive.codebase import code_hashes
+
+    monkeypatch.setattr(verify, "code_hashes", lambda: code_hashes() | {"score": "another"})
+    honest = verify_archive(archive, quiet)
+    assert honest.proven, "what comes out the same is proven, by whatever code"
+    report = verify_archive(rewritten(archive, tmp_path, DERIVABLE["score why"][0], repair=True), quiet)
+    assert SCORE not in {p.where for p in report.problems}
+    assert [p.where for p in report.unproven] == [SCORE]
+
+
+# ---------------------------------------------------------------- making
+
+
+def test_the_same_study_gives_the_same_bytes(made, archive, tmp_path):
+    again = archived(made, tmp_path, extra_files={"logs/run.log": made.root / "run.log"})
+    assert again.name == archive.name == "made-up-2026-11-22-0123456789ab.tar.zst"
+    assert again.read_bytes() == archive.read_bytes()
+
+
+def test_other_programs_read_it(archive):
+    names = set(contents(archive))
+    for wanted in ("results/made-up/report.md", "results/made-up/explorer.html", "envs/requirements.lock", "sandbox/Dockerfile",
+                   "results/image.json", "prices/policies.yaml", "study.json", "config.yaml", "tasks/stale-lockfiles/answer.py"):  # fmt: skip
+        assert wanted in names
+    assert len([name for name in names if name.startswith("answers/")]) == 8
+    if subprocess.run(["which", "zstd"], capture_output=True, check=False).returncode == 0:
+        listed = subprocess.run(["tar", "--zstd", "-tf", archive], capture_output=True, text=True, check=True).stdout
+        assert set(listed.splitlines()) == names
+
+
+def test_an_incomplete_study_is_refused_unless_it_says_so(tmp_path):
+    study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1))
+    cell = "qwen-0.5b/bash/stale-lockfiles/1"
+    (study.results / f"scores/{cell}.json").unlink()
+    with pytest.raises(UserError, match="1 of 2 cells are missing") as error:
+        archived(study, tmp_path / "out")
+    assert cell in str(error.value) and "PARTIAL=1" in str(error.value)
+    with pytest.raises(UserError, match="the table does not say what the records say"):
+        archived(study, tmp_path / "out", partial=True)
+    from tests.archive.factory import products
+
+    products(study)
+    path = archived(study, tmp_path / "out", partial=True)
+    assert path.name == "made-up-2026-11-22-0123456789ab-partial.tar.zst"
+    report = verify_archive(path, quiet)
+    assert report.ok and report.manifest.missing == [cell] and "PARTIAL: 1 of 2 cells are missing" in report.lines()
+
+
+def test_an_arm_that_cannot_be_measured_is_complete(tmp_path):
+    study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1), shells=("bash",))
+    report = verify_archive(archived(study, tmp_path / "out"), quiet)
+    assert report.proven and not report.manifest.partial
+    assert list(report.manifest.not_measured) == ["qwen-0.5b/pwsh"]
+    assert any(line.startswith("not measured: qwen-0.5b/pwsh: ") for line in report.lines())
+
+
+def test_a_lost_answer_or_product_is_told(tmp_path):
+    study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1))
+    report = study.results / "made-up" / "report.md"
+    kept = report.read_bytes()
+    report.unlink()
+    with pytest.raises(UserError, match=r"report\.md has not been made"):
+        archived(study, tmp_path / "out")
+    report.write_bytes(kept)
+    next(study.answers.glob("??/*.json")).unlink()
+    with pytest.raises(UserError, match="lost this cell's answer"):
+        archived(study, tmp_path / "out")
+
+
+def test_the_image_goes_in_when_asked(made, tmp_path):
+    def save(image_id: str, path) -> None:
+        path.write_bytes(image_id.encode() * 1000)
+
+    report = verify_archive(archived(made, tmp_path, image=True, save_image=save), quiet)
+    assert report.ok and report.manifest.image_included and "image/image.tar" in report.by_hash_only
+    with pytest.raises(UserError, match="no image to save"):
+        archived(made, tmp_path, image=True)
