@@ -29,6 +29,8 @@ _HEXES = f"{_HEX4}(?::{_HEX4})*"
 _SLASH = r"(?:\\+|/)"
 
 _KEYS = (
+    # First, since a host's name may hold a word such as `pwd`, which would make its port the secret.
+    (rf"(?<![\w./-])(?!{_LOOPBACK}:|{_SOURCE_FILE})[a-z][\w-]*(?:\.[\w-]+)*:\d{{2,5}}\b", "<host>:1"),
     (r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|$)", "<key>"),
     (r"\b((?:proxy-)?authorization|x-api-key|api-key|(?:set-)?cookie)(\s*[:=]\s*)[^'\"\n]+", r"\1\2<key>"),
     (r"\b(bearer|basic)\s+[\w.~+/=-]+", r"\1 <key>"),
@@ -49,7 +51,6 @@ _ADDRESSES = (
     (rf"(?<![\w:])(?:{_HEX4}:){{5,7}}{_HEX4}(?!\w|:\w)", "<ip>"),
     (rf"(?<![\w:])(?!::1(?!\w|:\w))(?:{_HEXES})?::(?:{_HEXES})?(?!\w|:\w)", "<ip>"),
     (rf"(?<![\w<])(?:[\w-]+\.)+(?:{_TOP_LEVEL})\b(?![\w-])(?!\.\w)", "<host>"),
-    (rf"(?<![\w./-])(?!{_LOOPBACK}:|{_SOURCE_FILE})[a-z][\w-]*(?:\.[\w-]+)*:\d{{2,5}}\b", "<host>:1"),
 )
 _PLACES = (
     (rf"(?:[a-z]:)?{_SLASH}(?:mnt{_SLASH}[a-z]{_SLASH})?(?:home|users){_SLASH}[^\s\\/'\":;,|)]+", "~"),
