@@ -30,10 +30,11 @@ class CategoryLine:
 
 @dataclass(frozen=True)
 class MadeOfLine:
-    """Answers of one arm made of one kind of thing, and how they fared."""
+    """Answers of one arm made of one kind of thing, and how the measured ones fared."""
 
     made_of: str
     answers: int
+    measured: int
     passed: int
     no_unix_tools_run: int
     no_unix_tools_passed: int
@@ -41,10 +42,14 @@ class MadeOfLine:
 
 @dataclass(frozen=True)
 class MakeUpOfArm:
-    """What the answers of one arm are made of; `answers` is the denominator of the shares."""
+    """What the answers of one arm are made of; `answers` is the denominator of the shares.
+
+    An answer is classified from its text, so those of an arm that could not be executed are too.
+    """
 
     shell: str
     answers: int
+    measured: int
     without_command: int
     lines: tuple[MadeOfLine, ...]
     top_commands: tuple[tuple[str, int], ...]
@@ -80,19 +85,20 @@ def category_lines(paired: Paired, categories: Mapping[str, str]) -> tuple[Categ
 
 
 def make_up(rows: pd.DataFrame, shell: str, top: int = 8) -> MakeUpOfArm:
-    """What one model's measured answers in one shell are made of."""
+    """What one model's answers in one shell are made of."""
     one_model(rows)
-    arm = rows[(rows["shell"] == shell) & (rows["status"] == "measured")]
+    arm = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
     known = arm[arm["made_of"].notna()]
     lines = []
     for kind in get_args(MadeOf):
         part = known[known["made_of"] == kind]
         if len(part):
-            second = part["no_unix_tools_passed"].dropna()
-            lines.append(MadeOfLine(kind, len(part), int(part["passed"].sum()), len(second), int(second.sum())))
+            marks, second = part["passed"].dropna(), part["no_unix_tools_passed"].dropna()
+            lines.append(MadeOfLine(kind, len(part), len(marks), int(marks.sum()), len(second), int(second.sum())))
     names = Counter(name for text in known["commands"].dropna() for name in dict.fromkeys(text.split()))
     ranked = sorted(names.items(), key=lambda item: (-item[1], item[0]))
-    return MakeUpOfArm(shell, len(arm), len(arm) - len(known), tuple(lines), tuple(ranked[:top]))
+    measured = int((arm["status"] == "measured").sum())
+    return MakeUpOfArm(shell, len(arm), measured, len(arm) - len(known), tuple(lines), tuple(ranked[:top]))
 
 
 def failure_lines(rows: pd.DataFrame) -> tuple[FailureLine, ...]:

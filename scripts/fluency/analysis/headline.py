@@ -46,6 +46,8 @@ def sentences(model: ModelAnalysis, gap: GapEstimate) -> list[str]:
         flips = ", ".join(gap.tasks_out.flips)
         flipped = f", the band changes without {flips}" if flips else ", the band survives each deletion"
         parts.append(f"Leave-one-task-out {signed(gap.tasks_out.low)} to {signed(gap.tasks_out.high)}{flipped}.")
+    if model.without_unix_tools is not None:
+        parts.append(f"Without Unix tools for PowerShell the gap is {signed(model.without_unix_tools)} pp.")
     shares = " / ".join(f"{BAND_WORDS[band]} {percent(share, 0)}" for band, share in gap.shares.items())
     parts.append(f"Task-resample shares {shares} (not probabilities of truth).")
     return parts

@@ -20,7 +20,7 @@ from fluency.analysis.describe import (
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
 from fluency.analysis.outcomes import Outcomes, Rate, count_outcomes, one_model, pass_at_1
 from fluency.analysis.passk import PassK, pass_k
-from fluency.analysis.robustness import Sensitivity, sensitivities
+from fluency.analysis.robustness import NO_UNIX_TOOLS, Sensitivity, sensitivities
 from fluency.analysis.tally import Tally, tally, unknown_marks
 from fluency.analysis.times import Times, times
 from fluency.cells import SHELLS, Cell
@@ -62,6 +62,12 @@ class ModelAnalysis:
     side_effects: tuple[Cell, ...]
     times: Times
     asked: Asked
+
+    @property
+    def without_unix_tools(self) -> Fraction | None:
+        """The gap when PowerShell finds no Unix tools, Bash as designed; None where that was not run."""
+        paired = next(line.paired for line in self.sensitivities if line.key == NO_UNIX_TOOLS[0])
+        return paired.gap if paired else None
 
 
 def analyse_model(

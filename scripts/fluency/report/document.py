@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluency.analysis import Analysis
-from fluency.analysis.headline import headline_of, resolution, verdict_sentence
+from fluency.analysis.headline import headline_of
 from fluency.analysis.plan import PLAN
 from fluency.cells import SHELL_TITLES
 from fluency.report import rows, wording
@@ -33,8 +33,6 @@ def document(
         "rows": rows,
         "wording": wording,
         "headline_of": headline_of,
-        "verdict_sentence": verdict_sentence,
-        "resolution": resolution,
         "shell_titles": SHELL_TITLES,
         "figures": {(figure.kind, figure.model): figure for figure in figures},
     }

@@ -45,11 +45,17 @@ def text(value: object, limit: int = LIMIT) -> str:
     """Plain words for prose and table cells: whatever Markdown or HTML could read becomes an entity."""
     shown = visible(str(value), limit)
     addresses = {match.start() for match in _ADDRESS.finditer(shown)}
-    out = []
-    for place, char in enumerate(shown):
-        quiet = char.isalnum() or char in _QUIET or ord(char) > 127 or (char == "_" and _inside_word(shown, place))
-        out.append(char if quiet and place not in addresses else f"&#{ord(char)};")
-    return "".join(out)
+    return "".join(
+        char if _is_quiet(shown, place) and place not in addresses else f"&#{ord(char)};"
+        for place, char in enumerate(shown)
+    )
+
+
+def _is_quiet(text: str, place: int) -> bool:
+    char, following = text[place], text[place + 1 : place + 2]
+    if char.isalnum() or char in _QUIET or ord(char) > 127:
+        return True
+    return (char == "_" and _inside_word(text, place)) or (char in "<@" and following.isdigit())
 
 
 def _inside_word(text: str, place: int) -> bool:

@@ -52,10 +52,13 @@ def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
     ahead = [sum((b or 0) < (p or 0) for b, p in rates.values() if None not in (b, p))]
     ahead.append(sum((b or 0) > (p or 0) for b, p in rates.values() if None not in (b, p)))
     both = sum(None not in pair for pair in rates.values())
-    alt = (
-        f"Pass rate of each task in both shells for {model.model}. Of {both} tasks measured in both, PowerShell is "
-        f"ahead on {ahead[0]}, Bash on {ahead[1]}, {both - sum(ahead)} are level. The table above holds the numbers."
+    level = (
+        f"Of {both} tasks measured in both, PowerShell is ahead on {ahead[0]}, Bash on {ahead[1]}, "
+        f"{both - sum(ahead)} are level."
+        if both
+        else f"Only {' and '.join(title for _, title in shown)} was measured."
     )
+    alt = f"Pass rate of each task in both shells for {model.model}. {level} The table above holds the numbers."
     name = f"tasks-{model.model}.svg"
     return Drawing("tasks", model.model, name, to_svg(figure, f"Tasks, {model.model}", alt), alt)
 

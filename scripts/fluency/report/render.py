@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -39,4 +40,5 @@ def environment(folder: Path = REPORT) -> jinja2.Environment:
 
 def render(values: dict[str, Any], name: str = "report.md.j2") -> str:
     """The Markdown of a template and its values."""
-    return environment().get_template(name).render(values)
+    written = environment().get_template(name).render(values)
+    return re.sub(r"\n{3,}", "\n\n", written)

@@ -22,20 +22,20 @@ def _summary(model: ModelAnalysis) -> list[str]:
     gap, verdict = model.gap, model.verdict
     rates = [rate_cell(model, shell) for shell in ("bash", "pwsh")]
     if gap is None:
-        return [model.model, f"{measured}/{planned}", *rates, "n/a", "n/a", "n/a", "n/a", "no verdict", "n/a"]
+        return [model.model, f"{measured}/{planned}", *rates, "n/a", "n/a", "n/a", "n/a", "n/a", "no verdict"]
     fixed = "undefined" if gap.fixed is None else f"±{points(gap.fixed)}"
-    words = BAND_WORDS[verdict.band] if verdict.band else "no verdict"
-    state = "n/a" if not verdict.band else "yes" if verdict.resolved else "no"
+    words = f"{BAND_WORDS[verdict.band]}, {'resolved' if verdict.resolved else 'not resolved'}" if verdict.band else ""
+    without = model.without_unix_tools
     return [
         model.model,
         f"{measured}/{planned}",
         *rates,
         signed(gap.value),
+        signed(without) if without is not None else "n/a",
         span(gap.s95) + (" (floored)" if gap.floored else ""),
         fixed,
         probability(gap.p),
-        words + (" (provisional)" if verdict.provisional else ""),
-        state,
+        (words or "no verdict") + (", provisional" if verdict.provisional else ""),
     ]
 
 
@@ -70,7 +70,7 @@ def tasks(analysis: Analysis, model: ModelAnalysis) -> list[list[str]]:
         for shell in ("bash", "pwsh"):
             arm = model.outcomes.arm(shell)
             glyphs = "".join(GLYPHS[mark] for mark in model.marks[task, shell])
-            row += [glyphs, f"{arm.passes[place]}/{arm.scored[place]}"]
+            row += [glyphs, f"{arm.passes[place]}/{arm.scored[place]}" if arm.scored[place] else "-"]
         rows.append(row)
     return rows
 
@@ -103,8 +103,8 @@ def make_up(model: ModelAnalysis) -> list[list[str]]:
     for shell, arm in model.make_up.items():
         for line in arm.lines:
             second = f"{line.no_unix_tools_passed}/{line.no_unix_tools_run}" if line.no_unix_tools_run else "not run"
-            share = f"{line.answers}/{arm.answers}"
-            rows.append([SHELL_TITLES[shell], line.made_of, share, f"{line.passed}/{line.answers}", second])
+            passed = f"{line.passed}/{line.measured}" if line.measured else "not run"
+            rows.append([SHELL_TITLES[shell], line.made_of, f"{line.answers}/{arm.answers}", passed, second])
         if arm.without_command:
             rows.append([SHELL_TITLES[shell], "not classified", f"{arm.without_command}/{arm.answers}", "-", "-"])
     return rows
@@ -112,11 +112,12 @@ def make_up(model: ModelAnalysis) -> list[list[str]]:
 
 def failures(model: ModelAnalysis) -> list[list[str]]:
     """Failure classes with their counts and a link to an example."""
-    measured = {shell: tally.measured for shell, tally in model.tallies.items()}
+    measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
     rows = []
     for line in model.failures:
         numbers = [
-            f"{line.counts[shell]}/{measured[shell]}" if shell in measured else "-" for shell in ("bash", "pwsh")
+            f"{line.counts[shell]}/{measured[shell]}" if shell in measured else "not measured"
+            for shell in ("bash", "pwsh")
         ]
         cell = line.example.cell.path
         rows.append([line.failure_class, *numbers, f"[{cell}](explorer.html#{cell})"])
@@ -139,12 +140,12 @@ def times(model: ModelAnalysis) -> list[list[str]]:
         rows.append(
             [
                 SHELL_TITLES[shell],
-                f"{arm.passes}/{arm.scored}",
+                f"{arm.passes}/{arm.scored}" if arm.scored else "not measured",
                 _spread(arm.t_run),
                 _spread(arm.t_exec),
                 f"{seconds(arm.t_first)} ({arm.first_tasks} tasks)" if arm.t_first is not None else "n/a",
                 seconds(arm.expected),
-                f"{arm.never_passed}/{arm.tasks}",
+                f"{arm.never_passed}/{arm.tasks}" if arm.tasks else "n/a",
             ]
         )
     return rows

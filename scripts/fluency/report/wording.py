@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fluency.analysis import Analysis, ModelAnalysis
-from fluency.analysis.headline import BAND_WORDS
 from fluency.analysis.numbers import percent, signed, span
 from fluency.cells import SHELL_TITLES
 from fluency.report.escape import text
@@ -56,13 +55,15 @@ def _model(model: ModelAnalysis) -> str:
 def carries(analysis: Analysis) -> str:
     """What may be concluded: never more than the least sure of the models allows."""
     judged = [model for model in analysis.models if model.verdict.band]
-    resolved = [model for model in judged if model.verdict.resolved]
+    resolved = [model for model in judged if model.verdict.resolved and not model.verdict.provisional]
     if not judged:
         return "Nothing can be decided from this report."
+    if not resolved and any(model.verdict.resolved for model in judged):
+        return "Missing cells could still change the row of the table: finish the study before deciding."
     if not resolved:
-        alone = "This verdict is" if len(judged) == 1 else "These verdicts are"
+        label = "This verdict is a label" if len(judged) == 1 else "These verdicts are labels"
         return (
-            f"{alone} a label from the table, not evidence: the data fit other rows of it as well, "
+            f"{label} from the table, not evidence: the data fit other rows of it as well, "
             "and a change of policy could not rest on it."
         )
     names = ", ".join(model.model for model in resolved)
@@ -73,11 +74,11 @@ def carries(analysis: Analysis) -> str:
     )
 
 
-def no_unix_sentence(model: ModelAnalysis) -> str:
-    """How much of the PowerShell arm is PowerShell, and what is left of the gap without Unix tools."""
+def make_up_sentence(model: ModelAnalysis) -> str:
+    """How much of the PowerShell arm is PowerShell."""
     arm = model.make_up.get("pwsh")
     if arm is None or not arm.answers:
-        return ""
+        return "There are no PowerShell answers."
     counts = {line.made_of: line.answers for line in arm.lines}
     part = ", ".join(
         f"{counts.get(kind, 0)} {words}"
@@ -88,13 +89,23 @@ def no_unix_sentence(model: ModelAnalysis) -> str:
             ("delegation", "hand over to another shell or language"),
         )
     )
-    known = [line.answers for line in arm.lines]
-    return f"Of {arm.answers} measured PowerShell answers, {part} ({arm.answers - sum(known)} could not be classified)."
+    other = arm.answers - sum(counts.get(kind, 0) for kind in ("cmdlets-only", "mixed", "unix-only", "delegation"))
+    rest = f"; the other {other} hold no command or do not parse" if other else ""
+    executed = "" if arm.measured else " They could not be executed here."
+    return f"Of {arm.answers} PowerShell answers, {part}{rest}.{executed}"
 
 
-def compatible_words(model: ModelAnalysis) -> str:
-    """The bands the interval meets."""
-    return ", ".join(BAND_WORDS[band] for band in model.gap.compatible) if model.gap else "n/a"
+def leakage_sentence(model: ModelAnalysis) -> str:
+    """Answers that failed for being written in the other shell's language, over the arms that were measured."""
+    counts = next((line.counts for line in model.failures if line.failure_class == "other-dialect"), {})
+    other = {"bash": "PowerShell", "pwsh": "Bash"}
+    parts = [
+        f"{counts.get(shell, 0)} of {tally.measured} measured {SHELL_TITLES[shell]} answers failed "
+        f"for being written in {other[shell]}"
+        for shell, tally in model.tallies.items()
+        if tally.measured
+    ]
+    return f"Dialect leakage: {'; '.join(parts)}." if parts else ""
 
 
 def _runs(rate) -> str:

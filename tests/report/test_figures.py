@@ -1,0 +1,125 @@
+"""Figures: the same bytes each time, words for those who cannot see them, layouts that hold."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from fluency.analysis import analyse
+from fluency.report.figures import draw_figures
+from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawings(passes=None, models=("model-x",), trials=5, tasks=None, shells=("bash", "pwsh")):
+    study, tasks = make_study(models, trials, shells), tasks or make_tasks()
+    frame = make_frame(study, tasks, passes or random_passes())
+    analysis = analyse(frame, study, tasks)
+    return analysis, {(d.kind, d.model): d for d in draw_figures(analysis, frame)}
+
+
+def texts(svg: str) -> list[str]:
+    return ["".join(node.itertext()) for node in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def box(svg: str) -> tuple[float, float]:
+    _, _, width, height = ElementTree.fromstring(svg).attrib["viewBox"].split()
+    return float(width), float(height)
+
+
+def test_there_are_three_for_each_model_and_one_of_all() -> None:
+    _, found = drawings(models=("model-x", "model-y"))
+    assert set(found) == {("gaps", "")} | {(k, m) for k in ("tasks", "cells", "times") for m in ("model-x", "model-y")}
+
+
+def test_the_same_study_gives_the_same_bytes_and_no_date() -> None:
+    first, second = drawings()[1], drawings()[1]
+    assert {key: d.svg for key, d in first.items()} == {key: d.svg for key, d in second.items()}
+    assert not any(re.search(r"dc:date|20\d\d-\d\d-\d\d", d.svg) for d in first.values())
+
+
+def test_every_figure_says_in_words_what_it_shows() -> None:
+    for drawing in drawings()[1].values():
+        root = ElementTree.fromstring(drawing.svg)
+        assert root.attrib["role"] == "img"
+        assert root.attrib["aria-label"] == drawing.alt
+        assert root.find(f"{SVG}title").text
+        assert root.find(f"{SVG}desc").text == drawing.alt
+        assert len(drawing.alt) > 60
+
+
+def test_text_is_text_and_nothing_is_loaded_or_run() -> None:
+    for drawing in drawings()[1].values():
+        assert texts(drawing.svg)
+        assert "<script" not in drawing.svg
+        assert all(link.startswith("#") for link in re.findall(r'href="([^"]*)"', drawing.svg))
+
+
+def test_marks_differ_in_shape_and_not_in_colour_alone() -> None:
+    def mark(cell):
+        return None if cell.trial == 5 else cell.trial % 2 == 0
+
+    _, found = drawings(mark)
+    assert "·" in texts(found["cells", "model-x"].svg)
+    assert {"pass", "fail", "missing"} <= set(texts(found["cells", "model-x"].svg))
+    grey = re.findall(r"#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})\b", "".join(d.svg for d in found.values()))
+    assert all(red == green == blue for red, green, blue in grey)
+
+
+def test_every_trial_is_drawn() -> None:
+    analysis, found = drawings()
+    svg = found["cells", "model-x"].svg
+    uses = len(re.findall(r"<use ", svg)) - 4
+    assert uses == 2 * 20 * 2 * 5, "a box and a mark for each trial, and two of each in the legend"
+    passes = sum(analysis.models[0].outcomes.arm(shell).total_passes for shell in ("bash", "pwsh"))
+    assert f"{passes} pass" in found["cells", "model-x"].alt
+
+
+def test_long_names_keep_clear_of_the_plot_and_of_the_edge() -> None:
+    name = "a-task-with-a-name-of-nearly-sixty-characters-to-be-sure"
+    _, found = drawings(models=("a-model-with-an-alias-of-forty-characters",), tasks=make_tasks(20, name))
+    for (kind, _), drawing in found.items():
+        width, _ = box(drawing.svg)
+        for node in ElementTree.fromstring(drawing.svg).iter(f"{SVG}text"):
+            words = "".join(node.itertext())
+            style, transform = node.attrib.get("style", ""), node.attrib.get("transform", "")
+            if "rotate(-90" in transform:
+                continue
+            place = re.search(r"translate\(([-\d.]+)", transform) or re.match(r"([-\d.]+)", node.attrib.get("x", "0"))
+            size = float(re.search(r"([\d.]+)px", style).group(1))
+            long = len(words) * size * 0.55
+            left = float(place.group(1)) - (long if "anchor: end" in style else long / 2 if "middle" in style else 0)
+            assert left > -2, (kind, words)
+            assert left + long < width + 2 or kind == "gaps", (kind, words, left, long, width)
+
+
+@pytest.mark.parametrize(("trials", "count"), [(1, 20), (20, 20), (5, 100), (3, 1)])
+def test_other_designs_grow_the_paper(trials: int, count: int) -> None:
+    _, found = drawings(trials=trials, tasks=make_tasks(count))
+    width, height = box(found["cells", "model-x"].svg)
+    assert width >= 2 * trials * 0.25 * 72
+    assert height >= count * 0.25 * 72
+
+
+def test_what_was_not_measured_is_not_drawn() -> None:
+    assert drawings(lambda cell: None)[1] == {}
+    _, half = drawings(lambda cell: "not_measured" if cell.shell == "pwsh" else True)
+    assert set(half) == {("tasks", "model-x"), ("cells", "model-x"), ("times", "model-x")}
+    assert "PowerShell" not in texts(half["tasks", "model-x"].svg)
+    assert "Only Bash was measured" in half["tasks", "model-x"].alt
+    assert "–" in texts(half["cells", "model-x"].svg)
+    assert set(drawings(shells=("bash",))[1]) == {("tasks", "model-x"), ("cells", "model-x"), ("times", "model-x")}
+
+
+def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:
+    analysis, found = drawings(models=tuple(f"model-{letter}" for letter in "abcde"))
+    words = texts(found["gaps", ""].svg)
+    assert words.count("no rule") == 2
+    from fluency.analysis.numbers import signed, span
+
+    for model in analysis.models:
+        assert f"{signed(model.gap.value)}  ({span(model.gap.s95)})" in words
+        assert model.model in words

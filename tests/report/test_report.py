@@ -1,0 +1,299 @@
+"""The rendered text, in every state a study can be in."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jinja2
+import pytest
+from markdown_it import MarkdownIt
+
+from fluency.report import write_report
+from fluency.report.render import render
+from fluency.table import read_table, to_frame, write_table
+from tests.report.test_escape import HOSTILE, Tags
+from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, random_passes
+
+TASKS = make_tasks()
+TAGS = set("h1,h2,h3,p,ul,li,em,strong,code,a,img,table,thead,tbody,tr,th,td".split(","))  # noqa: SIM905
+PROVENANCE = {
+    "study": "synthetic",
+    "commit": "0123abc",
+    "dirty": True,
+    "version": "0.1.0",
+    "config_files": ["config.yaml", "config/study.yaml"],
+    "config": {"study": "synthetic"},
+    "images": ['{"base": "debian:12", "shells": {"bash": "5.2.15", "pwsh": "7.6.5"}}'],
+    "worlds": [f"{i:064x}" for i in range(40)],
+    "startup_s": {"bash": 0.004, "pwsh": 0.41},
+    "registration": {"file": "registrations/study.json", "sha256": "ab" * 32, "deviations": ["trials: 5 became 4"]},
+}
+
+
+def report(tmp_path: Path, passes, study=None, tasks=TASKS, provenance=None, **more) -> str:
+    study = study or make_study()
+    path = tmp_path / "report.md"
+    write_report(path, make_frame(study, tasks, passes, **more), study, tasks, provenance or {})
+    text = path.read_text(encoding="utf-8")
+    check_shape(text, path.parent)
+    return text
+
+
+def check_shape(text: str, folder: Path) -> None:
+    """What holds of every report: links to figures lead somewhere, tables are whole, nothing is left over."""
+    assert text.startswith("# Agent Shell Fluency Eval")
+    assert not re.search(r"\{[{%]|None|nan\b|Undefined|Fraction\(", text)
+    for image in re.findall(r"!\[[^\]]+\]\((figures/[^)]+)\)", text):
+        assert (folder / image).is_file()
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.M):
+        assert len({line.count("|") for line in block.splitlines()}) == 1, block
+    assert "\n\n\n" not in text
+    assert text.endswith("\n")
+
+
+def lead(text: str) -> str:
+    return text.split("\n\n")[1]
+
+
+def row_of(text: str, start: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith(f"| {start}"))
+
+
+def test_one_model_leads_with_a_paragraph_that_weighs_the_verdict(tmp_path: Path) -> None:
+    passes = from_counts({task.id: (3, 4) if i < 11 else (3, 3) for i, task in enumerate(TASKS)})
+    text = report(tmp_path, passes)
+    assert "1 model was asked 20 tasks" in lead(text)
+    assert "PowerShell passed 71 of 100 runs, Bash 60 of 100 runs, a gap of +11.0 points" in lead(text)
+    assert "**resolved**" in lead(text)
+    assert "nothing wider" in lead(text)
+    assert "71.0 % (71/100)" in row_of(text, "model-x")
+
+
+def test_an_unresolved_verdict_is_called_a_label(tmp_path: Path) -> None:
+    text = report(tmp_path, from_counts({t.id: (0, 5) if i < 2 else (3, 3) for i, t in enumerate(TASKS)}))
+    assert "**not resolved**" in lead(text)
+    assert "a label from the table, not evidence" in lead(text)
+    assert "no test can reject" in text
+
+
+def test_the_hole_in_the_table_is_named(tmp_path: Path) -> None:
+    text = report(tmp_path, from_counts({t.id: (2, 3) if i < 7 else (3, 3) for i, t in enumerate(TASKS)}))
+    assert "inconclusive: the table has no rule for a gap of 5 to 10 points" in lead(text)
+    assert "inconclusive, " in row_of(text, "model-x")
+    assert "**no rule**" in text
+
+
+def test_five_models_have_a_row_and_figures_each_and_are_not_pooled(tmp_path: Path) -> None:
+    study = make_study(tuple(f"model-{letter}" for letter in "abcde"))
+    text = report(tmp_path, random_passes(), study)
+    assert "5 models were each asked" in lead(text)
+    for letter in "abcde":
+        assert f"**model-{letter}**: PowerShell passed" in lead(text)
+        assert (tmp_path / "figures" / f"cells-model-{letter}.svg").is_file()
+    assert "never pooled" in text
+    assert "/1000 " not in text.replace("(2000 runs planned", "")
+    assert len(list((tmp_path / "figures").glob("*.svg"))) == 16
+
+
+def test_one_trial(tmp_path: Path) -> None:
+    text = report(tmp_path, random_passes(), make_study(trials=1))
+    assert "1 trial a task and shell" in lead(text)
+    assert "undefined" in row_of(text, "model-x")
+    assert "pass@5" not in text
+    assert "pass^" not in text
+
+
+def test_an_arm_that_cannot_be_measured(tmp_path: Path) -> None:
+    text = report(tmp_path, lambda cell: "not_measured" if cell.shell == "pwsh" else cell.trial < 4)
+    assert "no verdict, because PowerShell 7 was not measured: the sandbox image holds no PowerShell 7" in lead(text)
+    assert "Bash passed 60 of 100 runs" in lead(text)
+    assert "Nothing can be decided" in lead(text)
+    assert "not measured" in row_of(text, "model-x")
+    assert re.search(r"PowerShell 7 \| +100 \| +0 \| +0 \| +100 \| the sandbox image", text)
+    assert not re.search(r"\d/100 \| +\d+/100 \| \[model-x/pwsh", text), "nothing of the arm counts as failed"
+    assert "They could not be executed here." in text
+    assert not (tmp_path / "figures" / "gaps.svg").exists()
+
+
+def test_all_pass(tmp_path: Path) -> None:
+    text = report(tmp_path, lambda cell: True)
+    assert "No measured cell failed." in text
+    assert "(floored)" in row_of(text, "model-x")
+    assert "0/20 tasks differ: up to 16.8 % of tasks like these could" in text
+    assert "at the ceiling" in text
+    assert "**not resolved**" in lead(text)
+
+
+def test_all_fail(tmp_path: Path) -> None:
+    text = report(tmp_path, lambda cell: False)
+    assert "PowerShell passed 0 of 100 runs, Bash 0 of 100 runs" in lead(text)
+    assert "at the floor" in text
+    assert "never" in text
+    assert "No task was passed in both shells" in text
+    assert (tmp_path / "figures" / "cells-model-x.svg").exists()
+    assert not (tmp_path / "figures" / "times-model-x.svg").exists()
+
+
+def test_nothing_measured(tmp_path: Path) -> None:
+    text = report(tmp_path, lambda cell: None)
+    assert "(200 runs planned, 0 measured)" in lead(text)
+    assert "nothing was measured in Bash yet (100 cells planned)" in lead(text)
+    assert "There is no answer yet" in text
+    assert "no generation yet (100)" in text
+    assert not list(tmp_path.glob("figures/*.svg"))
+
+
+def test_a_table_without_any_row(tmp_path: Path) -> None:
+    study = make_study()
+    write_report(tmp_path / "report.md", to_frame([]), study, TASKS, {})
+    assert "no row in the cells table (100)" in (tmp_path / "report.md").read_text()
+
+
+def test_one_shell_only(tmp_path: Path) -> None:
+    text = report(tmp_path, random_passes(), make_study(shells=("bash",)))
+    assert "PowerShell 7 is not part of this study" in lead(text)
+    assert "not in study" in row_of(text, "model-x")
+
+
+def test_few_tasks_get_no_verdict_and_a_reason(tmp_path: Path) -> None:
+    text = report(tmp_path, random_passes(), tasks=make_tasks(8))
+    assert "8 of 8 tasks were measured in both shells; a verdict needs 15" in lead(text)
+    assert "no verdict" in row_of(text, "model-x")
+
+
+def test_missing_cells_are_counted_bounded_and_called_provisional(tmp_path: Path) -> None:
+    def passes(cell):
+        lost = cell.shell == "pwsh" and cell.trial == 1 and cell.task <= "task-06"
+        return None if lost else cell.trial <= (4 if cell.shell == "pwsh" and cell.task <= "task-13" else 3)
+
+    text = report(tmp_path, passes)
+    assert "**resolved**, provisional" in lead(text)
+    assert "finish the study before deciding" in lead(text)
+    assert "if every unmeasured run had gone against PowerShell" in text
+    assert "194/200" in row_of(text, "model-x")
+    assert "·●●●○" in text
+
+
+def test_tasks_with_too_few_trials_are_named(tmp_path: Path) -> None:
+    text = report(tmp_path, lambda cell: None if cell.task == "task-07" and cell.trial > 2 else True)
+    assert "Left out of the comparison for want of measured trials (3 of 5 needed in both shells): task-07." in text
+
+
+def test_refusals_and_missing_commands_have_their_own_marks(tmp_path: Path) -> None:
+    study = make_study()
+    rows = []
+    for row in make_rows(study, TASKS, lambda cell: True):
+        if row.task == "task-01" and row.trial <= 2:
+            more = {"outcome": "refusal" if row.trial == 1 else "ok", "command": None, "passed": False, "made_of": None}
+            more |= {"failure_class": "refusal" if row.trial == 1 else "format", "why": "said no"}
+            row = row.model_copy(update=more)
+        rows.append(row)
+    path = tmp_path / "report.md"
+    write_report(path, to_frame(rows), study, TASKS, {})
+    text = path.read_text()
+    assert "RF●●●" in row_of(text, "task-01")
+    assert "refusals left out instead of failed" in text
+    assert re.search(r"refusal +\| +1/100 \| +1/100", text)
+
+
+def test_every_failure_class_links_to_its_cell(tmp_path: Path) -> None:
+    text = report(tmp_path, random_passes())
+    found = re.findall(r"\| \[([^\]]+)\]\(explorer\.html#([^)]+)\)", text)
+    assert len(found) == 2
+    assert all(shown == linked and shown.startswith("model-x/") for shown, linked in found)
+
+
+def test_what_powershell_is_made_of_stands_beside_the_headline(tmp_path: Path) -> None:
+    text = report(tmp_path, random_passes())
+    assert re.search(r"Of 100 PowerShell answers, \d+ hold cmdlets only, \d+ mix in Unix programs, \d+ are Unix", text)
+    assert "without Unix tools" in text.split("## ")[1]
+    assert re.search(r"the gap is \*\*[+−]\d+\.\d pp\*\* \(PowerShell \d+/100, Bash \d+/100, 20 tasks", text)
+
+
+def test_times_without_latencies_are_not_given_as_zero(tmp_path: Path) -> None:
+    text = report(tmp_path, random_passes(), t_gen_s=None)
+    line = next(
+        line for line in text.splitlines() if (line.startswith("| PowerShell 7 |") and " ms" in line) or " s (" in line
+    )
+    assert line.count("n/a") == 3
+
+
+def test_provenance_is_printed_whole(tmp_path: Path) -> None:
+    text = report(tmp_path, random_passes(), provenance=PROVENANCE)
+    for fact in (
+        "- commit: `0123abc`",
+        "- uncommitted changes: `yes`",
+        "- images.shells.pwsh: `7.6.5`",
+        "40 values, SHA-256 of their list",
+        "Pre-registered in `registrations/study.json`",
+        "- trials: 5 became 4",
+        "Bash 4 ms, PowerShell 7 0.41 s.",
+        "temperature as sent `0.7` (200)",
+        "$0.1400 for the 200 answers with a price",
+        "2026-05-01T10:01:00Z to 2026-05-01T10:05:00Z",
+        "task-20, version 1, written",
+    ):
+        assert fact in text
+    assert "Exploratory" not in text
+
+
+def test_without_a_registration_it_says_exploratory(tmp_path: Path) -> None:
+    text = report(tmp_path, random_passes(), provenance={"registration": {"file": None, "deviations": []}})
+    assert "Exploratory: no registration." in text
+    assert "Analysis plan version 1, SHA-256" in text
+
+
+def test_limits_say_what_was_not_measured(tmp_path: Path) -> None:
+    text = report(tmp_path, random_passes())
+    for words in ("one-shot", "safe to run", "own language instead of a shell", "not a random sample"):
+        assert words in text.split("## Limits")[1]
+    assert "of 20 tasks, 3 come from the design document, 5 from" in text
+
+
+def test_the_same_inputs_give_the_same_bytes_and_the_table_on_disk_is_enough(tmp_path: Path) -> None:
+    study = make_study(("model-x", "model-y"))
+    write_table(tmp_path / "cells.csv", make_rows(study, TASKS, random_passes()))
+    document = json.loads(json.dumps(PROVENANCE))
+    for name in ("one", "two"):
+        write_report(tmp_path / name / "report.md", read_table(tmp_path / "cells.csv"), study, TASKS, document)
+    files = sorted(p.relative_to(tmp_path / "one") for p in (tmp_path / "one").rglob("*") if p.is_file())
+    assert len(files) == 8
+    for file in files:
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
+
+
+@pytest.mark.parametrize("place", range(0, len(HOSTILE), 4))
+def test_hostile_text_in_every_field_is_only_text(tmp_path: Path, place: int) -> None:
+    study = make_study(decision=HOSTILE[place] or "none")
+    dirt = [HOSTILE[(place + i) % len(HOSTILE)] or "x" for i in range(4)]
+    rows = []
+    for row in make_rows(study, TASKS, lambda cell: cell.trial > 3):
+        more = {
+            "command": dirt[row.trial % 4],
+            "why": dirt[(row.trial + 1) % 4],
+            "commands": dirt[2],
+            "side_effects": dirt[3],
+        }
+        more |= {"model_echoed": dirt[0], "temperature_sent": dirt[1], "reason": dirt[2], "failure_class": None}
+        if row.trial == 5:
+            more |= {"status": "missing", "passed": None}
+        rows.append(row.model_copy(update=more))
+    path = tmp_path / "report.md"
+    dirty = {"commit": dirt[0], "more": {dirt[1]: dirt[2]}, "registration": {"file": dirt[3], "deviations": dirt}}
+    write_report(path, to_frame(rows), study, TASKS, dirty | {"startup_s": {dirt[0]: 1.0}})
+    text = path.read_text(encoding="utf-8")
+    check_shape(text, tmp_path)
+    found = Tags()
+    html = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
+    found.feed(html)
+    assert set(found.tags) <= TAGS
+    targets = re.findall(r'<(?:a|img)[^>]*(?:href|src)="([^"]*)"', html)
+    assert targets
+    assert all(target.startswith(("explorer.html#model-x/", "figures/")) for target in targets)
+
+
+def test_a_value_the_template_lacks_stops_the_report() -> None:
+    with pytest.raises(jinja2.UndefinedError):
+        render({})
