@@ -103,4 +103,5 @@ class Builder:
 
     def _name(self, path: str) -> None:
         self.demand(path not in self.files and path not in self.dirs, f"{path}: one entry a path")
-        self.demand(_PATH.fullmatch(path) is not None, f"{path!r}: plain ASCII names only")
+        plain = _PATH.fullmatch(path) is not None and not {".", ".."} & set(path.split("/"))
+        self.demand(plain, f"{path!r}: plain ASCII names only")

@@ -98,6 +98,8 @@ def _texts(world: World, demand: Any) -> None:
         demand(decoy in changelog, f"the changelog holds {decoy}")
     records = [json.loads(line) for line in world.lines("logs/agent-session.jsonl")]
     demand(100 <= len(records) <= 180, f"a session of 100 to 180 records, not {len(records)}")
+    demand(records[0].get("exit_code", 0) != 0, "the session begins with a failure")
+    demand(any(record.get("exit_code", 0) < 0 for record in records), "a negative exit code")
     demand(any("exit_code" not in record for record in records), "records without exit_code")
     lines = world.lines("logs/agent-session.jsonl")
     demand(any('": ' in line for line in lines) and any('":"' in line for line in lines), "compact and spaced JSON")
@@ -109,10 +111,19 @@ def _services(world: World, demand: Any) -> None:
     demand(len(set(downloads)) == len(downloads) == 14, "14 crates with distinct downloads")
     demand(len({len(str(count)) for count in downloads}) >= 3, "downloads of different digit counts")
     demand(max(crates, key=lambda crate: crate["downloads"])["yanked"], "the most downloaded crate is yanked")
+    kept = [crate["downloads"] for crate in crates if not crate["yanked"]]
+    demand(max(kept) not in (kept[0], kept[-1]), "the best of the crates is served neither first nor last")
     demand(world.route("/readyz").status != 200, "readyz is never 200")
     keys = {helper.key: helper for helper in world.processes}
-    heavy = sorted((helper.rss_mb for helper in world.processes), reverse=True)
+    own = [helper for helper in world.processes if helper.name.startswith("vox-")]
+    most = max(own, key=lambda helper: helper.rss_mb)
+    demand(most not in (own[0], own[-1]), "the largest process starts neither first nor last")
+    heavy = sorted((helper.rss_mb for helper in own), reverse=True)
     demand(heavy[0] >= 3 * heavy[1], "one process with three times the memory of the next")
+    demand(
+        any(h.rss_mb >= heavy[0] + 50 and "vox-" in h.name for h in world.processes if h not in own),
+        "a larger process whose name holds vox- and does not begin with it",
+    )
     demand(any(helper.virt_mb >= 3000 and helper.rss_mb < 90 for helper in world.processes), "a process that only maps")
     workers = [helper for helper in world.processes if helper.name == "vox-worker"]
     demand(any(helper.parent is None for helper in workers), "a worker that is not the scheduler's child")

@@ -81,8 +81,11 @@ def add_processes(b: Builder) -> None:
         ],
     ]
     heavy = dice.pick(("vox-meshd", "vox-index")) if b.odd else "vox-embedd"
-    for name in ("vox-meshd", "vox-index", "vox-embedd"):
-        tops.append([HelperSpec(name, name, ("--serve",), rss_mb=90 if name == heavy else dice.between(4, 28))])
-    for group in dice.shuffled(tops):
+    light = [name for name in ("vox-meshd", "vox-index", "vox-embedd") if name != heavy]
+    tops += [[HelperSpec(name, name, ("--serve",), rss_mb=dice.between(4, 28))] for name in light]
+    order = dice.shuffled(tops)
+    order.insert(dice.between(1, len(order) - 1), [HelperSpec(heavy, heavy, ("--serve",), rss_mb=90)])
+    order.insert(dice.between(0, len(order)), [HelperSpec("cache", "ml-vox-cache", ("--serve",), rss_mb=150)])
+    for group in order:
         for helper in group:
             b.process(helper)

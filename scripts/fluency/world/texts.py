@@ -43,13 +43,16 @@ def add_changelog(b: Builder) -> None:
     """CHANGELOG.md: front matter, unreleased, 4-7 releases (odd in odd worlds), look-alikes, link references."""
     dice = b.dice.split("changelog")
     count = dice.pick((5, 7) if b.odd else (4, 6))
-    minors = sorted(dice.sample(range(3, 16), count), reverse=True)
+    others = dice.sample([minor for minor in range(3, 16) if minor not in (9, 10)], count - 3)
+    minors = [*sorted((9, 10, *others), reverse=True), 1]
     releases, month = [], 2026 * 12 + dice.between(2, 5)
-    for minor in minors:
-        releases.append(
-            (f"0.{minor}.{dice.below(14)}", f"{month // 12}-{month % 12 + 1:02d}-{dice.between(1, 28):02d}")
-        )
+    for place, minor in enumerate(minors):
+        version = f"{max(2 - place, 0)}.{minor}.{dice.below(14)}"
+        releases.append((version, f"{month // 12}-{month % 12 + 1:02d}-{dice.between(1, 28):02d}"))
         month -= dice.between(1, 2)
+    # Every digit from 0 to 9 at the places where a pattern's class may leave out the first or the last.
+    releases[1] = (f"1.{minors[1]}.0", f"{releases[1][1][:-2]}10")
+    releases[-1] = ("0.1.9", f"2019-09-{dice.pick((9, 19, 29)):02d}")
     lines = [
         "---",
         'title: "Changelog"',
@@ -80,13 +83,15 @@ def add_changelog(b: Builder) -> None:
 
 
 def add_session(b: Builder) -> None:
-    """logs/agent-session.jsonl: one failing tool in odd worlds, three in even ones."""
+    """logs/agent-session.jsonl: one failing tool in odd worlds, three in even ones; the first record is a failure."""
     dice = b.dice.split("session")
     failing = dice.sample(TOOLS, 1 if b.odd else 3)
     counts = {tool: dice.between(3, 14) for tool in failing}
+    if not b.odd:
+        counts[failing[-1]] = 1
     records = []
     for tool, count in counts.items():
-        codes = [-9, 1, 2, *(dice.pick((1, 2, 101, 127)) for _ in range(count - 3))]
+        codes = [-9, 1, 2, *(dice.pick((1, 2, 101, 127)) for _ in range(count - 3))][:count]
         records += [{"type": "tool_result", "tool": tool, "exit_code": code} for code in codes]
     for _ in range(dice.between(45, 60)):
         records.append({"type": "tool_result", "tool": dice.pick(TOOLS), "exit_code": 0})
@@ -95,7 +100,7 @@ def add_session(b: Builder) -> None:
         other = {"type": kind, "tool": dice.pick(TOOLS)} if kind == "tool_call" else {"type": kind, "text": "go on"}
         records.append(other)
     lines = []
-    for number, record in enumerate(dice.shuffled(records)):
+    for number, record in enumerate([records[0], *dice.shuffled(records[1:])]):
         record = {"seq": number + 1, **record}
         lines.append(json.dumps(record, separators=(",", ":") if dice.chance(60) else None))
     b.file("logs/agent-session.jsonl", "\n".join(lines) + "\n")
