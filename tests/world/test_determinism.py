@@ -1,0 +1,77 @@
+"""The same seed gives the same bytes: in this process, in another, on another machine."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import time
+
+import pytest
+
+from fluency.paths import ROOT
+from fluency.world import Dice, build_with_tally, build_world
+
+# A change here changes every study's worlds: say so in the changelog.
+PINNED = {
+    11: "ae49116c9b4004b5a2b971c97fc5af4e1f38101cf8d7157052fafc67783d6c26",
+    24: "6b11eadc73f1da0484abcb1b2da8906fc9d25d0b1e31477d60e52c3921fe40d6",
+}
+
+
+@pytest.mark.parametrize("seed", PINNED)
+def test_a_world_has_the_bytes_it_always_had(seed: int) -> None:
+    assert build_world(seed).sha256 == PINNED[seed]
+
+
+def test_another_process_with_another_hash_seed_builds_the_same_world() -> None:
+    code = "from fluency.world import build_world; print(build_world(11).sha256)"
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts"), "LC_ALL": "C", "TZ": "Asia/Tokyo"}
+    for hash_seed in ("1", "4711"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment | {"PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == build_world(11).sha256
+
+
+def test_a_world_is_built_within_a_second_and_then_kept() -> None:
+    build_with_tally.cache_clear()
+    build_world.cache_clear()
+    started = time.process_time()
+    world = build_world(11)
+    assert time.process_time() - started < 1.0
+    assert build_world(11) is world
+
+
+def test_the_archive_holds_the_tree_and_nothing_of_the_machine() -> None:
+    world = build_world(24)
+    with tarfile.open(fileobj=io.BytesIO(world.tar)) as archive:
+        members = archive.getmembers()
+        held = {m.name: archive.extractfile(m).read() for m in members if m.isfile()}
+    assert held == dict(world.files)
+    assert {m.name for m in members if m.isdir()} == set(world.dirs)
+    assert {(m.mtime, m.uid, m.gid, m.uname, m.gname) for m in members} == {(0, 0, 0, "", "")}
+    assert {m.mode for m in members} == {0o644, 0o755}
+    assert len(members) == len(held) + len(world.dirs), "only files and folders"
+    assert set(world.ages) == set(held) | set(world.dirs)
+
+
+def test_the_stream_of_draws_is_fixed() -> None:
+    dice = Dice("pinned")
+    assert [dice.below(1000) for _ in range(6)] == [820, 803, 233, 22, 254, 18]
+    assert "".join(dice.shuffled("abcdef")) == "eafbdc"
+    assert Dice("pinned").split("part").bytes(4).hex() == "5954ad66"
+
+
+def test_draws_stay_within_their_bounds_and_reach_them() -> None:
+    dice = Dice("bounds")
+    assert {dice.between(3, 6) for _ in range(200)} == {3, 4, 5, 6}
+    assert sorted(dice.shuffled(range(50))) == list(range(50))
+    assert len(set(dice.sample(range(50), 10))) == 10
+    assert 200 < sum(dice.chance(30) for _ in range(1000)) < 400

@@ -1,0 +1,160 @@
+"""Each invariant refuses the world that breaks it, naming the seed."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from fluency.world import Builder, HelperSpec, WorldError, build_with_tally, build_world
+from fluency.world.invariants import check_world
+
+WORLD, TALLY = build_with_tally(24)
+CRATES = WORLD.crates()
+ML = "crates/vox-ml-cli"
+
+
+def edited(path: str, old: str, new: str, count: int = -1):
+    return replace(WORLD, files={**WORLD.files, path: WORLD.text(path).replace(old, new, count).encode()})
+
+
+def without(*paths: str):
+    return replace(WORLD, files={path: data for path, data in WORLD.files.items() if path not in paths})
+
+
+def everywhere(old: str, new: str, suffix: str):
+    files = {
+        p: re.sub(old, new, d.decode(), flags=re.M).encode() if p.endswith(suffix) else d
+        for p, d in WORLD.files.items()
+    }
+    return replace(WORLD, files=files)
+
+
+def resized(size: int, other: int):
+    return replace(
+        WORLD, files={p: d + b" " if len(d) == size and p.endswith(".rs") else d for p, d in WORLD.files.items()}
+    )
+
+
+def served(path: str, change):
+    routes = tuple(replace(r, **change(r)) if r.path == path else r for r in WORLD.http)
+    return replace(WORLD, http=routes)
+
+
+def unyanked(route):
+    crates = json.loads(route.body)["crates"]
+    return {"body": json.dumps({"crates": [c | {"yanked": False} for c in crates]}).encode()}
+
+
+def sorted_by_downloads(route):
+    crates = sorted(json.loads(route.body)["crates"], key=lambda c: (c["yanked"], -c["downloads"]))
+    return {"body": json.dumps({"crates": crates}).encode()}
+
+
+def helpers(change):
+    return replace(WORLD, processes=tuple(change(helper) for helper in WORLD.processes))
+
+
+README_LESS = [name for name in CRATES if f"crates/{name}/README.md" not in WORLD.files]
+LAST = CRATES[-1]
+BROKEN = {
+    "exactly 10240 and 10241": lambda: resized(10_240, 0),
+    "between 10000 and 10240 bytes": lambda: without(
+        *(p for p, d in WORLD.under(ML).items() if 10_000 < len(d) < 10_240)
+    ),
+    "a name with blanks": lambda: without(f"{ML}/tests/data/eval gate notes.md"),
+    "big and small, recent and old": lambda: replace(WORLD, ages=dict.fromkeys(WORLD.ages, 86400)),
+    "a large recent file outside": lambda: replace(
+        WORLD, ages={p: a if p.startswith(ML) else 30 * 86_400 for p, a in WORLD.ages.items()}
+    ),
+    "larger files that are not .rs": lambda: without(*(p for p in WORLD.files if p.endswith("snap.bin"))),
+    "hidden files": lambda: without("crates/vox-corpus/.index.bin"),
+    "the examples have one length": lambda: edited(
+        next(p for p in WORLD.files if p.startswith("examples/")), "fn", "fun"
+    ),
+    "first section": lambda: edited(f"crates/{CRATES[0]}/Cargo.toml", "[package]", "# head\n[package]"),
+    r"spelled \^reqwest\\.workspace": lambda: everywhere(r"^reqwest\.workspace", "reqwest = true #", "Cargo.toml"),
+    "look-alike reqwest-middleware": lambda: everywhere("^reqwest-middleware", "middleware", "Cargo.toml"),
+    "look-alike # reqwest": lambda: everywhere("^# reqwest", "# request", "Cargo.toml"),
+    'look-alike "dep:reqwest"': lambda: everywhere('"dep:reqwest"', '"dep:request"', "Cargo.toml"),
+    "three .dependencies.turso. tables": lambda: everywhere(r"^\[dependencies\.turso\]", "[x]", "Cargo.toml"),
+    "a folder that is no crate": lambda: replace(
+        without("crates/scratch-notes/notes.md", "crates/scratch-notes/draft/Cargo.toml"), dirs=()
+    ),
+    "lockfile is stale": lambda: replace(WORLD, ages={**WORLD.ages, f"crates/{LAST}/Cargo.lock": 1}),
+    "7 to 9 crates with a lockfile": lambda: without(*(f"crates/{name}/Cargo.lock" for name in CRATES[:-1])),
+    "has docs/README.md": lambda: without(*(f"crates/{name}/docs/README.md" for name in README_LESS)),
+    r"TODOS": lambda: everywhere("TODOS", "Notes", ".rs"),
+    r"todo!": lambda: everywhere("todo!", "panic!", ".rs"),
+    "TODO_": lambda: everywhere("TODO_LIMIT", "NOTE_LIMIT", ".rs"),
+    r"TODO\\b\.\*": lambda: everywhere("TODO batch", "note batch", ".rs"),
+    "ERROR in other levels": lambda: everywhere(r"(retry after|state) ERROR", "retry", ".log"),
+    "error in other levels": lambda: everywhere("errors?", "fault", ".log"),
+    r"holds \"## \[9": lambda: edited("CHANGELOG.md", "[9.9.9]", "9.9.9"),
+    "holds ## .Unreleased": lambda: edited("CHANGELOG.md", "## [Unreleased]", ""),
+    "records without exit_code": lambda: everywhere(r"^\{", '{"exit_code": 0, ', ".jsonl"),
+    "compact and spaced": lambda: everywhere('": ', '":', ".jsonl"),
+    "is yanked": lambda: served("/api/crates", unyanked),
+    "the best of the crates is served neither": lambda: served("/api/crates", sorted_by_downloads),
+    "the largest process starts neither": lambda: replace(
+        WORLD, processes=tuple(sorted(WORLD.processes, key=lambda h: -h.rss_mb))
+    ),
+    "begins with a failure": lambda: edited(
+        "logs/agent-session.jsonl", WORLD.lines("logs/agent-session.jsonl")[0] + "\n", ""
+    ),
+    "a negative exit code": lambda: everywhere("-9", "9", ".jsonl"),
+    "readyz is never 200": lambda: served("/readyz", lambda route: {"status": 200}),
+    "three times the memory": lambda: helpers(lambda h: replace(h, rss_mb=min(h.rss_mb, 60))),
+    "a larger process whose name": lambda: helpers(lambda h: replace(h, rss_mb=min(h.rss_mb, 90))),
+    "a process that only maps": lambda: helpers(lambda h: replace(h, virt_mb=0)),
+    "not the scheduler's child": lambda: helpers(
+        lambda h: replace(h, parent="sched" if h.name == "vox-worker" else h.parent)
+    ),
+    "a grandchild": lambda: helpers(lambda h: replace(h, parent="sched" if h.name == "vox-lspd" else h.parent)),
+}
+
+
+def test_a_built_world_holds_every_invariant() -> None:
+    check_world(WORLD, TALLY)
+
+
+@pytest.mark.parametrize("invariant", BROKEN)
+def test_a_world_without_it_is_refused(invariant: str) -> None:
+    with pytest.raises(WorldError, match=f"world 24: .*{invariant}"):
+        check_world(BROKEN[invariant](), TALLY)
+
+
+def test_a_list_of_one_item_or_with_an_item_twice_is_refused() -> None:
+    with pytest.raises(WorldError, match="crate-versions: at least 2 items"):
+        check_world(WORLD, TALLY | {"crate-versions": ["vox-db 1.2.3"]})
+    with pytest.raises(WorldError, match="crate-versions: no item twice"):
+        check_world(WORLD, TALLY | {"crate-versions": ["vox-db 1.2.3"] * 2})
+
+
+@pytest.mark.parametrize(
+    ("add", "invariant"),
+    [
+        (lambda b: b.file("docs/caf\N{LATIN SMALL LETTER E WITH ACUTE}.md", "x"), "plain ASCII names only"),
+        (lambda b: b.file("docs/a\nb.md", "x"), "plain ASCII names only"),
+        (lambda b: b.file("docs/../x.md", "x"), "plain ASCII names only"),
+        (lambda b: b.file("Cargo.toml", "x"), "one entry a path"),
+        (lambda b: b.file("crates", "x"), "one entry a path"),
+        (lambda b: b.file("docs/crlf.md", "a\r\n"), "LF only"),
+        (lambda b: b.file("docs/new.md", "a", age_days=6.5), "no age near seven days"),
+        (lambda b: b.route("/readyz", 200, {}), "one route a path"),
+        (lambda b: b.process(HelperSpec("x", "vox-name-of-16-ch")), "at most 15 characters"),
+        (lambda b: b.process(HelperSpec("x", "vox-x", parent="nobody")), "its parent comes first"),
+        (lambda b: b.process(HelperSpec("sched", "vox-x")), "one process a key"),
+    ],
+)
+def test_the_builder_refuses_what_no_world_may_hold(add, invariant: str) -> None:
+    with pytest.raises(WorldError, match=invariant):
+        add(Builder.on(build_world(24), "test"))
+
+
+def test_no_name_ends_in_upper_case_and_no_process_name_is_cut() -> None:
+    assert all(not path.rpartition(".")[2].isupper() for path in WORLD.files)
+    assert all(len(helper.name) <= 15 for helper in WORLD.processes)
+    assert all(b"\r" not in data for path, data in WORLD.files.items() if not path.endswith(".bin"))
