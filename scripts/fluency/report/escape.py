@@ -52,9 +52,13 @@ def text(value: object, limit: int = LIMIT) -> str:
 
 
 def _is_quiet(text: str, place: int) -> bool:
-    char, following = text[place], text[place + 1 : place + 2]
+    char, before, following = text[place], text[max(place - 1, 0) : place], text[place + 1 : place + 2]
     if char.isalnum() or char in _QUIET or ord(char) > 127:
         return True
+    if char == "[":
+        return following.isalnum() and before != "!"
+    if char == "]":
+        return following == " "  # neither a link nor a definition can follow it then
     return (char == "_" and _inside_word(text, place)) or (char in "<@" and following.isdigit())
 
 

@@ -66,12 +66,21 @@ def carries(analysis: Analysis) -> str:
             f"{label} from the table, not evidence: the data fit other rows of it as well, "
             "and a change of policy could not rest on it."
         )
-    names = ", ".join(model.model for model in resolved)
-    rest = "" if len(resolved) == len(judged) else " The other verdicts are labels from the table, not evidence."
-    return (
-        f"The data carry the verdict for {names}: for this model version, these settings and one-shot tasks "
-        f"like these, nothing wider.{rest}"
+    parts = []
+    ahead = [model.model for model in resolved if model.verdict.band in ("pwsh", "bash")]
+    level = [model.model for model in resolved if model.verdict.band == "falsified"]
+    if ahead:
+        parts.append(
+            f"The data carry the direction for {', '.join(ahead)}, though not that the gap is 10 points or more"
+        )
+    if level:
+        parts.append(f"The data carry that the gap is small for {', '.join(level)}")
+    parts.append(
+        "All of this holds for these model versions, these settings and one-shot tasks like these, nothing wider"
     )
+    if len(resolved) < len(judged):
+        parts.append("The other verdicts are labels from the table, not evidence")
+    return ". ".join(parts) + "."
 
 
 def make_up_sentence(model: ModelAnalysis) -> str:
