@@ -33,7 +33,7 @@ def test_available_memory_is_the_least_of_machine_and_limit(tmp_path):
 
 
 def test_memory_short_by_a_byte_is_refused():
-    needed = int(491_400_064 * 1.3) + 200_000_000
+    needed = int(491_400_064 * 1.3) + 400_000_000
     check_memory(491_400_064, "m", needed)
     with pytest.raises(UserError, match="not enough memory"):
         check_memory(491_400_064, "m", needed - 1)
