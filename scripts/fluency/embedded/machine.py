@@ -48,7 +48,10 @@ def available_memory(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = _CGRO
 
 
 def check_memory(weights_bytes: int, model_id: str, available: int | None = None) -> None:
-    """UserError if a model with weights of this size would not fit: 1.3 times the file, and the context with its work space (measured)."""
+    """UserError if a model with weights of this size would not fit.
+
+    It takes 1.3 times the file, and the context with its work space; both as measured.
+    """
     available = available_memory() if available is None else available
     needed = int(weights_bytes * 1.3) + CONTEXT_BYTES
     if available is not None and available < needed:
