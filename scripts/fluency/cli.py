@@ -49,9 +49,9 @@ def run(options: argparse.Namespace) -> int:
 def plan(options: argparse.Namespace) -> int:
     """Say what a run would do and why, what it costs, and what is missing."""
     from fluency.gate import print_plan
-    from fluency.run import open_study
+    from fluency.run import open_study, snakemake
 
-    return print_plan(open_study(options.configfile))
+    return print_plan(open_study(options.configfile), snakemake(options.configfile))
 
 
 @command(CONFIG)

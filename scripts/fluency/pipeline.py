@@ -190,9 +190,11 @@ class Pipeline:
 
     def _open_generator(self) -> Any:
         from fluency.embedded import base_url
+        from fluency.gate import plan_of
         from fluency.generation import AnswerStore, Generator
 
-        return Generator(self.study, store=AnswerStore(ANSWERS), base_url=base_url, say=say)
+        spent = plan_of(self).spent_usd
+        return Generator(self.study, store=AnswerStore(ANSWERS), base_url=base_url, say=say, spent_usd=spent)
 
 
 def cell_of(wildcards: Any) -> Cell:

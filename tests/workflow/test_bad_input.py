@@ -1,0 +1,197 @@
+"""Whatever goes wrong is a sentence with a hint; nothing is lost, and the next run goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+
+import pytest
+
+from fluency.gather import load_records
+from fluency.run import open_study
+from fluency.table import read_table
+from tests.generation.endpoint import Endpoint
+from tests.workflow.project import TASKS, Project, model, reference_answer
+
+pytestmark = pytest.mark.engine
+PAID = {"key_required": True, "price": {"input_usd_per_mtok": 5, "output_usd_per_mtok": 25, "dated": "2026-09-30"}}
+HEAD = {"gather": 1, "report": 1}
+
+
+def fluency(
+    project: Project, *arguments: str, stdin: str | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    command = [project.command()[0], "-m", "fluency.cli", *arguments]
+    return subprocess.run(
+        command, cwd=project.root, env=project.environ(**env), capture_output=True, text=True, input=stdin, timeout=300
+    )
+
+
+def explained(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    """Exit code 2, the words, a hint, and no traceback."""
+    assert done.returncode == 2, done.stderr
+    assert all(word in done.stderr for word in (*words, "Hint:")), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def fresh(flawless, tmp_path) -> Project:
+    flawless.requests.clear()
+    return Project.make(tmp_path / "project", models=[model(flawless.url)])
+
+
+@pytest.mark.parametrize("by", ["snakemake", "fluency run"])
+def test_without_its_key_a_paid_study_starts_nothing(fresh, flawless, by):
+    fresh.configure(models=[model(flawless.url, **PAID)])
+    run = fluency(fresh, "run", "--configfile", "config/test.yaml") if by != "snakemake" else fresh.snakemake(code=2)
+    explained(run, "ANTHROPIC_API_KEY", "models: good")
+    assert flawless.requests == [] and fresh.records("generations") == []
+
+
+@pytest.mark.parametrize("by", ["snakemake", "fluency run"])
+def test_a_price_nobody_agreed_to_starts_nothing(fresh, flawless, by):
+    fresh.configure(models=[model(flawless.url, **PAID)], budget={"confirm_usd": 0})
+    key = {"ANTHROPIC_API_KEY": "k"}
+    if by == "snakemake":
+        run = fresh.snakemake(code=2, **key)
+    else:
+        run = fluency(fresh, "run", "--configfile", "config/test.yaml", stdin="", **key)
+    explained(run, "Nobody has agreed", "at most $")
+    assert flawless.requests == []
+
+
+def test_an_agreed_price_is_paid_once(fresh, flawless):
+    fresh.configure(models=[model(flawless.url, **PAID)], budget={"confirm_usd": 0}, confirm="yes")
+    done = fluency(fresh, "run", "--configfile", "config/test.yaml", ANTHROPIC_API_KEY="canary-key-4711")
+    assert done.returncode == 0, done.stderr
+    assert len(flawless.requests) == 4
+    again = fluency(fresh, "run", "--configfile", "config/test.yaml")  # nothing to ask, so no key is needed
+    assert again.returncode == 0, again.stderr
+    for path in fresh.root.rglob("*"):
+        if path.is_file():
+            assert b"canary-key-4711" not in path.read_bytes(), path
+
+
+def test_a_wrong_key_stops_the_run_at_once_and_the_next_goes_on(fresh, flawless):
+    fresh.configure(models=[model(flawless.url, **PAID)])
+    flawless.always("bad-key")
+    try:
+        done = fresh.snakemake(code=1, ANTHROPIC_API_KEY="wrong-key-0815")
+    finally:
+        flawless.always(None)
+    assert "Hint:" in done.stderr and "Traceback" not in done.stderr and "wrong-key-0815" not in done.stderr
+    assert len(flawless.requests) == 1, "one probe, then nobody else asks"
+    fresh.snakemake(ANTHROPIC_API_KEY="right")
+    assert len(fresh.records("scores")) == 4
+
+
+def test_an_engine_that_is_not_there(fresh):
+    done = fresh.snakemake(code=1, DOCKER_HOST="unix:///nonexistent/docker.sock")
+    assert "/nonexistent/docker.sock" in done.stderr and "Hint:" in done.stderr and "Traceback" not in done.stderr
+    assert len(fresh.records("generations")) == 4, "answers do not wait for the engine"
+    assert fresh.records("executions") == []
+    assert fresh.to_do()["execute"] == 4
+
+
+def test_two_runs_at_once_are_told_of_each_other(sandbox, tmp_path):
+    with Endpoint(reference_answer, delay_s=1.5) as endpoint:
+        project = Project.make(tmp_path / "project", models=[model(endpoint.url, in_flight=1)])
+        first = subprocess.Popen(
+            project.command(), cwd=project.root, env=project.environ(), stderr=subprocess.PIPE, text=True
+        )
+        while not endpoint.requests:
+            assert first.poll() is None
+            time.sleep(0.05)
+        explained(fluency(project, "run", "--configfile", "config/test.yaml"), "another run is at work", "process")
+        assert first.wait(timeout=300) == 0, first.stderr.read()
+
+
+def test_an_answer_function_that_raises_leaves_its_cells_and_only_those(project):
+    file = project.root / "tasks" / TASKS[1] / "answer.py"
+    sound = file.read_text()
+    file.write_text("def expected(world, processes):\n    return 1 / 0\n")
+    done = project.snakemake(code=1)
+    assert f"{TASKS[1]}/answer.py" in done.stderr and "ZeroDivisionError" in done.stderr and "Hint:" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list((project.root / "logs" / "scores").rglob("*.log")), "the failure is in the rule's log too"
+    file.write_text(sound)
+    project.snakemake()
+    assert len(project.records("scores")) == 4
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome", "failure"),
+    [("empty", "empty", "empty"), ("refusal", "refusal", "refusal"), ("truncated", "truncated", "truncated")],
+)
+def test_a_model_that_says_nothing_useful_has_failed_not_gone_missing(
+    finished, flawless, tmp_path, said, outcome, failure
+):
+    project = finished.clone(tmp_path / "project")
+    project.configure(models=[model(flawless.url, f"mute-{said}")])
+    flawless.always(said)
+    try:
+        project.snakemake()
+    finally:
+        flawless.always(None)
+    frame = read_table(project.root / "results" / "test" / "cells.csv")
+    bash = frame[frame["shell"] == "bash"]
+    assert set(bash["outcome"]) == {outcome} and set(bash["failure_class"]) == {failure}
+    assert not bash["passed"].any() and set(bash["status"]) == {"measured"}
+
+
+def test_an_arm_without_powershell_is_not_measured_and_never_failed(sandbox, project):
+    if sandbox.image.shells.get("pwsh"):
+        pytest.skip("the image holds PowerShell, so the arm is measured")
+    frame = read_table(project.root / "results" / "test" / "cells.csv")
+    pwsh = frame[frame["shell"] == "pwsh"]
+    assert set(pwsh["status"]) == {"not_measured"} and pwsh["passed"].isna().all()
+    assert pwsh["reason"].str.contains("no PowerShell").all() and pwsh["failure_class"].isna().all()
+    report = (project.root / "results" / "test" / "report.md").read_text()
+    assert "no verdict" in report and "PowerShell 7 was not measured" in report
+    planned = fluency(project, "plan", "--configfile", "config/test.yaml").stdout
+    assert "PowerShell" in planned and "not measured" in planned
+
+
+def test_the_references_pass_through_the_whole_pipeline(project):
+    frame = read_table(project.root / "results" / "test" / "cells.csv")
+    measured = frame[frame["status"] == "measured"]
+    assert len(measured) >= len(TASKS) and measured["passed"].all(), measured[["task", "why"]]
+
+
+def test_the_plan_names_why_each_cell_runs(project, flawless):
+    project.configure(models=[model(flawless.url, max_tokens=99), model(flawless.url, "new")])
+    project.edit(f"tasks/{TASKS[1]}/task.yaml", "Print a single integer, digits only.", "Print one integer only.")
+    done = fluency(project, "plan", "--configfile", "config/test.yaml")
+    assert done.returncode == 0, done.stderr
+    for reason in ("4  not there yet", "changed: max tokens", "changed: prompt, max tokens"):
+        assert reason in done.stdout, done.stdout
+
+
+def test_a_record_that_was_damaged_is_named(project):
+    path = project.records("generations")[0]
+    path.write_text(path.read_text()[:200])
+    project.records("scores")[0].unlink()
+    done = project.snakemake(code=None)
+    assert done.returncode in (0, 1)
+    assert "Traceback" not in done.stderr
+    if done.returncode:
+        assert str(path.name) in done.stderr and "Hint:" in done.stderr
+
+
+def test_an_unfinished_study_has_a_report_that_says_so(fresh, flawless):
+    flawless.when(lambda seen: "PowerShell" in seen.prompt, "not-found")
+    try:
+        fresh.snakemake(code=1)
+    finally:
+        flawless._when.clear()
+    done = fluency(fresh, "report", "--configfile", "config/test.yaml")
+    assert done.returncode == 0, done.stderr
+    assert "missing" in done.stderr
+    assert "no generation yet" in (fresh.root / "results/test/partial/report.md").read_text()
+
+
+def test_the_pipeline_opens_what_it_wrote(project, monkeypatch):
+    monkeypatch.chdir(project.root)
+    pipeline = open_study(["config/test.yaml"])
+    records = [load_records(project.root / "results", cell) for cell in pipeline.cells]
+    assert all(record.score for record in records)
