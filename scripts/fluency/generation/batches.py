@@ -132,7 +132,7 @@ class BatchDesk:
         note["ordering"] = True
         write_atomic(path, pretty_json(note))
         orders = [{"custom_id": key, "params": body_of(request)} for key, request in requests.items()]
-        headers = self.lane.client.headers(next(iter(requests.values())).headers)
+        headers = next(iter(requests.values())).headers
 
         def create(attempt: int) -> str:
             found = self._listed(note) if attempt > 1 else None
@@ -216,8 +216,4 @@ class BatchDesk:
         """A call of the batch interface, told its attempt's number, with the model's patience; Failure at the end."""
         attempts = Attempts(self.lane.patience, self.lane.limiter.sleep, self.lane.limiter.pause)
 
-        def attempt() -> Any:
-            with self.lane.client.failures(CALL_S):
-                return call(attempts.number)
-
-        return attempts.run(attempt)
+        return attempts.run(lambda: self.lane.client.guarded(lambda: call(attempts.number), CALL_S))

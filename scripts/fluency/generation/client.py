@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from fluency.errors import UserError
-from fluency.generation.keys import redact
+from fluency.generation.keys import NO_KEY, REMOVED, redact
 from fluency.generation.outcome import Failure, from_status
 from fluency.generation.policies import KEY_PLACEHOLDER
 from fluency.generation.request import body_of
@@ -27,6 +27,7 @@ MOST_BYTES = 4 * 1024 * 1024
 CONNECT_S = 10.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _environment = threading.Lock()
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Client:
         self._errors = anthropic
         self._transport_errors, self._timeout = httpx.HTTPError, httpx.Timeout
         parts = urlsplit(base_url)
-        plain = parts.scheme == "http"
+        local = parts.hostname in _LOOPBACK
         with _without_environment():
             self.sdk = anthropic.Anthropic(
                 api_key=key,
@@ -56,10 +57,12 @@ class Client:
                 timeout=self.timeout(120.0),
                 http_client=anthropic.DefaultHttpxClient(
                     # A proxy from the environment must not stand between the run and its own machine.
-                    trust_env=parts.hostname not in _LOOPBACK,
+                    trust_env=not local,
+                    mounts={"all://": None, "http://": None, "https://": None} if local else {},
                     # Without TLS there is nothing to verify, and loading the authorities takes long.
-                    verify=not plain,
-                    follow_redirects=not plain,
+                    verify=parts.scheme == "https",
+                    follow_redirects=False,  # a key goes to the address it was given for
+                    event_hooks={"request": [self._put_key]},
                 ),
             )
         self.name = f"anthropic {anthropic.__version__}"
@@ -70,32 +73,41 @@ class Client:
 
         `keep` gets the reply before anything else happens.
         """
-        body = body_of(request)
-        known = {name: body.pop(name) for name in ("model", "max_tokens", "messages")}
+        fields = body_of(request)
+        known = {name: fields.pop(name) for name in ("model", "max_tokens", "messages")}
         start = time.monotonic()
         create = self.sdk.messages.with_streaming_response.create
-        sent = {"extra_headers": self.headers(request.headers), "timeout": self.timeout(timeout_s)}
-        with self.failures(timeout_s), create(**known, extra_body=body, **sent) as response:
-            chunks = _bounded(response.http_response.iter_bytes(), start + timeout_s)
-            reply = Reply(b"".join(chunks), response.headers, time.monotonic() - start)
-            keep(reply)
-            return reply
+        sent = {"extra_headers": request.headers, "timeout": self.timeout(timeout_s)}
 
-    def headers(self, recorded: Mapping[str, str]) -> dict[str, str]:
-        """Headers as sent: a record holds `$KEY` where the wire holds the key."""
-        return {name: value.replace(KEY_PLACEHOLDER, self._key) for name, value in recorded.items()}
+        def call() -> Reply:
+            with create(**known, extra_body=fields, **sent) as response:
+                chunks = _bounded(response.http_response.iter_bytes(), start + timeout_s)
+                body = self._clean(b"".join(chunks))
+                reply = Reply(body, response.headers, time.monotonic() - start)
+                keep(reply)
+                return reply
+
+        return self.guarded(call, timeout_s)
+
+    def _clean(self, body: bytes) -> bytes:
+        """The body without the key, should a server echo it."""
+        return body if self._key == NO_KEY else body.replace(self._key.encode(), REMOVED.encode())
+
+    def _put_key(self, request: Any) -> None:
+        """Headers hold `$KEY` until the very last moment, so that neither records nor the SDK's logs hold the key."""
+        for name, value in request.headers.items():
+            if KEY_PLACEHOLDER in value:
+                request.headers[name] = value.replace(KEY_PLACEHOLDER, self._key)
 
     def timeout(self, seconds: float) -> Any:
         """The SDK's form of a time-out for one attempt."""
         return self._timeout(seconds, connect=min(CONNECT_S, seconds))
 
-    @contextmanager
-    def failures(self, timeout_s: float) -> Iterator[None]:
-        """Turn whatever the SDK and its transport raise into a Failure, without any key in its words."""
+    def guarded(self, call: Callable[[], Result], timeout_s: float) -> Result:
+        """The call's result; what the SDK or its transport raises becomes a Failure without any key in its words."""
         failure: Failure
         try:
-            yield
-            return
+            return call()
         except self._errors.APIStatusError as error:
             headers = {name.lower(): value for name, value in error.response.headers.items()}
             words = error.api_message or str(error.body or error.message)
@@ -111,7 +123,7 @@ class Client:
         except (self._errors.AnthropicError, TypeError, ValueError) as error:
             words = redact(f"{type(error).__name__}: {error}", self._key)[:300]
             failure = Failure(f"the request could not be sent: {words}", scope="cell", hint="check the model's entry")
-        # Outside of the handlers, so that the failure carries no exception that could hold the key.
+        # Raised outside of the handlers: it must not carry along an exception that holds the key.
         raise failure
 
     def close(self) -> None:

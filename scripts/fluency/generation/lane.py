@@ -81,8 +81,16 @@ class Lane:
 
     def _obtain(self, cell: Cell, key: str, request: Request) -> Answer | None:
         """The answer from the store or the model, asked by nobody else meanwhile; None: the request is outdated."""
+        self._check_room()
         with self.store.lock(key, self.limiter.raise_if_stopped):
             return self.store.get(key) or self._left_behind(key, request) or self._ask(cell, key, request)
+
+    def _check_room(self) -> None:
+        try:
+            self.store.check_room()
+        except StopRun as stop:
+            self.owner.stop(stop)
+            raise
 
     def _ask(self, cell: Cell, key: str, request: Request) -> Answer | None:
         attempts = Attempts(self.patience, self.limiter.sleep, self.limiter.pause)
@@ -92,7 +100,6 @@ class Lane:
                 if request.temperature is not None and self.refused:
                     return None
                 self.owner.budget.check()
-                self.store.check_room()
                 client, note = self.client, {"attempts": attempts.number}
 
                 def keep(reply: Reply) -> None:

@@ -16,12 +16,10 @@ import json
 import os
 import re
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -31,32 +29,15 @@ from fluency.generation.locks import exclusive
 from fluency.generation.request import request_key
 from fluency.records import Answer
 
-STALE_S = 3600
+if TYPE_CHECKING:
+    from fluency.generation.audit import Merged, Verified
+
 ROOM_BYTES = 32 * 1024 * 1024
 LOCK_PATIENCE_S = 1800
 
 
 class Damaged(UserError):
     """A stored answer that cannot be trusted."""
-
-
-@dataclass
-class Verified:
-    """What `verify` found: answers in order, what is wrong with the others, replies a killed run left to be read."""
-
-    sound: int = 0
-    damaged: dict[str, str] = field(default_factory=dict)
-    waiting: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Merged:
-    """What `merge` did: answers taken over, already here, here with another text (ours stayed), refused."""
-
-    added: int = 0
-    same: int = 0
-    different: list[str] = field(default_factory=list)
-    damaged: dict[str, str] = field(default_factory=dict)
 
 
 class AnswerStore:
@@ -77,9 +58,15 @@ class AnswerStore:
         """The answer, or None if there is none yet; Damaged if its file cannot be trusted."""
         try:
             data = self.path(key).read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
-        return _open(data, key, self.path(key))
+        except OSError as error:
+            raise Damaged(
+                f"this stored answer cannot be read: {error.strerror}",
+                where=str(self.path(key)),
+                hint="give read permission; it is not asked for again while it is here",
+            ) from None
+        return open_answer(data, key, self.path(key))
 
     def put(self, answer: Answer) -> Answer:
         """Keep an answer durably and return what the store holds now: this one, or an earlier one.
@@ -89,7 +76,7 @@ class AnswerStore:
         path = self.path(answer.request_key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not self._link_new(path, _close(answer)):
+            if not self._link_new(path, close_answer(answer)):
                 return self.get(answer.request_key) or answer
         except OSError as error:
             raise StopRun(
@@ -189,56 +176,29 @@ class AnswerStore:
     def entries(self) -> Iterator[Answer]:
         """Every answer; Damaged at the first that cannot be trusted."""
         for path in self.files():
-            yield _open(path.read_bytes(), path.stem, path)
+            yield open_answer(path.read_bytes(), path.stem, path)
 
     def verify(self) -> Verified:
         """Check every answer against its hashes and clear temporaries of runs killed long ago."""
-        found = Verified()
-        for path in self.files():
-            try:
-                _open(path.read_bytes(), path.stem, path)
-                found.sound += 1
-            except Damaged as error:
-                found.damaged[str(path)] = error.what
-        for part in self.folder.glob("[0-9a-f][0-9a-f]/.*.part"):
-            with suppress(OSError):
-                if time.time() - part.stat().st_mtime > STALE_S:
-                    part.unlink()
-        found.waiting = sorted(path.stem for path in self.folder.glob("received/*.reply"))
-        return found
+        from fluency.generation.audit import verify
+
+        return verify(self)
 
     def merge(self, other: Path) -> Merged:
         """Take over another store's answers and decisions; what is here already stays as it is."""
-        done, theirs = Merged(), AnswerStore(other)
-        if not Path(other).is_dir():
-            raise UserError("there is no such folder", where=str(other), hint="name the folder of an answer store")
-        for path in theirs.files():
-            try:
-                answer = _open(path.read_bytes(), path.stem, path)
-            except Damaged as error:
-                done.damaged[str(path)] = error.what
-                continue
-            mine = self.get(answer.request_key)
-            if mine is None:
-                self.put(answer)
-                done.added += 1
-            elif mine == answer:
-                done.same += 1
-            else:
-                done.different.append(answer.request_key)
-        for path in sorted((Path(other) / "decisions").glob("*.json")):
-            mine_path = self.folder / "decisions" / path.name
-            if not mine_path.exists():
-                write_atomic(mine_path, path.read_bytes())
-        return done
+        from fluency.generation.audit import merge
+
+        return merge(self, Path(other))
 
 
-def _close(answer: Answer) -> bytes:
+def close_answer(answer: Answer) -> bytes:
+    """An answer as its file holds it."""
     value = answer.model_dump(mode="json")
     return pretty_json({"answer": value, "sha256": sha256(canonical_json(value))}).encode()
 
 
-def _open(data: bytes, key: str, path: Path) -> Answer:
+def open_answer(data: bytes, key: str, path: Path) -> Answer:
+    """The answer in a file's bytes; Damaged if hash, key or request do not fit together."""
     try:
         value = json.loads(data)
         answer = Answer.model_validate(value["answer"])
@@ -270,3 +230,11 @@ def _link(source: Path, path: Path) -> bool:
             return False
         os.rename(source, path)
     return True
+
+
+def main(merge: Path | None = None) -> int:
+    """`make answers`: list and verify the project's store, after taking over another one if it is named."""
+    from fluency.generation.audit import audit
+    from fluency.paths import ANSWERS
+
+    return audit(AnswerStore(ANSWERS), merge)

@@ -1,0 +1,124 @@
+"""The whole answer store looked at: listed, verified against its hashes, merged with another machine's."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fluency.errors import UserError
+from fluency.files import write_atomic
+from fluency.generation.store import AnswerStore, Damaged, open_answer
+from fluency.records import Answer
+
+STALE_S = 3600
+
+
+@dataclass
+class Verified:
+    """What `verify` found: answers in order, what is wrong with the others, replies a killed run left to be read."""
+
+    sound: int = 0
+    damaged: dict[str, str] = field(default_factory=dict)
+    waiting: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Merged:
+    """What `merge` did: answers taken over, already here, here with another text (ours stayed), refused."""
+
+    added: int = 0
+    same: int = 0
+    different: list[str] = field(default_factory=list)
+    damaged: dict[str, str] = field(default_factory=dict)
+
+
+def verify(store: AnswerStore) -> Verified:
+    """Check every answer against its hashes and clear temporaries of runs killed long ago."""
+    found = Verified()
+    for path in store.files():
+        try:
+            open_answer(path.read_bytes(), path.stem, path)
+            found.sound += 1
+        except Damaged as error:
+            found.damaged[str(path)] = error.what
+    for part in store.folder.glob("[0-9a-f][0-9a-f]/.*.part"):
+        with suppress(OSError):
+            if time.time() - part.stat().st_mtime > STALE_S:
+                part.unlink()
+    found.waiting = sorted(path.stem for path in store.folder.glob("received/*.reply"))
+    return found
+
+
+def merge(store: AnswerStore, other: Path) -> Merged:
+    """Take over another store's answers and decisions; what is here already stays as it is."""
+    if not other.is_dir():
+        raise UserError("there is no such folder", where=str(other), hint="name the folder of an answer store")
+    done = Merged()
+    for path in AnswerStore(other).files():
+        try:
+            answer = open_answer(path.read_bytes(), path.stem, path)
+        except Damaged as error:
+            done.damaged[str(path)] = error.what
+            continue
+        mine = store.get(answer.request_key)
+        if mine is None:
+            store.put(answer)
+            done.added += 1
+        elif mine == answer:
+            done.same += 1
+        else:
+            done.different.append(answer.request_key)
+    for path in sorted((other / "decisions").glob("*.json")):
+        decision = store.folder / "decisions" / path.name
+        if not decision.exists():
+            write_atomic(decision, path.read_bytes())
+    return done
+
+
+def audit(store: AnswerStore, other: Path | None = None, say: Callable[[str], None] = print) -> int:
+    """Merge, verify and list; returns the exit code: 0 sound, 1 if an answer on either side is damaged."""
+    damaged: dict[str, str] = {}
+    if other is not None:
+        done = store.merge(Path(other))
+        damaged |= done.damaged
+        say(f"Merged {other}: {done.added} added, {done.same} here already, {len(done.different)} answered otherwise.")
+        for key in done.different:
+            say(f"  {key}: both stores hold an answer; the one here stays")
+    found = store.verify()
+    damaged |= found.damaged
+    say(f"{store.folder}: {found.sound} sound answers, {len(found.damaged)} damaged.")
+    for line in _listing(store):
+        say(f"  {line}")
+    if found.waiting:
+        say(f"  {len(found.waiting)} replies of a killed run wait to be read; the next run of their study does it")
+    for path, why in damaged.items():
+        say(f"  {path}: {why}")
+    return 1 if damaged else 0
+
+
+def _listing(store: AnswerStore) -> list[str]:
+    """One line a model and way of sampling: answers, outcomes, tokens, first and last day."""
+    groups: defaultdict[str, list[Answer]] = defaultdict(list)
+    for path in store.files():
+        with suppress(Damaged):
+            answer = open_answer(path.read_bytes(), path.stem, path)
+            sent = answer.request.temperature
+            sampling = "provider default" if sent is None else f"temperature {sent:g}"
+            groups[f"{answer.request.model_id}, {sampling}, by {answer.server}"].append(answer)
+    return [f"{name}: {_summary(answers)}" for name, answers in sorted(groups.items())]
+
+
+def _summary(answers: list[Answer]) -> str:
+    outcomes: defaultdict[str, int] = defaultdict(int)
+    for answer in answers:
+        outcomes[answer.outcome] += 1
+    days = sorted(answer.received_utc[:10] for answer in answers)
+    tokens_in = sum(answer.usage.input_tokens or 0 for answer in answers)
+    tokens_out = sum(answer.usage.output_tokens or 0 for answer in answers)
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    span = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+    return f"{len(answers)} answers ({counts}), {tokens_in} tokens in, {tokens_out} out, {span}"

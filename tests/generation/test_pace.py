@@ -1,0 +1,211 @@
+"""How fast and for how much: rate, calls in flight, the service's headers, the budget."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from fluency.errors import CallError, StopRun
+from fluency.generation.limiter import LONGEST_HEADER_PAUSE_S, Limiter, pause_of
+from fluency.generation.outcome import Failure, retry_after
+from fluency.generation.patience import Attempts, Patience, wait_s
+from tests.generation.endpoint import Reply, message
+from tests.generation.studies import ask, cells_of, generator_of, study_of
+
+
+def ask_all(generator, cells, threads=16) -> list[BaseException | None]:
+    """Ask all cells at once; what each raised."""
+    with ThreadPoolExecutor(threads) as pool:
+        return [future.exception() for future in [pool.submit(ask, generator, cell) for cell in cells]]
+
+
+def test_calls_in_flight_stay_within_the_bound_and_reach_it(endpoint, store):
+    endpoint.delay_s = 0.1
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 3})
+    assert not any(ask_all(generator_of(study, store, endpoint), cells_of(study, tasks=3)))
+    assert endpoint.most_at_once == 3
+
+
+def test_the_first_call_is_alone(endpoint, store):
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 8})
+    endpoint.script(Reply(first_byte_s=0.3))
+    assert not any(ask_all(generator_of(study, store, endpoint), cells_of(study)))
+    first, second = endpoint.requests[:2]
+    assert second.at - first.at >= 0.3
+
+
+def test_a_bad_key_costs_one_request_whatever_the_number_of_threads(endpoint, store):
+    endpoint.always("bad-key")
+    study = study_of({"alias": "a", "id": "claude-sonnet-4-6"}, {"alias": "b", "id": "claude-opus-4-7"})
+    raised = ask_all(generator_of(study, store, endpoint), cells_of(study))
+    assert all(isinstance(error, StopRun) for error in raised)
+    assert len(endpoint.requests) <= 2  # one for each model, if they were asked at the same moment
+
+
+def test_starts_a_minute_are_kept(endpoint, store):
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "requests_per_minute": 600, "in_flight": 8})
+    assert not any(ask_all(generator_of(study, store, endpoint), cells_of(study, tasks=5)))
+    times = [seen.at for seen in endpoint.requests]
+    assert times[-1] - times[0] >= (30 - 1 - 10) / 10 * 0.95  # ten may start at once, then ten a second
+
+
+def test_a_stop_wakes_those_who_wait(endpoint, store):
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "requests_per_minute": 1})
+    generator = generator_of(study, store, endpoint)
+    cells = cells_of(study)
+    ask(generator, cells[0])
+    start = time.monotonic()
+    threading.Timer(0.3, lambda: generator.stop(StopRun("enough"))).start()
+    assert all(isinstance(error, StopRun) for error in ask_all(generator, cells[1:]))
+    assert time.monotonic() - start < 5
+    assert len(endpoint.requests) == 1
+
+
+def test_the_services_rate_headers_are_heeded(endpoint, store):
+    study = study_of()
+    generator = generator_of(study, store, endpoint)
+    cells = cells_of(study)
+    reset = (dt.datetime.now(dt.UTC) + dt.timedelta(seconds=1.0)).isoformat()
+    limits = {"anthropic-ratelimit-requests-remaining": "0", "anthropic-ratelimit-requests-reset": reset}
+    endpoint.script(Reply(headers=limits))
+    ask(generator, cells[0])
+    now = time.time()
+    ask(generator, cells[1])
+    left = dt.datetime.fromisoformat(reset).timestamp() - now
+    assert time.time() - now >= min(left, 0.3)
+    assert len(endpoint.requests) == 2
+
+
+def headers(remaining: str, seconds: float, kind: str = "tokens") -> dict[str, str]:
+    reset = dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=seconds)
+    name = f"anthropic-ratelimit-{kind}"
+    return {f"{name}-remaining": remaining, f"{name}-reset": reset.isoformat().replace("+00:00", "Z")}
+
+
+@pytest.mark.parametrize(
+    ("given", "least", "most"),
+    [
+        (headers("0", 10), 10, 11),
+        (headers("5", 10), 0, 0),
+        (headers("0", -10), 0, 0),
+        (headers("0", 1e7), LONGEST_HEADER_PAUSE_S, 1.1 * LONGEST_HEADER_PAUSE_S),
+        (headers("0", 10) | headers("0", 20, "output-tokens"), 20, 22),
+        ({"anthropic-ratelimit-tokens-remaining": "0", "anthropic-ratelimit-tokens-reset": "soon"}, 0, 0),
+        ({"anthropic-ratelimit-tokens-remaining": "0"}, 0, 0),
+        ({}, 0, 0),
+    ],
+)
+def test_pauses_by_header(given, least, most):
+    assert least <= pause_of(given, dt.datetime(2026, 1, 1, tzinfo=dt.UTC)) <= most
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+        ({"retry-after": "Thu, 01 Jan 1970 00:01:40 GMT"}, 100),
+        ({"retry-after": "-3"}, 0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after(given, seconds):
+    assert retry_after(given, now=0) == seconds
+
+
+def test_waits_double_have_jitter_and_obey_the_service():
+    patience = Patience()
+    plain = Failure("x", scope="retry")
+    for attempt, base in ((1, 0.5), (2, 1), (3, 2), (7, 30), (30, 30)):
+        waits = [wait_s(patience, plain, attempt) for _ in range(50)]
+        assert base <= min(waits) < max(waits) <= 1.25 * base
+    assert 90 <= wait_s(patience, Failure("x", scope="retry", retry_after=90), 1) <= 112.5
+
+
+def test_the_deadline_bounds_the_attempts():
+    waits: list[float] = []
+    attempts = Attempts(Patience(deadline_s=20, attempts=100), waits.append, lambda seconds: None)
+
+    def attempt() -> None:
+        attempts.left_s()
+        raise Failure("down", scope="retry", retry_after=15)
+
+    attempts.deadline = time.monotonic() + 14
+    with pytest.raises(Failure):
+        attempts.run(attempt)
+    assert waits == []  # the pause would not end in time: given up at once
+
+
+def test_a_limiter_without_rate_is_not_in_the_way():
+    limiter = Limiter(None, 4, longest_pause_s=10)
+    start = time.monotonic()
+    for _ in range(2000):
+        with limiter.slot():
+            pass
+        limiter.succeeded({})
+    assert time.monotonic() - start < 2
+
+
+def test_a_slot_is_given_back_when_a_call_fails():
+    limiter = Limiter(None, 1, longest_pause_s=10)
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError), limiter.slot(time.monotonic() + 5):
+            _ = 1 / 0
+    with limiter.slot(), pytest.raises(CallError), limiter.slot(time.monotonic() + 0.05):
+        pass
+
+
+# ---------------------------------------------------------------- money
+
+DEAR = {"input_usd_per_mtok": 0, "output_usd_per_mtok": 10_000, "dated": "2026-11-01"}  # a dollar for 100 tokens
+
+
+def dear_study(**budget):
+    return study_of({"alias": "m", "id": "claude-sonnet-4-6", "price": DEAR, "in_flight": 4}, budget=budget)
+
+
+def test_the_budget_stops_exact_to_the_calls_in_flight_and_the_next_run_goes_on(endpoint, store):
+    endpoint.always(Reply(body=message(usage={"input_tokens": 9, "output_tokens": 100}), first_byte_s=0.05))
+    study = dear_study(stop_usd=5)
+    generator = generator_of(study, store, endpoint)
+    raised = ask_all(generator, cells_of(study, tasks=4))
+    bought = len(endpoint.requests)
+    assert 5 <= bought <= 5 + 4 - 1
+    assert generator.budget.run_usd == pytest.approx(bought)
+    assert sum(isinstance(error, StopRun) for error in raised) == 24 - bought
+    assert "budget.stop_usd" in str(next(error for error in raised if error))
+    assert store.verify().sound == bought
+
+    same = generator_of(study, store, endpoint, spent_usd=float(bought))
+    assert sum(isinstance(error, StopRun) for error in ask_all(same, cells_of(study, tasks=4))) == 24 - bought
+    assert len(endpoint.requests) == bought  # the study's budget, not the run's
+
+    more = dear_study(stop_usd=100)
+    assert not any(ask_all(generator_of(more, store, endpoint, spent_usd=float(bought)), cells_of(more, tasks=4)))
+    assert len(endpoint.requests) == 24
+
+
+def test_an_answer_without_usage_counts_as_dear_as_it_can_be(endpoint, store):
+    study = dear_study(stop_usd=5)
+    endpoint.always("no-usage")
+    generator = generator_of(study, store, endpoint)
+    record = ask(generator, cells_of(study)[0])
+    assert record.cost_usd is None
+    assert generator.budget.run_usd == pytest.approx(1024 / 100)
+    with pytest.raises(StopRun):
+        ask(generator, cells_of(study)[1])
+
+
+def test_answers_from_the_store_cost_nothing_again(endpoint, store):
+    study = dear_study(stop_usd=5)
+    ask(generator_of(study, store, endpoint), cells_of(study)[0])
+    again = generator_of(study, store, endpoint)
+    ask(again, cells_of(study)[0])
+    assert again.budget.run_usd == 0

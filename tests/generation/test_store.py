@@ -1,0 +1,157 @@
+"""The store against damage, merging, full disks, and replies that no code could read."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+
+import pytest
+
+from fluency.errors import CallError, StopRun, UserError
+from fluency.generation import AnswerStore, lane
+from fluency.generation.audit import audit
+from fluency.generation.store import Damaged
+from tests.generation.studies import ask, cells_of, generator_of, study_of
+
+
+@pytest.fixture
+def filled(endpoint, store):
+    endpoint.answer = lambda prompt: f"echo '{prompt}'"
+    study = study_of()
+    generator = generator_of(study, store, endpoint)
+    records = [ask(generator, cell) for cell in cells_of(study)[:4]]
+    endpoint.requests.clear()
+    return study, records
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "empty", "swap", "not-json", "other-text"])
+def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpoint, store):
+    study, records = filled
+    path = store.path(records[0].answer.request_key)
+    data = path.read_bytes()
+    harmed = {
+        "flip": data.replace(b"echo", b"ecHo"),
+        "cut": data[: len(data) // 2],
+        "empty": b"",
+        "swap": store.path(records[1].answer.request_key).read_bytes(),
+        "not-json": b"<html>",
+        "other-text": json.dumps({"answer": {}, "sha256": ""}).encode(),
+    }[harm]
+    path.write_bytes(harmed)
+    with pytest.raises(Damaged) as caught:
+        ask(generator_of(study, store, endpoint), cells_of(study)[0])
+    assert caught.value.where == str(path)
+    assert "delete it" in caught.value.hint
+    assert endpoint.requests == []
+    assert list(store.verify().damaged) == [str(path)]
+    said: list[str] = []
+    assert audit(store, say=said.append) == 1
+    assert str(path) in "\n".join(said)
+
+
+def test_the_first_answer_stays(filled, store):
+    _, records = filled
+    first = records[0].answer
+    other = first.model_copy(update={"text": "rm -r *"})
+    assert store.put(other) == first == store.get(first.request_key)
+
+
+def test_many_threads_putting_one_answer_leave_one(filled, tmp_path):
+    _, records = filled
+    fresh = AnswerStore(tmp_path / "fresh")
+    variants = [records[0].answer.model_copy(update={"text": f"echo {n}"}) for n in range(16)]
+    kept = []
+    threads = [threading.Thread(target=lambda v=v: kept.append(fresh.put(v))) for v in variants]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({answer.text for answer in kept}) == 1
+    assert fresh.verify().sound == 1
+    assert not list(fresh.folder.rglob("*.part"))
+
+
+def test_merging_adds_keeps_and_reports(filled, endpoint, store, tmp_path):
+    study, records = filled
+    other = AnswerStore(tmp_path / "other")
+    generator = generator_of(study, other, endpoint)
+    endpoint.answer = lambda prompt: "ls"
+    for cell in cells_of(study)[2:7]:
+        ask(generator, cell)
+    same = records[0].answer
+    other.put(same)
+    other.refuse_temperature("claude-sonnet-4-6", "no", "2026-01-01T00:00:00Z")
+    damaged = other.path(ask(generator, cells_of(study)[7]).answer.request_key)
+    damaged.write_text("{}")
+    done = store.merge(other.folder)
+    assert (done.added, done.same, len(done.different), list(done.damaged)) == (3, 1, 2, [str(damaged)])
+    assert store.verify().sound == 7
+    assert store.get(records[3].answer.request_key) == records[3].answer
+    assert store.temperature_refused("claude-sonnet-4-6")
+    again = store.merge(other.folder)
+    assert (again.added, again.same) == (0, 4)
+    with pytest.raises(UserError):
+        store.merge(tmp_path / "nowhere")
+
+
+def test_the_listing_says_who_answered_what(filled, store):
+    said: list[str] = []
+    assert audit(store, say=said.append) == 0
+    assert "4 sound answers, 0 damaged" in said[0]
+    assert "claude-sonnet-4-6, temperature 0.7, by 127.0.0.1: 4 answers (4 ok)" in said[1]
+
+
+def test_a_reply_that_no_code_can_read_is_kept_and_read_by_the_next_version(endpoint, store, monkeypatch):
+    study = study_of()
+    cell = cells_of(study)[0]
+    read = lane.answer_of
+
+    def broken(*arguments):
+        raise AttributeError("a bug")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lane, "answer_of", broken)
+        for _ in range(2):
+            with pytest.raises(CallError, match="could not be read") as caught:
+                ask(generator_of(study, store, endpoint), cell)
+    assert caught.value.where.endswith(".reply")
+    assert len(store.verify().waiting) == 1
+    assert lane.answer_of is read
+    record = ask(generator_of(study, store, endpoint), cell)
+    assert record.answer.text == "ls -la"
+    assert len(endpoint.requests) == 1
+    assert store.verify().waiting == []
+
+
+@pytest.mark.parametrize("left", [b"", b"{}", b'{"note": {}, "bytes": 5, "sha256": "00"}\nabc'])
+def test_a_torn_reply_is_no_reply(left, endpoint, store):
+    study = study_of()
+    cell = cells_of(study)[0]
+    key = ask(generator_of(study, store, endpoint), cell).answer.request_key
+    store.path(key).unlink()
+    store.reply_path(key).write_bytes(left)
+    ask(generator_of(study, store, endpoint), cell)
+    assert len(endpoint.requests) == 2
+    assert not store.reply_path(key).exists()
+
+
+def test_temporaries_of_killed_runs_are_ignored_and_cleared_when_old(filled, store):
+    _, records = filled
+    folder = store.path(records[0].answer.request_key).parent
+    old, new = folder / f".{'0' * 64}.abc.part", folder / f".{'1' * 64}.def.part"
+    for part in (old, new):
+        part.write_text("{half")
+    os.utime(old, (time.time() - 7200,) * 2)
+    assert store.verify().sound == 4
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_a_store_that_cannot_be_written_stops_the_run_before_anything_is_bought(endpoint, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    study = study_of()
+    with pytest.raises(StopRun, match="answer store"):
+        ask(generator_of(study, AnswerStore(blocked / "answers"), endpoint), cells_of(study)[0])
+    assert endpoint.requests == []
