@@ -141,7 +141,7 @@ def answers(options: argparse.Namespace) -> int:
 @command(CONFIG, argument("--decision", default="", help="the decision the study is for"))
 def preregister(options: argparse.Namespace) -> int:
     """Freeze tasks, seeds, models and analysis plan before a study."""
-    from fluency.record import preregister as freeze
+    from fluency.record_keeping import preregister as freeze
     from fluency.run import open_study
 
     return freeze(open_study(options.configfile), options.decision)
@@ -150,16 +150,17 @@ def preregister(options: argparse.Namespace) -> int:
 @command(CONFIG, argument("--partial", action="store_true"), argument("--image", action="store_true"))
 def archive(options: argparse.Namespace) -> int:
     """Pack the decision record of a study."""
-    from fluency.record import pack
+    from fluency.record_keeping import pack
     from fluency.run import open_study
 
-    return pack(open_study(options.configfile), partial=options.partial, image=options.image)
+    print(pack(open_study(options.configfile), partial=options.partial, image=options.image))
+    return 0
 
 
 @command(ARCHIVE)
 def verify(options: argparse.Namespace) -> int:
     """Check an archive and rebuild its report from the records, offline."""
-    from fluency.record import verify as check
+    from fluency.record_keeping import verify as check
 
     return check(options.archive)
 
@@ -167,7 +168,7 @@ def verify(options: argparse.Namespace) -> int:
 @command(ARCHIVE, argument("--stage", choices=["score", "execute"], default="score"))
 def replay(options: argparse.Namespace) -> int:
     """Rescore, or re-execute, an archive with the present code and image."""
-    from fluency.record import replay as again
+    from fluency.record_keeping import replay as again
 
     return again(options.archive, options.stage)
 
@@ -175,7 +176,7 @@ def replay(options: argparse.Namespace) -> int:
 @command(ARCHIVE, argument("--title", default="", help="of the decision"))
 def decision(options: argparse.Namespace) -> int:
     """Write a decision record from an archive."""
-    from fluency.record import decide
+    from fluency.record_keeping import decide
 
     return decide(options.archive, options.title)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fluency.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
+from fluency.plumbing import say, utc_now
 from fluency.provenance import git_state
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def pack(pipeline: Pipeline, *, partial: bool = False, image: bool = False) -> P
     config_files = {f"config/{file.name}": file for file in pipeline.files[1:]}
     save = None
     if image:
-        from fluency.sandbox import save_image
+        from fluency.sandbox.export import save_image
 
         save = save_image
     return make_archive(
@@ -52,3 +53,43 @@ def pack(pipeline: Pipeline, *, partial: bool = False, image: bool = False) -> P
         extra_files=config_files,
         save_image=save,
     )
+
+
+def verify(archive: Path) -> int:
+    """Verify an archive and print what was found; 0 if nothing contradicts, 1 otherwise."""
+    from fluency.archive.verify import verify_archive
+
+    report = verify_archive(archive, say)
+    print("\n".join(report.lines()))
+    return 0 if report.ok else 1
+
+
+def replay(archive: Path, stage: str) -> int:
+    """Rescore or re-execute an archive with the present code and image, and print the differences."""
+    from fluency.archive.replay import replay_archive
+
+    sandbox = None
+    if stage == "execute":
+        from fluency.sandbox import open_sandbox
+        from fluency.study import SandboxConfig
+
+        sandbox = open_sandbox(SandboxConfig(), say=say)
+    print(replay_archive(archive, stage, sandbox, say, utc=utc_now()).markdown())
+    return 0
+
+
+def preregister(pipeline: Pipeline, decision: str) -> int:
+    """Freeze a study's design into a file to be committed, and say how the study names it."""
+    from fluency.registration import preregister as freeze
+
+    path = freeze(pipeline.study, pipeline.tasks, decision or pipeline.study.decision, ROOT / "preregistrations")
+    print(f"{path}\nCommit it, and put `preregistration: {path.relative_to(ROOT)}` into the study's file.")
+    return 0
+
+
+def decide(archive: Path, title: str) -> int:
+    """Write a decision record that rests on a verified archive."""
+    from fluency.decision import write_decision
+
+    print(write_decision(archive, title, ROOT / "decisions", say=say))
+    return 0
