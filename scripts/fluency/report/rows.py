@@ -7,8 +7,34 @@ from fluency.analysis.headline import BAND_WORDS
 from fluency.analysis.numbers import percent, points, probability, seconds, signed, span
 from fluency.cells import SHELL_TITLES
 from fluency.report.escape import text
+from fluency.report.markdown import table
 
 GLYPHS = {"pass": "●", "fail": "○", "refusal": "R", "no-command": "F", "missing": "·", "not-measured": "–"}
+
+
+SUMMARY = (
+    "model",
+    "runs measured",
+    "Bash pass@1",
+    "PowerShell pass@1",
+    "gap, pp",
+    "without Unix tools",
+    "95 %, tasks like these",
+    "95 %, these tasks",
+    "p (sign-flip)",
+    "by the table",
+)
+COUNTS = ("model", "arm", "planned", "measured", "missing", "not measured", "why not")
+
+
+def summary_table(analysis: Analysis) -> str:
+    """The one table that says it all, headers included, so that no two documents can label it differently."""
+    return table(SUMMARY, summary(analysis), "lrrrrrrrrl")
+
+
+def counts_table(analysis: Analysis) -> str:
+    """Cells planned, measured, missing and not measured."""
+    return table(COUNTS, counts(analysis), "llrrrrl")
 
 
 def summary(analysis: Analysis) -> list[list[str]]:
