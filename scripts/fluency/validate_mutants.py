@@ -32,6 +32,7 @@ stage of the pipeline, a negation or an anchor removed. Every such mutant is exe
 an answer. It is *killed* when it fails in at least one world. A survivor is *equivalent* when no output could tell it
 from the reference; it is *left out* when only a world could tell that is kept out on purpose, mostly because the prompt
 does not decide the case. Each has its reason below. Any other survivor shows a hole in the world, which is then closed.
+The share killed is of the mutants that are not equivalent.
 
 `make mutants` writes this page. The reasons are kept in `tests/data/mutant_survivors.yaml`.
 """
@@ -124,7 +125,7 @@ def page_of(fates: Sequence[Fate], reasons: Reasons, seeds: Sequence[int]) -> st
     lines = [_INTRODUCTION, f"Worlds: {', '.join(map(str, seeds))}.", ""]
     for title, key in (("Task", "task"), ("Fault", "operator")):
         lines += [
-            f"| {title} | Mutants | Killed | Equivalent | Left out | Unexplained | Killed of those that are not equivalent |",
+            f"| {title} | Mutants | Killed | Equivalent | Left out | Unexplained | Share killed |",
             "|---|---:|---:|---:|---:|---:|---:|",
         ]
         lines += [_row(name, group, reasons) for name, group in sorted(_grouped(fates, key).items())]
