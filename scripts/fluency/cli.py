@@ -149,10 +149,13 @@ def preregister(options: argparse.Namespace) -> int:
 
 @command(CONFIG, argument("--partial", action="store_true"), argument("--image", action="store_true"))
 def archive(options: argparse.Namespace) -> int:
-    """Pack the decision record of a study."""
+    """Bring a study up to date and pack its decision record; --partial packs what there is."""
     from fluency.record_keeping import pack
     from fluency.run import open_study
+    from fluency.run import run as run_study
 
+    if not options.partial and (code := run_study(options.configfile)):
+        return code
     print(pack(open_study(options.configfile), partial=options.partial, image=options.image))
     return 0
 
