@@ -9,19 +9,17 @@ An `error` in the document is the runner's own failure; what the command did wro
 
 from __future__ import annotations
 
-import base64
+import binascii
 import fcntl
 import json
 import os
 import sys
 import time
-import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import command
 import processes
-import service
 import tree
 
 PROTOCOL = 1
@@ -37,15 +35,13 @@ def read_plan() -> tuple[dict, bytes]:
     return header, source.read(header["tar_bytes"])
 
 
-def start_service(routes: list[dict]) -> tuple[int, int]:
-    """Start the HTTP service as a user of its own; its process id and the reading end of its log."""
-    for route in routes:
-        route["body"] = base64.b64decode(route["body"])
+def start_service(routes: list[dict]) -> tuple[int, int, int]:
+    """Start the HTTP service as a user of its own; its process id, and the ends that tell of readiness and requests."""
+    ready_read, ready_write = os.pipe()
     log_read, log_write = os.pipe()
     fcntl.fcntl(log_read, fcntl.F_SETPIPE_SZ, 1 << 20)
     for handle in (log_read, log_write):
         os.set_blocking(handle, False)
-    server = service.listen()
     pid = os.fork()
     if pid == 0:
         try:
@@ -54,13 +50,17 @@ def start_service(routes: list[dict]) -> tuple[int, int]:
                 os.dup2(null, stream)
             os.close(log_read)
             os.setsid()
+            import service  # here and not above: what it imports takes longer than anything the runner does
+
             processes.become(SERVER_UID)
-            service.serve(server, routes, log_write)
+            for route in routes:
+                route["body"] = binascii.a2b_base64(route["body"])
+            service.serve(routes, ready_write, log_write)
         finally:
             os._exit(114)
-    server.close()
+    os.close(ready_write)
     os.close(log_write)
-    return pid, log_read
+    return pid, ready_read, log_read
 
 
 def read_log(handle: int) -> list[dict]:
@@ -103,17 +103,24 @@ def room_taken(*folders: str) -> int:
     return sum((status.f_blocks - status.f_bfree) * status.f_frsize for status in map(os.statvfs, folders))
 
 
+def told(stream: command.Kept) -> dict:
+    """A stream as the document holds it."""
+    return {"data": binascii.b2a_base64(stream.data, newline=False).decode(), "bytes": stream.total}
+
+
 def measure(plan: dict, tar: bytes) -> dict:
     """The whole of an execution, in the order that matters."""
     tree.unpack(tar, plan["ages"])
     before_tree = tree.fingerprint()
-    server, log = start_service(plan["http"]) if plan["http"] is not None else (None, None)
+    server, ready, log = start_service(plan["http"]) if plan["http"] is not None else (None, None, None)
     before = processes.start_helpers(plan["helpers"])
+    if server and os.read(ready, 1) != b"1":
+        raise RuntimeError("the HTTP service did not start")
     server_started = processes.stat(server)["started"] if server else None
     empty = room_taken("/tmp", command.HOME)
 
     ran = command.run(
-        plan["shell"], base64.b64decode(plan["command"]), plan["condition"], plan["timeout_s"], plan["output_bytes"]
+        plan["shell"], binascii.a2b_base64(plan["command"]), plan["condition"], plan["timeout_s"], plan["output_bytes"]
     )
 
     left = [] if ran["timed_out"] else command.leftover()
@@ -131,8 +138,8 @@ def measure(plan: dict, tar: bytes) -> dict:
         "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
         "timed_out": ran["timed_out"],
         "spawn_error": ran["spawn_error"],
-        "stdout": {"data": base64.b64encode(ran["stdout"].data).decode(), "bytes": ran["stdout"].total},
-        "stderr": {"data": base64.b64encode(ran["stderr"].data).decode(), "bytes": ran["stderr"].total},
+        "stdout": told(ran["stdout"]),
+        "stderr": told(ran["stderr"]),
         "wall_s": round(ran["wall_s"], 6),
         "used": {
             "cpu_s": round(usage.ru_utime + usage.ru_stime, 6),
@@ -159,6 +166,8 @@ def main() -> int:
         answer["nonce"] = plan["nonce"]
         answer["result"] = measure(plan, tar)
     except BaseException:
+        import traceback
+
         answer["error"] = traceback.format_exc()[-4000:]
     answer["inside_s"] = round(time.monotonic() - began, 6)
     sys.stdout.write(json.dumps(answer))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import socket
@@ -14,18 +13,15 @@ LONGEST_HEAD = 65536
 MOST_CONNECTIONS = 64
 
 
-def listen() -> socket.socket:
-    """The listening socket; connections wait in its queue until `serve` runs."""
+def serve(routes: list[dict], ready: int, log: int) -> None:
+    """Answer for ever: one byte to `ready` when that begins, a line of JSON to `log` before each answer goes out."""
+    table = {(route["method"].upper(), route["path"]): route for route in routes}
     server = socket.socket()
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     server.bind(ADDRESS)
     server.listen(128)
-    return server
-
-
-def serve(server: socket.socket, routes: list[dict], log: int) -> None:
-    """Answer for ever; each answer's line of JSON goes to `log` before the answer goes out."""
-    table = {(route["method"].upper(), route["path"]): route for route in routes}
+    os.write(ready, b"1")
+    os.close(ready)
     room = threading.Semaphore(MOST_CONNECTIONS)
     while True:
         connection, _ = server.accept()
@@ -87,8 +83,10 @@ def _answer_one(connection: socket.socket, incoming, table: dict, log: int) -> b
 
 def _note(log: int, line: dict) -> None:
     """One line, whole; a log that is full keeps what it has rather than holding up the answer."""
-    with contextlib.suppress(BlockingIOError):
+    try:
         os.write(log, (json.dumps(line) + "\n").encode())
+    except BlockingIOError:
+        pass
 
 
 def _find(table: dict, method: str, target: str, path: str) -> dict:

@@ -110,6 +110,11 @@ print(engine.facts["version"] if engine else "nothing")
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("dockerd"), reason="starts a second dockerd, as root")
 def test_a_daemon_that_was_started_outlives_its_starter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
+    # In a network name space of its own, because a daemon without a bridge removes the one it finds.
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "dockerd").write_text(f'#!/bin/sh\nexec unshare --net {shutil.which("dockerd")} "$@"\n')
+    (tmp_path / "bin" / "dockerd").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     options = (
         f"-H unix://{tmp_path}/d.sock --data-root {tmp_path}/data --exec-root {tmp_path}/exec"
         f" --pidfile {tmp_path}/pid --bridge=none --iptables=false"

@@ -159,13 +159,16 @@ def test_an_owner_is_gone_only_if_it_is() -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("dockerd"), reason="starts a second dockerd, as root")
 def test_a_daemon_that_dies_in_the_middle(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a private engine: stopped while a command runs, then started again."""
+    """On a private engine: stopped while a command runs, then started again.
+
+    It has a network name space of its own, because a daemon without a bridge removes the one it finds.
+    """
     url = f"unix://{tmp_path}/d.sock"
 
     def start() -> subprocess.Popen:
         with (tmp_path / "log").open("ab") as log:
             daemon = subprocess.Popen(
-                f"dockerd -H {url} --data-root {tmp_path}/data --exec-root {tmp_path}/exec --pidfile {tmp_path}/pid"
+                f"unshare --net dockerd -H {url} --data-root {tmp_path}/data --exec-root {tmp_path}/exec --pidfile {tmp_path}/pid"
                 " --bridge=none --iptables=false".split(),
                 stdout=log,
                 stderr=log,

@@ -16,12 +16,17 @@ FRAME = 8
 NEXT_RUN = "the cell stays missing and the next run measures it"
 
 
-def execute(engine: Engine, config: dict[str, Any], plan: bytes, most_bytes: int, within_s: float) -> bytes:
-    """Standard output of a fresh container that read `plan`; SandboxError if it did not come to its end by itself."""
+def execute(
+    engine: Engine, config: dict[str, Any], plan: bytes, most_bytes: int, within_s: float, container: str | None = None
+) -> bytes:
+    """Standard output of a fresh container that read `plan`; SandboxError if it did not come to its end by itself.
+
+    `container` is one that was created before with this config; else it is created now.
+    """
     client = engine.client()
-    began, container = time.time(), None
+    began = time.time()
     try:
-        container = client.create_container_from_config(config)["Id"]
+        container = container or client.create_container_from_config(config)["Id"]
         stream = client.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         with _plain(stream) as connection:
             client.start(container)

@@ -24,6 +24,14 @@ from fluency.sandbox.start_engine import ensure_engine
 Say = Callable[[str], object]
 WHERE = "sandbox image"
 LABEL = "agent-shell-sandbox."
+# What is said of the Dockerfile's steps, by a mark in their text.
+STEPS = {
+    "build-packages": "the compiler for the helper processes",
+    "gcc -O2": "compiling the helper",
+    "image-packages": "the tools: shells' commands, curl, jq, the runner's Python",
+    "unpack-powershell": "PowerShell",
+    "finish.sh &&": "users, PATH, the runner",
+}
 # Exit codes of the Dockerfile's PowerShell step.
 BUILD_FAILURES = {
     65: ("there is no PowerShell release for this processor", HOW),
@@ -143,8 +151,8 @@ def _run_build(engine: Engine, say: Say, **options: Any) -> None:
                 raise _build_error(code, line["error"], said)
             text = line.get("stream", "").strip()
             said = [*said[-20:], text] if text else said
-            if text.startswith("Step ") and " : RUN " in text:
-                say(f"  {text[:90]}")
+            if text.startswith("Step ") and (step := next((STEPS[mark] for mark in STEPS if mark in text), None)):
+                say(f"  {step}")
     except (docker.errors.APIError, docker.errors.DockerException, OSError) as error:
         raise _build_error(None, str(error), said) from None
 

@@ -1,0 +1,143 @@
+"""What an execution costs against the bare loop `docker run --rm IMAGE bash -c ...`, and what each part of it costs.
+
+The loops take turns, so that a busy machine hits them alike; figures are medians over the rounds.
+`python -m bench.sandbox 2000` runs the memory part that often instead of 100 times.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from fluency.sandbox import Sandbox, open_sandbox, owner
+from fluency.sandbox.container import execute as converse
+from fluency.sandbox.flags import container_config, walls
+from fluency.sandbox.plan import decode, encode
+from fluency.study import Limits, SandboxConfig
+from fluency.world import World, build_world
+
+ROUNDS = 3
+PER_ROUND = {1: 6, 2: 12, 8: 16}
+MEMORY_RUNS = 100
+COMMAND = {"bash": "find / -xdev -type d 2>/dev/null | wc -l", "pwsh": "(Get-ChildItem -Recurse /usr/share).Count"}
+PROGRAM = {"bash": ["bash", "-c"], "pwsh": ["/opt/microsoft/powershell/7/pwsh", "-NoProfile", "-Command"]}
+TARGETS = {"bash": 1.3, "pwsh": 1.1}
+EVERYTHING = ("processes", "http")
+# A container that works at all, for the cost of the rest.
+NEEDED = {"world-size", "tmp-size", "home-size", "removed-at-its-end"}
+
+
+def main(memory_runs: int = MEMORY_RUNS) -> dict[str, object]:
+    """Executions a minute at 1, 2 and 8 at a time, their ratios to the bare loop, cost of the walls, memory."""
+    box, world = open_sandbox(SandboxConfig(parallel=8)), build_world(11)
+    figures: dict[str, object] = {}
+    for shell in [shell for shell, version in box.image.shells.items() if version]:
+        loops: dict[str, Callable[[], object]] = {
+            "sandbox, tree alone": lambda shell=shell: execute(box, world, shell, ()),
+            "sandbox, with processes and service": lambda shell=shell: execute(
+                box, world, shell, ("processes", "http")
+            ),
+        }
+        if shutil.which("docker"):
+            loops = {"bare docker run": lambda shell=shell: bare(box, shell)} | loops
+        for at_a_time, count in PER_ROUND.items():
+            seconds = {name: [] for name in loops}
+            for _ in range(ROUNDS):
+                for name, loop in loops.items():
+                    seconds[name].append(timed(loop, at_a_time, count))
+            figures |= _ratios(shell, at_a_time, seconds)
+    figures |= walls_cost(box, world) | made_ahead(box, world) | memory(box, world, memory_runs)
+    return figures
+
+
+def execute(box: Sandbox, world: World, shell: str, needs: tuple[str, ...]) -> None:
+    """One execution through the whole path."""
+    box.run(shell=shell, command=COMMAND[shell], world=world, needs=needs, limits=Limits(), timeout_s=60)
+
+
+def bare(box: Sandbox, shell: str) -> None:
+    """One turn of the bare loop."""
+    program, *options = PROGRAM[shell]
+    command = ["docker", "run", "--rm", "--entrypoint", program, box.image.image_id, *options, COMMAND[shell]]
+    subprocess.run(command, capture_output=True, check=True)
+
+
+def timed(loop: Callable[[], object], at_a_time: int, count: int) -> float:
+    """Wall seconds for each turn of a loop, `count` turns in all."""
+    began = time.monotonic()
+    with ThreadPoolExecutor(at_a_time) as pool:
+        for future in [pool.submit(loop) for _ in range(count)]:
+            future.result()
+    return (time.monotonic() - began) / count
+
+
+def _ratios(shell: str, at_a_time: int, seconds: dict[str, list[float]]) -> dict[str, object]:
+    figures: dict[str, object] = {}
+    for name, found in seconds.items():
+        figures[f"{shell}, {at_a_time} at a time, {name}: executions a minute"] = round(
+            60 / statistics.median(found), 1
+        )
+        if "bare docker run" in seconds and name != "bare docker run":
+            pairs = zip(found, seconds["bare docker run"], strict=True)
+            ratio = round(statistics.median(ours / theirs for ours, theirs in pairs), 2)
+            aim = f" (at most {TARGETS[shell]})" if at_a_time == 2 else ""
+            figures[f"{shell}, {at_a_time} at a time, {name}: ratio to the bare loop{aim}"] = ratio
+    return figures
+
+
+def walls_cost(box: Sandbox, world: World) -> dict[str, object]:
+    """Milliseconds that the walls add to an execution, one at a time, in turns with and without them."""
+    every = walls(Limits())
+    few = {name: part for name, part in every.items() if name in NEEDED}
+    seconds: dict[int, list[float]] = {0: [], 1: []}
+    for _ in range(8):
+        for which, walled in enumerate((every, few)):
+            began = time.monotonic()
+            box._run("bash", "true", world, (), "as_designed", Limits(), 30, walled=walled)
+            seconds[which].append(time.monotonic() - began)
+    cost = statistics.median(seconds[0]) - statistics.median(seconds[1])
+    return {"walls: milliseconds added to an execution": round(1000 * cost)}
+
+
+def made_ahead(box: Sandbox, world: World) -> dict[str, object]:
+    """Ratio of executions in containers created before the clock starts to ordinary ones, two at a time.
+
+    The most that creating them ahead of time could gain.
+    """
+    config, plan = container_config(box.image.image_id, owner.labels(), walls(Limits())), {"nonce": "ahead"}
+    plan |= {"shell": "bash", "command": COMMAND["bash"], "world": world, "needs": (), "condition": "as_designed"}
+    data = encode(**plan, limits=Limits(), timeout_s=60)
+    ratios = []
+    for _ in range(ROUNDS):
+        made = [box._engine.client().create_container_from_config(config)["Id"] for _ in range(12)]
+        ahead = timed(
+            lambda made=made: decode(converse(box._engine, config, data, 1 << 24, 90, made.pop()), "ahead"), 2, 12
+        )
+        ratios.append(ahead / timed(lambda: execute(box, world, "bash", ()), 2, 12))
+    return {"created ahead of time: ratio to ordinary executions, 2 at a time": round(statistics.median(ratios), 2)}
+
+
+def memory(box: Sandbox, world: World, runs: int) -> dict[str, object]:
+    """Resident MiB of this process after a tenth of the executions, and after all."""
+
+    def resident() -> float:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096 / 2**20
+
+    timed(lambda: execute(box, world, "bash", ()), 2, max(1, runs // 10))
+    early = resident()
+    timed(lambda: execute(box, world, "bash", ()), 2, runs - runs // 10)
+    return {
+        f"memory: MiB after {runs // 10} executions": round(early, 1),
+        f"memory: MiB after {runs} executions": round(resident(), 1),
+    }
+
+
+if __name__ == "__main__":
+    for key, value in main(*map(int, sys.argv[1:2])).items():
+        print(f"{key}: {value}")
