@@ -19,16 +19,17 @@ from tests.synthetic_tables import from_counts, make_frame, make_rows, make_stud
 TASKS = make_tasks()
 TAGS = set("h1,h2,h3,p,ul,li,em,strong,code,a,img,table,thead,tbody,tr,th,td".split(","))  # noqa: SIM905
 PROVENANCE = {
-    "study": "synthetic",
     "commit": "0123abc",
     "dirty": True,
     "version": "0.1.0",
-    "config_files": ["config.yaml", "config/study.yaml"],
-    "config": {"study": "synthetic"},
+    "config_files": {"config.yaml": "12" * 32, "config/study.yaml": "34" * 32},
+    "decision": None,
+    "task_sha256": {"task-20": "beef" * 16},
     "images": ['{"base": "debian:12", "shells": {"bash": "5.2.15", "pwsh": "7.6.5"}}'],
     "worlds": [f"{i:064x}" for i in range(40)],
-    "startup_s": {"bash": 0.004, "pwsh": 0.41},
-    "registration": {"file": "registrations/study.json", "sha256": "ab" * 32, "deviations": ["trials: 5 became 4"]},
+    "start_up_s": {"bash": 0.004, "pwsh": 0.41},
+    "registration": {"path": "registrations/study.json", "sha256": "ab" * 32},
+    "deviations": ["trials: 5 became 4"],
 }
 
 
@@ -233,14 +234,15 @@ def test_provenance_is_printed_whole(tmp_path: Path) -> None:
         "temperature as sent `0.7` (200)",
         "$0.1400 for the 200 answers with a price",
         "2026-05-01T10:01:00Z to 2026-05-01T10:05:00Z",
-        "task-20, version 1, written",
+        "task-20, version 1, written, SHA-256 `beefbeefbeefbeef`",
+        "config/study.yaml: `3434",
     ):
         assert fact in text
     assert "Exploratory" not in text
 
 
 def test_without_a_registration_it_says_exploratory(tmp_path: Path) -> None:
-    text = report(tmp_path, random_passes(), provenance={"registration": {"file": None, "deviations": []}})
+    text = report(tmp_path, random_passes(), provenance={"registration": None, "deviations": []})
     assert "Exploratory: no registration." in text
     assert "Analysis plan version 1, SHA-256" in text
 
@@ -281,8 +283,8 @@ def test_hostile_text_in_every_field_is_only_text(tmp_path: Path, place: int) ->
             more |= {"status": "missing", "passed": None}
         rows.append(row.model_copy(update=more))
     path = tmp_path / "report.md"
-    dirty = {"commit": dirt[0], "more": {dirt[1]: dirt[2]}, "registration": {"file": dirt[3], "deviations": dirt}}
-    write_report(path, to_frame(rows), study, TASKS, dirty | {"startup_s": {dirt[0]: 1.0}})
+    dirty = {"commit": dirt[0], "more": {dirt[1]: dirt[2]}, "registration": {"path": dirt[3]}, "deviations": dirt}
+    write_report(path, to_frame(rows), study, TASKS, dirty | {"start_up_s": {dirt[0]: 1.0}})
     text = path.read_text(encoding="utf-8")
     check_shape(text, tmp_path)
     found = Tags()
@@ -292,6 +294,13 @@ def test_hostile_text_in_every_field_is_only_text(tmp_path: Path, place: int) ->
     targets = re.findall(r'<(?:a|img)[^>]*(?:href|src)="([^"]*)"', html)
     assert targets
     assert all(target.startswith(("explorer.html#model-x/", "figures/")) for target in targets)
+
+
+def test_figures_of_an_earlier_report_do_not_stay(tmp_path: Path) -> None:
+    report(tmp_path, random_passes(), make_study(("model-x", "model-y")))
+    report(tmp_path, random_passes(), make_study(("model-x",)))
+    assert not list(tmp_path.glob("figures/*model-y*"))
+    assert len(list(tmp_path.glob("figures/*.svg"))) == 4
 
 
 def test_a_value_the_template_lacks_stops_the_report() -> None:

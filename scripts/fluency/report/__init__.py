@@ -24,7 +24,10 @@ def write_report(
     tasks: Sequence[Task],
     provenance: Provenance | Mapping[str, Any] | None = None,
 ) -> None:
-    """Write `path` and `figures/*.svg` beside it; the same inputs give the same bytes."""
+    """Write `path` and `figures/*.svg` beside it; the same inputs give the same bytes.
+
+    A figure of an earlier report that this one does not have is taken away.
+    """
     from fluency.report.document import document
     from fluency.report.figures import draw_figures
     from fluency.report.render import render
@@ -32,6 +35,9 @@ def write_report(
     path = Path(path)
     analysis = analyse(frame, study, tasks)
     figures = draw_figures(analysis, frame)
+    folder = path.parent / "figures"
+    for stale in {*folder.glob("*.svg")} - {folder / figure.name for figure in figures}:
+        stale.unlink()
     for figure in figures:
-        write_atomic(path.parent / "figures" / figure.name, figure.svg)
+        write_atomic(folder / figure.name, figure.svg)
     write_atomic(path, render(document(analysis, study, tasks, Provenance.of(provenance), figures)))

@@ -16,18 +16,19 @@ MANY = 8
 class Provenance:
     """What is known about a run beside its cells; None is unknown and is printed so.
 
-    commit, dirty: of the project's own tree. config_files: the files the study was read from. startup_s:
-    shell to the seconds of an empty command in the same image. registration: `file`, `sha256` and
-    `deviations` of the pre-registered plan, `file` None when there is none. more: everything else, printed
-    as key and value; `config`, `tasks`, `study` and `decision` are printed elsewhere in the report.
+    commit, dirty: of the project's own tree. config_files: name to SHA-256. start_up_s: shell to the seconds
+    of an empty command in the same image. registration: `path` and `sha256` of the pre-registered plan, empty
+    when there is none. deviations: departures from it, one sentence each. more: everything else, printed as
+    key and value, but for `decision` and `task_sha256`, which stand elsewhere in the report.
     """
 
     commit: str | None = None
     dirty: bool | None = None
     version: str | None = None
-    config_files: tuple[str, ...] = ()
-    startup_s: Mapping[str, Any] = field(default_factory=dict)
+    config_files: Mapping[str, str] = field(default_factory=dict)
+    start_up_s: Mapping[str, float | None] = field(default_factory=dict)
     registration: Mapping[str, Any] = field(default_factory=dict)
+    deviations: tuple[str, ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -38,37 +39,30 @@ class Provenance:
         values = {key: value for key, value in dict(values or {}).items() if value is not None}
         known = {item.name for item in fields(cls)} - {"more"}
         named = {key: value for key, value in values.items() if key in known}
-        if "config_files" in named:
-            named["config_files"] = tuple(map(str, named["config_files"]))
+        named["deviations"] = tuple(map(str, named.get("deviations", ())))
         return cls(**named, more={key: value for key, value in values.items() if key not in known})
 
     @property
     def registered(self) -> bool:
         """Whether the study follows a registration."""
-        return bool(self.registration.get("file"))
-
-    @property
-    def deviations(self) -> tuple[str, ...]:
-        """Departures from the registration, one sentence each."""
-        return tuple(map(str, self.registration.get("deviations") or ()))
+        return bool(self.registration.get("path"))
 
     @property
     def start_up(self) -> dict[str, float]:
         """Shell to seconds, for the shells it was measured in."""
-        found = {}
-        for shell, value in self.startup_s.items():
-            seconds = value.get("median") if isinstance(value, Mapping) else value
-            if isinstance(seconds, int | float) and not isinstance(seconds, bool):
-                found[shell] = float(seconds)
-        return found
+        return {shell: seconds for shell, seconds in self.start_up_s.items() if seconds is not None}
+
+    def task_sha256(self, task: Any) -> str:
+        """Hash of a task as it was measured, or as it is where that was not recorded."""
+        return str(self.more.get("task_sha256", {}).get(task.id, task.sha256))
 
     def facts(self) -> list[tuple[str, str]]:
         """Every fact as (dotted key, value), in a fixed order; what is empty is left out, unknown is said."""
         facts = [("commit", _shown(self.commit)), ("uncommitted changes", _shown(self.dirty))]
         facts += [("version", _shown(self.version))]
-        facts += _flat("config_files", self.config_files) + _flat("startup_s", self.startup_s)
-        for key, value in self.more.items():
-            if key not in ("config", "tasks", "study", "decision"):
+        facts += _flat("config_files", self.config_files) + _flat("start_up_s", self.start_up_s)
+        for key, value in sorted(self.more.items()):
+            if key not in ("decision", "task_sha256"):
                 facts += _flat(key, value)
         return facts
 
@@ -87,7 +81,7 @@ def _flat(key: str, value: Any) -> list[tuple[str, str]]:
             digest = sha256(canonical_json([_shown(item) for item in items]))
             return [(key, f"{len(items)} values, SHA-256 of their list {digest}")]
         return [(key, ", ".join(_shown(item) for item in items))] if items else []
-    return [] if value is None else [(key, _shown(value))]
+    return [(key, "none" if value is None else _shown(value))]
 
 
 def _parsed(value: Any) -> Any:
