@@ -14,7 +14,7 @@ def unpack(data: bytes, ages: dict[str, float]) -> None:
     made = {ROOT}
     for name, content in members(data):
         path = os.path.normpath(f"{ROOT}/{name}")
-        if not path.startswith(ROOT):
+        if not f"{path}/".startswith(f"{ROOT}/"):
             raise ValueError(f"the tree reaches out of its root: {name}")
         folder = path if content is None else os.path.dirname(path)
         if folder not in made:
@@ -34,9 +34,8 @@ def members(data: bytes) -> list[tuple[str, memoryview | None]]:
     Python's own tarfile takes as long to import as this to unpack the whole world.
     """
     found, view, at = [], memoryview(data), 0
-    while at + BLOCK <= len(data) and data[at]:
-        head = data[at : at + BLOCK]
-        if sum(head[:148]) + 8 * 32 + sum(head[156:]) != int(head[148:156].rstrip(b"\0 "), 8):
+    while not (head := data[at : at + BLOCK]).startswith(b"\0"):
+        if len(head) < BLOCK or sum(head[:148]) + 8 * 32 + sum(head[156:]) != int(head[148:156].rstrip(b"\0 "), 8):
             raise ValueError("the tree's tar is damaged")
         prefix, name = head[345:500].partition(b"\0")[0], head[:100].partition(b"\0")[0]
         name = (prefix + b"/" + name if prefix and head[257:263] == b"ustar\0" else name).decode()

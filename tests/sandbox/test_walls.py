@@ -39,7 +39,7 @@ PROBES = [
     Probe("no-new-privileges", "grep NoNewPrivs /proc/self/status | cut -f2", "1\n"),
     Probe(
         "pids",
-        "for i in $(seq 80); do sleep 3 2>/dev/null & done; n=$(pgrep -xc sleep); [ $n -lt 64 ] && echo held || echo $n",
+        "for i in $(seq 80); do sleep 30 >/dev/null 2>&1 & done; n=$(pgrep -xc sleep); [ $n -lt 64 ] && echo held || echo $n",
         "held\n",
     ),
     Probe("memory", "head -c 300M /dev/zero | tail -n 1 >/dev/null; echo ${PIPESTATUS[1]}", "137\n", {}, ("no-swap",)),
