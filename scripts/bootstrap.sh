@@ -36,6 +36,10 @@ fi
 if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
   apt_install python3-venv ca-certificates || fail "$python has no venv module" "apt-get install python3-venv"
 fi
+# llama.cpp, the embedded model's engine, needs the OpenMP runtime, which a minimal system lacks.
+if ! "$python" -c 'import ctypes; ctypes.CDLL("libgomp.so.1")' 2>/dev/null; then
+  apt_install libgomp1 || echo "Note: libgomp.so.1 is missing; the embedded model needs it (apt-get install libgomp1)." >&2
+fi
 [ -e /etc/ssl/certs/ca-certificates.crt ] || apt_install ca-certificates || true
 
 if ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then

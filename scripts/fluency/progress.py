@@ -12,10 +12,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from fluency.errors import UserError
+
 STAGES = {"generate": "generations", "execute": "executions", "score": "scores"}
 LINE_EVERY_S = 15.0
 _RULE_ERROR = re.compile(r"^RuleException:\n(?P<kind>\w+) in file .*?, line \d+:\n(?P<text>.*?)(?:\n  File .*)?$", re.S)
-_SENTENCES = {"UserError", "SandboxError", "CallError", "StopRun", "ArchiveError"}
+
+
+def sentence_kinds(kind: type[UserError] = UserError) -> set[str]:
+    """Names of the errors that are a sentence for the user, not a bug."""
+    return {kind.__name__}.union(*map(sentence_kinds, kind.__subclasses__()))
 
 
 class Narrator:
@@ -90,7 +96,7 @@ class Narrator:
         if "At least one job did not complete" in message:
             return
         found = _RULE_ERROR.match(message)
-        text = found["text"].strip() if found and found["kind"] in _SENTENCES else message
+        text = found["text"].strip() if found and found["kind"] in sentence_kinds() else message
         self._failures[text] += 1
         if self._failures[text] == 1:
             self._say(text, style="red")

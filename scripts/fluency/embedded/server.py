@@ -28,6 +28,13 @@ START_S = 180.0
 CONTEXT_TOKENS = 4096
 
 
+def _hint(why: str) -> str:
+    """What to do about a server that did not start."""
+    if "libgomp" in why:
+        return "install the OpenMP runtime that llama.cpp needs: apt-get install libgomp1"
+    return "remove this file and run again to fetch it afresh; if memory is short, take a smaller model"
+
+
 class EmbeddedServer:
     """A model behind POST /v1/messages on a free loopback port; a context manager.
 
@@ -95,11 +102,8 @@ class EmbeddedServer:
                 self.stop()
                 log.seek(0)
                 last = log.read().decode(errors="replace").strip().splitlines()[-1:]
-                raise UserError(
-                    f"the embedded model did not start: {said.get('error') or ' '.join(last) or 'it ended at once'}",
-                    where=str(self.weights),
-                    hint="remove this file and run again to fetch it afresh; if memory is short, take a smaller model",
-                )
+                why = said.get("error") or " ".join(last) or "it ended at once"
+                raise UserError(f"the embedded model did not start: {why}", where=str(self.weights), hint=_hint(why))
         self.port = said["port"]
 
     def stop(self) -> None:
