@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+import textwrap
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -99,4 +100,4 @@ def _exists(client, tag: str) -> bool:
 
 
 def _short(error: BaseException) -> str:
-    return " ".join(str(error).split())[-120:]
+    return textwrap.shorten(str(error), 160)
