@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -18,13 +19,13 @@ from fluency.study import Limits, SandboxConfig, load_study
 from fluency.tasks import Task, load_tasks
 from fluency.validate_plan import Probe, first_probes, further_probes
 from fluency.validate_report import Finding, Report, not_validated, summarise
-from fluency.world import check_pair, world_for
+from fluency.world import World, check_pair, world_for
 
 if TYPE_CHECKING:
     from fluency.sandbox import Sandbox
 
 REPEATS = 20
-_TRIES = 3
+_RETRIES = 2
 
 
 class Prober:
@@ -57,22 +58,22 @@ class Prober:
         self.executions += len(found)
         return found
 
-    def _measured(self, probe: Probe, task: Task, world: Any) -> Result:
-        for attempt in range(_TRIES):
-            try:
-                return self._sandbox.run(
-                    shell=probe.shell,
-                    command=probe.command,
-                    world=world,
-                    needs=task.needs,
-                    condition=probe.condition,
-                    limits=self._limits,
-                    timeout_s=self._limits.timeout_s[probe.shell],
-                )
-            except SandboxError:
-                if attempt == _TRIES - 1:
-                    raise
-        raise AssertionError("unreachable")
+    def _measured(self, probe: Probe, task: Task, world: World) -> Result:
+        for _ in range(_RETRIES):
+            with contextlib.suppress(SandboxError):
+                return self._execute(probe, task, world)
+        return self._execute(probe, task, world)
+
+    def _execute(self, probe: Probe, task: Task, world: World) -> Result:
+        return self._sandbox.run(
+            shell=probe.shell,
+            command=probe.command,
+            world=world,
+            needs=task.needs,
+            condition=probe.condition,
+            limits=self._limits,
+            timeout_s=self._limits.timeout_s[probe.shell],
+        )
 
 
 def validate(
