@@ -40,4 +40,6 @@ def test_an_archive_that_is_not_there_is_missing(
 ) -> None:
     monkeypatch.setenv("POWERSHELL_ARCHIVE", "/nowhere/powershell.tar.gz")
     assert doctor.main() == 1
-    assert "there is no such file or folder" in capsys.readouterr().out
+    assert "Missing: PowerShell archive." in capsys.readouterr().out
+    found = {line.thing: line for line in doctor.examine()}["PowerShell archive"]
+    assert "/nowhere/powershell.tar.gz: there is no such file" in found.found and found.advice
