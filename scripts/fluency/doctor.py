@@ -68,9 +68,7 @@ def examine() -> Iterator[Line]:
 
 
 def _python() -> Line:
-    return Line(
-        "Python", "good", f"{platform.python_version()}, {platform.machine()}"
-    )
+    return Line("Python", "good", f"{platform.python_version()}, {platform.machine()}")
 
 
 def _room() -> Iterator[Line]:

@@ -102,7 +102,7 @@ def test_a_runner_that_fails_names_its_reason(sandbox: Sandbox) -> None:
 
 def test_a_deleted_image(sandbox: Sandbox) -> None:
     client, tag = sandbox._engine.client(), "agent-shell-sandbox:to-be-deleted"
-    for _ in client.build(fileobj=io.BytesIO(f"FROM {sandbox.image.image_id}\nLABEL x=y\n".encode()), tag=tag):
+    for _ in client.build(fileobj=io.BytesIO(f"FROM {sandbox.image.image_id}\nLABEL x=y\n".encode()), tag=tag, rm=True):
         pass
     image_id = client.inspect_image(tag)["Id"]
     box = Sandbox(sandbox._engine, sandbox.image.model_copy(update={"image_id": image_id}), 1)
