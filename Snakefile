@@ -73,7 +73,11 @@ rule generate:
 rule execute:
     """Run the command in every world and condition, one fresh container each."""
     input:
-        code=code("scripts/fluency/execute.py", "scripts/fluency/command.py"),
+        code=code(
+            "scripts/fluency/execute.py",
+            "scripts/fluency/command.py",
+            "scripts/fluency/sandbox/flags.py",
+        ),
         image=rules.image.output,
         generation=rules.generate.output,
     output:
@@ -147,7 +151,11 @@ rule report:
         key=P.report_key(),
     run:
         P.report(
-            input.table, input.provenance, output.report, output.explorer, log=log[0]
+            input.table,
+            input.provenance,
+            output.report,
+            output.explorer,
+            log=log[0],
         )
 
 

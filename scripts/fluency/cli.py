@@ -66,13 +66,9 @@ def report(options: argparse.Namespace) -> int:
 @command()
 def image(options: argparse.Namespace) -> int:
     """Build the sandbox image, starting a container engine where that is possible."""
-    from fluency.plumbing import say
-    from fluency.sandbox import ensure_image
+    from fluency.prepare import main as prepare
 
-    info = ensure_image(say)
-    for shell, version in info.shells.items():
-        print(f"{shell}: {version or 'not in the image'}")
-    return 0
+    return prepare()
 
 
 @command()

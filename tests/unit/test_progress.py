@@ -53,7 +53,9 @@ def test_the_end_of_a_log_has_the_full_count(heard):
 
 
 def failure(kind: str, text: str) -> logging.LogRecord:
-    msg = f'RuleException:\n{kind} in file "/x/Snakefile", line 14:\n{text}\n  File "/x/Snakefile", line 14, in __rule_a'
+    msg = (
+        f'RuleException:\n{kind} in file "/x/Snakefile", line 14:\n{text}\n  File "/x/Snakefile", line 14, in __rule_a'
+    )
     return record(msg, logging.ERROR, event="error", exception="RuleException")
 
 
