@@ -28,6 +28,4 @@ def forget_other_image(info: ImageInfo, record: Path) -> None:
     """Remove the record of an image with other shells, so that the next run executes every command in this one."""
     if record.exists() and read_json(record)["image"]["shells"] != info.shells:
         record.unlink()
-        say(
-            "the shells in the image are others than before: the next run executes every command again, and asks nothing"
-        )
+        say("the image holds other shells than before: the next run executes every command again, and asks nothing")
