@@ -6,7 +6,7 @@ Only two things are made up: the models' replies, and what the sandbox would hav
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +22,7 @@ from fluency.generation.answers import answer_of
 from fluency.paths import CONFIG
 from fluency.prompt import build_prompt
 from fluency.provenance import collect_provenance
-from fluency.records import ImageInfo, Result, Stream, Used, write_record
+from fluency.records import ImageInfo, ProcessFact, Result, Stream, Used, write_record
 from fluency.report import write_report
 from fluency.sandbox.content import content_sha256
 from fluency.score import score_cell
@@ -56,9 +56,13 @@ class Made:
         return list(self.study.cells([task.id for task in self.tasks]))
 
 
-def make_study(tasks: Sequence[str] = TASKS, trials: int = 2, **more) -> Study:
+def make_study(tasks: Sequence[str] | str = TASKS, trials: int = 2, models: int = 1, **more) -> Study:
     model = {"alias": "qwen-0.5b", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
-    return Study.model_validate({"study": "made-up", "tasks": list(tasks), "trials": trials, "models": [model], **more})
+    others = [model | {"alias": f"model-{number}", "id": f"model-{number}"} for number in range(2, models + 1)]
+    wanted = tasks if isinstance(tasks, str) else list(tasks)
+    return Study.model_validate(
+        {"study": "made-up", "tasks": wanted, "trials": trials, "models": [model, *others], **more}
+    )
 
 
 class Executor:
@@ -74,22 +78,39 @@ class Executor:
             shells={"bash": "5.2.15", "pwsh": "7.6.5" if "pwsh" in shells else None}, packages_sha256="3d" * 32,
         )  # fmt: skip
 
-    def run(self, *, command: str, world: World, condition: str, **_) -> Result:
+    def run(self, *, command: str, world: World, needs: Sequence[str], condition: str, **_) -> Result:
         task = self._tasks.get(command)
+        facts = processes_of(world) if "processes" in needs else []
         if task is None or condition == "no_unix_tools":
-            return result_of(b"", b"sh: 1: not found\n", 127)
-        expected = task.expected(world, [])
-        lines = expected if isinstance(expected[0], str) else [json.dumps(expected)]
-        return result_of("".join(f"{line}\n" for line in lines).encode())
+            return result_of(b"", b"sh: 1: not found\n", 127, processes=facts)
+        expected = task.expected(world, facts)
+        lines = expected if isinstance(expected, list) and isinstance(expected[0], str) else [json.dumps(expected)]
+        return result_of("".join(f"{line}\n" for line in lines).encode(), processes=facts)
 
 
-def result_of(out: bytes, error: bytes = b"", exit_code: int = 0) -> Result:
+def processes_of(world: World) -> list[ProcessFact]:
+    """The helpers as /proc might show them."""
+    pids = {helper.key: 100 + number for number, helper in enumerate(world.processes)}
+    return [
+        ProcessFact(
+            pid=pids[h.key],
+            name=h.name,
+            ppid=pids.get(h.parent or "", 1),
+            rss_bytes=(h.rss_mb << 20) + pids[h.key],
+            args=list(h.args),
+        )
+        for h in world.processes
+    ]
+
+
+def result_of(out: bytes, error: bytes = b"", exit_code: int = 0, processes: Sequence[ProcessFact] = ()) -> Result:
     return Result(
         exit_code=exit_code,
         stdout=Stream.of(out),
         stderr=Stream.of(error),
         wall_s=0.25,
         used=Used(cpu_s=0.125, peak_memory_bytes=1 << 22),
+        processes=list(processes),
     )
 
 
@@ -120,7 +141,13 @@ def fill_answers(made: Made, reply=reply_of) -> None:
 
 
 def make(
-    root: Path, study: Study | None = None, *, shells: Sequence[str] = ("bash", "pwsh"), reply=reply_of, sandbox=None
+    root: Path,
+    study: Study | None = None,
+    *,
+    shells: Sequence[str] = ("bash", "pwsh"),
+    reply=reply_of,
+    sandbox=None,
+    worlds: Callable[[Task, int], World] = world_for,
 ) -> Made:
     """A complete study below `root`; `shells` are those the image holds."""
     study = study or make_study()
@@ -132,8 +159,8 @@ def make(
     for cell in made.cells:
         task = tasks[cell.task]
         generation = generator.generate(cell, build_prompt(task.prompt, cell.shell), task.sha256)
-        execution = execute_cell(study, task, generation, executor, world_for, "2026-11-22T01:03:04Z")
-        score = score_cell(task, generation, execution, world_for, seeds=study.seeds, conditions=study.conditions)
+        execution = execute_cell(study, task, generation, executor, worlds, "2026-11-22T01:03:04Z")
+        score = score_cell(task, generation, execution, worlds, seeds=study.seeds, conditions=study.conditions)
         for stage, record in (("generations", generation), ("executions", execution), ("scores", score)):
             write_record(record_path(made.results, stage, cell), record)
     write_atomic(

@@ -9,22 +9,29 @@ from importlib.metadata import PackageNotFoundError, version
 from fluency.files import canonical_json, sha256, sha256_file
 from fluency.paths import ROOT
 
+_NOUNS = ("cells", "command", "execute", "files", "prompt", "records", "study", "tasks")
+SHARED = tuple(f"scripts/fluency/{name}{end}" for name in _NOUNS for end in (".py", "/**/*.py"))
+_SCORE = ("scripts/fluency/score.py", "scripts/fluency/checks/**/*.*")
+_ANALYSIS = ("scripts/fluency/table.py", "scripts/fluency/analysis/**/*.*", *_SCORE)
 LAYERS: dict[str, tuple[str, ...]] = {
     "worlds": ("scripts/fluency/world/**/*.*",),
-    "request": ("scripts/fluency/prompt.py", "scripts/fluency/generation/**/*.*"),
+    "request": ("scripts/fluency/generation/**/*.*",),
     "sandbox": ("scripts/fluency/sandbox/plan.py", "scripts/fluency/sandbox/content.py"),
-    "command": ("scripts/fluency/command.py", "scripts/fluency/execute.py"),
-    "score": ("scripts/fluency/score.py", "scripts/fluency/checks/**/*.*"),
+    "command": (),
+    "score": _SCORE,
     "table": ("scripts/fluency/gather.py", "scripts/fluency/table.py", "scripts/fluency/provenance.py"),
-    "report": ("scripts/fluency/report/**/*.*", "scripts/fluency/analysis/**/*.*", "report/*.md.j2"),
-    "explorer": ("scripts/fluency/explorer/**/*.*", "report/explorer*", "report/explorer/**/*.*"),
-    "registration": ("scripts/fluency/registration.py",),
+    "report": ("scripts/fluency/report/**/*.*", "report/report.md.j2", "report/sections/**/*.*", *_ANALYSIS),
+    "explorer": ("scripts/fluency/explorer/**/*.*", "report/explorer*", "report/explorer/**/*.*", *_ANALYSIS),
+    "registration": ("scripts/fluency/registration.py", "scripts/fluency/design.py"),
 }
+"""What each layer is made by, beside SHARED, which is part of all: a change too many makes a difference unproven where
+it could be called a contradiction, a change too few the reverse; so what is in doubt is in."""
+_GRAMMARS = ("tree-sitter", "tree-sitter-bash")
 LIBRARIES: dict[str, tuple[str, ...]] = {
-    "score": ("tree-sitter", "tree-sitter-bash"),
+    "score": _GRAMMARS,
     "table": ("pandas",),
     "report": ("jinja2", "matplotlib", "numpy", "pandas", "scipy"),
-    "explorer": ("jinja2", "pandas"),
+    "explorer": ("jinja2", "pandas", *_GRAMMARS),
 }
 
 
@@ -34,7 +41,7 @@ def code_hashes() -> dict[str, str]:
 
     Read once: what runs is what was loaded, whatever is edited meanwhile.
     """
-    return {layer: _hash(patterns, LIBRARIES.get(layer, ())) for layer, patterns in LAYERS.items()}
+    return {layer: _hash((*SHARED, *patterns), LIBRARIES.get(layer, ())) for layer, patterns in LAYERS.items()}
 
 
 def _hash(patterns: tuple[str, ...], libraries: tuple[str, ...]) -> str:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
+from pydantic import ValidationError
 
 from fluency.archive.findings import Findings
-from fluency.archive.opened import Opened, checked_record
+from fluency.archive.opened import Opened, checked_json
 from fluency.cells import Cell
 from fluency.errors import ArchiveError
 from fluency.execute import planned, readings_of
-from fluency.files import canonical_json, pretty_json, sha256
+from fluency.files import canonical_json, sha256
 from fluency.gather import CellRecords
 from fluency.generation import request_for, resolve
 from fluency.generation.budget import cost_of
 from fluency.generation.outcome import Failure, read_message
 from fluency.prompt import build_prompt
-from fluency.records import Answer, Execution, Generation, ImageInfo, Score
+from fluency.records import SCHEMA_VERSION, Answer, Execution, Generation, ImageInfo, Score
 from fluency.tasks import Task
 
 
@@ -141,9 +141,9 @@ class Chain:
 def stored_answer(data: bytes, key: str, where: str) -> Answer:
     """An answer from its file, held against its name and its own hash; ArchiveError says what does not fit."""
     try:
-        value = json.loads(data)
+        value = checked_json(data, where)
         body = value["answer"]
-        sealed = value["sha256"] == sha256(canonical_json(body)) and pretty_json(value).encode() == data
+        sealed = value["sha256"] == sha256(canonical_json(body))
         asked = sha256(canonical_json(body["request"])) == key == body["request_key"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ArchiveError("this is no stored answer", where=where) from None
@@ -151,4 +151,10 @@ def stored_answer(data: bytes, key: str, where: str) -> Answer:
         raise ArchiveError("the answer's hash does not fit its content", where=where)
     if not asked:
         raise ArchiveError("it answers another request than its name says", where=where)
-    return checked_record(Answer, pretty_json(body).encode(), where)  # type: ignore[return-value]
+    version = body.get("schema_version")
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise ArchiveError(f"it is of schema {version}, this version reads up to {SCHEMA_VERSION}", where=where)
+    try:
+        return Answer.model_validate(body)
+    except ValidationError as error:
+        raise ArchiveError(f"it does not fit the schema: {error.errors()[0]['msg']}", where=where) from None

@@ -11,10 +11,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from fluency.archive.contents import STUDY
 from fluency.archive.unpack import Unpacked
@@ -93,24 +96,40 @@ class Opened:
 
 def checked_record(kind: type[Part], data: bytes, where: str) -> Part:
     """A record from untrusted bytes: schema version, schema, and the one form it is written in."""
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        raise ArchiveError("this is not JSON", where=where) from None
+    value = checked_json(data, where)
     version = value.get("schema_version") if isinstance(value, dict) else None
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise ArchiveError(f"it is of schema {version}, this version reads up to {SCHEMA_VERSION}", where=where)
     try:
-        record = kind.model_validate_json(data)
-        if pretty_json(value).encode() != data:
-            raise ArchiveError("its bytes are not in the form records are written in", where=where)
+        return kind.model_validate_json(data)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise ArchiveError(f"it does not fit the schema: {place}: {first['msg']}", where=where) from None
-    except ValueError as error:
-        raise ArchiveError(f"it cannot be written as JSON: {error}", where=where) from None
-    return record
+
+
+def checked_json(data: bytes, where: str) -> Any:
+    """A JSON document in one of the two forms this project writes, pretty or on one line, to the byte."""
+    in_order = True
+
+    def ordered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal in_order
+        in_order = in_order and all(one[0] < two[0] for one, two in pairwise(pairs))
+        return dict(pairs)
+
+    try:
+        value = json.loads(data, object_pairs_hook=ordered)
+        on_one_line = b"\n" not in data[:-1]
+        if not (canonical_json(value).encode() + b"\n" == data if on_one_line else _is_pretty(value, data, in_order)):
+            raise ArchiveError("its bytes are not in the form records are written in", where=where)
+    except (ValueError, RecursionError):
+        raise ArchiveError("this is not JSON as this project writes it", where=where) from None
+    return value
+
+
+def _is_pretty(value: Any, data: bytes, in_order: bool) -> bool:
+    """Whether these are the bytes of `pretty_json`; the quick writer's form of a few numbers differs from that."""
+    return (in_order and to_json(value, indent=2) + b"\n" == data) or pretty_json(value).encode() == data
 
 
 def open_unpacked(archive: Unpacked, *, trust_tasks: bool = False) -> Opened:

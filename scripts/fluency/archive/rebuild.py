@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -15,10 +16,12 @@ from fluency.archive.opened import Opened
 from fluency.cells import Cell
 from fluency.errors import UserError
 from fluency.files import canonical_json, pretty_json, sha256_file
-from fluency.gather import CellRecords
+from fluency.gather import CellRecords, load_records
+from fluency.records import ProcessFact
 from fluency.registration import deviations
 from fluency.table import Row, read_table, write_table
 from fluency.tasks import Task
+from fluency.world import World
 
 LOCK = "envs/requirements.lock"
 MOMENT = frozenset(
@@ -27,7 +30,25 @@ MOMENT = frozenset(
 """What provenance.json says of the moment it was written, and not of the records."""
 
 
-def rebuild_score(opened: Opened, findings: Findings, cell: Cell, task: Task, records: CellRecords) -> None:
+class Remembering:
+    """A task that works out each right answer once: an archive asks for the same one in hundreds of cells."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._known: dict[tuple[str, str], Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._task, name)
+
+    def expected(self, world: World, processes: Sequence[ProcessFact] = ()) -> Any:
+        """`Task.expected`, remembered by world and processes."""
+        key = world.sha256, canonical_json([fact.model_dump() for fact in processes])
+        if key not in self._known:
+            self._known[key] = self._task.expected(world, processes)
+        return deepcopy(self._known[key])
+
+
+def rebuild_score(opened: Opened, findings: Findings, cell: Cell, task: Remembering, records: CellRecords) -> None:
     """Judge a cell anew; its score must come out the same, byte for byte."""
     from fluency.score import score_cell
 
@@ -37,7 +58,7 @@ def rebuild_score(opened: Opened, findings: Findings, cell: Cell, task: Task, re
     try:
         # The worlds are the archive's own: their link to this checkout's generator is checked apart.
         made = score_cell(
-            task,
+            task,  # type: ignore[arg-type]
             records.generation,
             records.execution,
             opened.world,
@@ -82,7 +103,7 @@ def rebuild_products(opened: Opened, findings: Findings, rows: Sequence[Row]) ->
 
     def explorer(path: Path) -> None:
         frame = read_table(opened.products / "cells.csv")
-        write_explorer(path, frame, opened.study, opened.tasks, opened.records)
+        write_explorer(path, frame, opened.study, opened.tasks, lambda cell: load_records(opened.results, cell))
 
     from fluency.explorer import write_explorer
     from fluency.report import write_report

@@ -13,7 +13,7 @@ from fluency.archive.findings import Findings, Problem
 from fluency.archive.links import Chain
 from fluency.archive.manifest import Manifest
 from fluency.archive.opened import Opened, open_unpacked
-from fluency.archive.rebuild import rebuild_products, rebuild_score
+from fluency.archive.rebuild import Remembering, rebuild_products, rebuild_score
 from fluency.archive.unpack import unpacked
 from fluency.archive.wholeness import (
     check_complete,
@@ -141,6 +141,7 @@ def _cells(opened: Opened, findings: Findings, image: ImageInfo | None) -> tuple
     """Every cell's records, links, score and row."""
     chain = Chain(opened, findings, image)
     tasks = {task.id: task for task in opened.tasks}
+    judges = {task.id: Remembering(task) for task in opened.tasks}
     rows: list[Row] = []
     used: set[str] = set()
     for cell in opened.cells:
@@ -149,7 +150,7 @@ def _cells(opened: Opened, findings: Findings, image: ImageInfo | None) -> tuple
             records = opened.records(cell)
             chain.check(cell, tasks[cell.task], records)
             if cell.task in opened.trusted:
-                rebuild_score(opened, findings, cell, tasks[cell.task], records)
+                rebuild_score(opened, findings, cell, judges[cell.task], records)
         used |= _names(cell, records)
         with findings.refusals(cell.path):
             rows.append(row_of(cell, tasks[cell.task].category, records))

@@ -1,0 +1,63 @@
+"""Make the archive that every later version must still read: `python -m tests.archive.fixture`.
+
+It is committed once for each schema version and never made anew for the same one. Its worlds are small ones of
+its own, so that the file stays small; the manifest says so, and verification calls them unproven.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from fluency.archive import manifest
+from fluency.archive.contents import entries_of, state_of
+from fluency.archive.pack import archive_name, facts_of, write_entries
+from fluency.files import sha256
+from fluency.generation import AnswerStore
+from fluency.tasks import Task
+from fluency.world import Builder, World
+from tests.archive.factory import FACTS, make, make_study
+
+FOLDER = Path(__file__).parents[1] / "data" / "archives"
+TASKS = ("crates-without-readme", "stale-lockfiles")
+
+
+def small_world(task: Task, seed: int) -> World:
+    """A workspace of three or four crates."""
+    return _small_world(seed)
+
+
+@cache
+def _small_world(seed: int) -> World:
+    builder = Builder(seed)
+    for number, name in enumerate(("vox-cli", "vox-db", "vox-eval", "workspace-hack")[: 3 + seed % 2]):
+        builder.file(
+            f"crates/{name}/Cargo.toml", f'[package]\nname = "{name}"\nversion = "0.{seed}.{number}"\n', age_days=3
+        )
+        builder.file(f"crates/{name}/Cargo.lock", "version = 4\n", age_days=2 if number == 1 else 10)
+        if number != 2:
+            builder.file(f"crates/{name}/README.md", f"# {name}\n")
+    builder.route("/healthz", 204, {"X-Seed": str(seed)})
+    return builder.finish()
+
+
+def build(out: Path) -> Path:
+    """Write the fixture into a folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = make(Path(folder), make_study(TASKS, trials=1), worlds=small_world)
+        state = state_of(made.study, made.tasks, made.results)
+        store = AnswerStore(made.answers)
+        entries = entries_of(made.study, made.tasks, made.results, store.path, small_world, {})
+        facts = facts_of(made.study, state, image=False, **FACTS)
+        facts["code"] = {**facts["code"], "worlds": sha256("tests/archive/fixture.py")}
+        name = f"schema-{manifest.SCHEMA_VERSION}-" + archive_name(
+            "made-up", FACTS["utc_date"], FACTS["commit"], dirty=False, partial=False
+        )
+        write_entries(out / name, entries, facts)
+    return out / name
+
+
+if __name__ == "__main__":
+    path = build(FOLDER)
+    print(path, path.stat().st_size, sha256(path.read_bytes()))
