@@ -1,0 +1,89 @@
+"""The whole bank through the whole pipeline with both arms measured.
+
+Where the image holds no PowerShell a stand-in takes its place: a `pwsh` that hands its command to Bash, given the way
+a user gives the real archive. It shows that both arms, the second condition, the gap and the verdict come together;
+it says nothing about PowerShell, and what the model answers is Bash in both arms.
+"""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from fluency.prompt import SHELL_LINE
+from fluency.sandbox.powershell import VARIABLE
+from fluency.table import read_table
+from fluency.tasks import load_tasks
+from tests.generation.endpoint import Endpoint
+from tests.sandbox.test_powershell import archive
+from tests.workflow.project import Project, model, reference_answer
+
+pytestmark = pytest.mark.engine
+STAND_IN = """#!/bin/sh
+case "$4" in
+    *PSVersionTable.PSVersion*) echo 7.6.99 ;;
+    *) exec /bin/bash --noprofile --norc -c "$4" ;;
+esac
+"""
+TRAP = "tree-size-bytes"
+
+
+def bash_in_both(prompt: str) -> str:
+    """A Bash reference whatever shell was asked for, and one wrong answer in the PowerShell arm."""
+    if SHELL_LINE["pwsh"] in prompt and "vox-corpus" in prompt:
+        return "echo 1"
+    return reference_answer(prompt.replace(SHELL_LINE["pwsh"], SHELL_LINE["bash"]))
+
+
+@pytest.fixture(scope="module")
+def measured(sandbox, tmp_path_factory) -> Project:
+    folder = tmp_path_factory.mktemp("both")
+    given = archive(folder / "stand-in.tar.gz", STAND_IN)
+    with Endpoint(bash_in_both) as endpoint:
+        project = Project.make(folder / "project", models=[model(endpoint.url)])
+        project.configure(tasks="all")
+        project.snakemake(**{VARIABLE: str(given)})
+        yield project
+
+
+def test_both_arms_are_measured_and_the_second_condition_stands_beside(measured):
+    frame = read_table(measured.root / "results/test/cells.csv")
+    assert set(frame["status"]) == {"measured"} and len(frame) == 2 * len(load_tasks())
+    failed = frame[~frame["passed"]]
+    assert failed[["shell", "task", "failure_class"]].values.tolist() == [["pwsh", TRAP, "silent-wrong"]]
+    pwsh = frame[frame["shell"] == "pwsh"]
+    assert pwsh["no_unix_tools_passed"].notna().all(), "the second condition ran for every answer"
+    assert not pwsh["no_unix_tools_passed"].any(), "Bash references need Unix tools"
+    assert frame[frame["shell"] == "bash"]["no_unix_tools_passed"].isna().all()
+
+
+def test_the_report_gives_the_gap_its_verdict_and_its_doubt(measured):
+    report = (measured.root / "results/test/report.md").read_text()
+    assert "100.0 % (20/20)" in report and "95.0 % (19/20)" in report and "−5.0" in report
+    assert "INCONCLUSIVE" in report and "Not resolved" in report
+    assert (measured.root / "results/test/figures/gaps.svg").exists()
+
+
+def test_a_run_without_naming_the_archive_again_keeps_what_was_measured(measured):
+    assert measured.to_do() == {}
+
+
+def test_the_archive_of_the_study_verifies_and_replays(measured):
+    def fluency(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [measured.command()[0], "-m", "fluency.cli", *arguments]
+        return subprocess.run(
+            command, cwd=measured.root, env=measured.environ(), capture_output=True, text=True, timeout=300
+        )
+
+    packed = fluency("archive", "--configfile", "config/test.yaml")
+    assert packed.returncode == 0, packed.stderr
+    archived = packed.stdout.splitlines()[-1]
+    verified = fluency("verify", archived)
+    assert verified.returncode == 0, verified.stdout
+    assert "Every hash, every link and every rebuilt file fits." in verified.stdout
+    replayed = fluency("replay", archived)
+    assert "0 of 40 cells pass or fail otherwise" in replayed.stdout, replayed.stdout + replayed.stderr
+    decided = fluency("decision", archived, "--title", "Keep the prompts")
+    assert decided.returncode == 0, decided.stderr
+    assert "INCONCLUSIVE" in next((measured.root / "decisions").glob("*.md")).read_text().upper()
