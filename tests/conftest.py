@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from fluency.sandbox import Sandbox, open_sandbox
 from fluency.study import SandboxConfig
 
