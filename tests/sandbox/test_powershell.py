@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from fluency.errors import SandboxError
-from fluency.sandbox import Sandbox, ensure_image, powershell, powershell_source
+from fluency.sandbox import Sandbox, ensure_image, powershell, powershell_source, retire
+from fluency.sandbox.build import pinned
 from fluency.sandbox.content import image_tag
-from fluency.sandbox.image import pinned
 from tests.sandbox.run_it import pwsh
 
 STAND_IN = """#!/bin/sh
@@ -134,8 +134,9 @@ def test_the_image_has_it_and_runs_it(built: tuple[Sandbox, list[str], list]) ->
     assert pwsh(box, command).stdout.data == f"{program}<{command}>|/opt/tools/bin:/opt/tools/pwsh|/home/agent"
     bare = pwsh(box, command, condition="no_unix_tools")
     assert bare.stdout.data == f"{program}<{command}>|/opt/empty|/home/agent"
-    began = ensure_image(said.append, engine=box._engine)
-    assert began == box.image
+    assert ensure_image(said.append, engine=box._engine) == box.image
+    labels = box._engine.client().inspect_image(box.image.image_id)["Config"]["Labels"]
+    assert labels[retire.LABEL] == retire.CHECKOUT and "/" not in retire.CHECKOUT
 
 
 @pytest.mark.engine

@@ -4,42 +4,24 @@ from __future__ import annotations
 
 import fcntl
 import io
-import re
-import tarfile
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 from fluency.errors import SandboxError
 from fluency.files import sha256
 from fluency.paths import CACHE, SANDBOX
 from fluency.records import ImageInfo
 from fluency.sandbox.base import ensure_base
-from fluency.sandbox.content import REPOSITORY, SOURCES, content_sha256, image_tag
+from fluency.sandbox.build import context, pinned, run_build
+from fluency.sandbox.content import REPOSITORY, content_sha256, image_tag
 from fluency.sandbox.engine import Engine
-from fluency.sandbox.powershell import HOW, archive_path, can_download, powershell_source
+from fluency.sandbox.inside import look_inside
+from fluency.sandbox.powershell import HOW, can_download, powershell_source
+from fluency.sandbox.retire import CHECKOUT, remove_older
 from fluency.sandbox.start_engine import ensure_engine
 
 Say = Callable[[str], object]
-WHERE = "sandbox image"
 LABEL = "agent-shell-sandbox."
-# What is said of the Dockerfile's steps, by a mark in their text.
-STEPS = {
-    "build-packages": "the compiler for the helper processes",
-    "gcc -O2": "compiling the helper",
-    "image-packages": "the tools: shells' commands, curl, jq, the runner's Python",
-    "unpack-powershell": "PowerShell",
-    "finish.sh &&": "users, PATH, the runner",
-}
-# Exit codes of the Dockerfile's PowerShell step.
-BUILD_FAILURES = {
-    65: ("there is no PowerShell release for this processor", HOW),
-    66: ("the download of PowerShell broke off", f"run again, or {HOW}"),
-    67: ("the downloaded PowerShell archive has a wrong SHA-256", f"do not use it; run again, or {HOW}"),
-    68: ("the PowerShell archive is damaged", HOW),
-    69: ("the PowerShell archive holds no pwsh", HOW),
-}
 
 
 def ensure_image(say: Say = print, *, engine: Engine | None = None, rebuild: bool = False) -> ImageInfo:
@@ -99,9 +81,9 @@ def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
     }
     interim = f"{REPOSITORY}:building-{tag.partition(':')[2]}"
     try:
-        with _context(source) as context:
-            _run_build(engine, say, tag=interim, fileobj=context, custom_context=True, buildargs=arguments)
-        facts = _look_inside(engine, interim, powershell=way != "none")
+        with context(source) as files:
+            run_build(engine, say, tag=interim, fileobj=files, custom_context=True, buildargs=arguments)
+        facts = look_inside(engine, interim, powershell=way != "none")
         say(
             f"the image has bash {facts['bash']}, "
             + (f"PowerShell {facts['pwsh']}" if facts["pwsh"] else "no PowerShell")
@@ -114,9 +96,10 @@ def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
             "pwsh": facts["pwsh"],
             "pwsh-source": source or way,
             "pwsh-absent": absent or "",
+            "checkout": CHECKOUT,
         }
         # Labels that hold what is inside can only be put on once it is inside.
-        _run_build(
+        run_build(
             engine,
             lambda _: None,
             tag=tag,
@@ -130,97 +113,8 @@ def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
         raise SandboxError(
             "the image is not there after its build", where=tag, hint="`make doctor` looks at the engine"
         )
+    remove_older(engine, tag)
     return found
-
-
-def pinned() -> list[str]:
-    """SHA-256 of the release archives that the Dockerfile downloads."""
-    text = (SANDBOX / "Dockerfile").read_text(encoding="utf-8")
-    return re.findall(r"^ARG POWERSHELL_SHA256_\w+=([0-9a-f]{64})$", text, re.MULTILINE)
-
-
-def _run_build(engine: Engine, say: Say, **options: Any) -> None:
-    import docker
-
-    client = engine.patient_client()
-    said: list[str] = []
-    try:
-        for line in client.build(decode=True, rm=True, forcerm=True, network_mode="host", **options):
-            if "error" in line:
-                code = (line.get("errorDetail") or {}).get("code")
-                raise _build_error(code, line["error"], said)
-            text = line.get("stream", "").strip()
-            said = [*said[-20:], text] if text else said
-            if text.startswith("Step ") and (step := next((STEPS[mark] for mark in STEPS if mark in text), None)):
-                say(f"  {step}")
-    except (docker.errors.APIError, docker.errors.DockerException, OSError) as error:
-        raise _build_error(None, str(error), said) from None
-
-
-def _build_error(code: int | None, error: str, said: list[str]) -> SandboxError:
-    if "no space left" in " ".join([error, *said]).lower():
-        return SandboxError(
-            "the disk is full",
-            where=WHERE,
-            hint="the build needs 2 GB for the engine; `docker system prune` makes room",
-        )
-    what, hint = BUILD_FAILURES.get(code or 0, (f"the build failed: {' '.join(error.split())[:300]}", "see above"))
-    if what.startswith("the build failed"):
-        hint = f"its last words: {' | '.join(said[-3:])[:400]}"
-    return SandboxError(what, where=WHERE, hint=hint)
-
-
-@contextmanager
-def _context(source: str | None) -> Iterator[Any]:
-    """The build context as a tar: the sandbox's files, and the PowerShell archive if one was given."""
-    with tempfile.TemporaryFile(dir=CACHE) as file:
-        with tarfile.open(fileobj=file, mode="w") as archive:
-            for name in SOURCES:
-                archive.add(SANDBOX / name, arcname=name)
-            if source:
-                archive.add(archive_path(source), arcname="powershell.tar.gz")
-        file.seek(0)
-        yield file
-
-
-LOOK = """
-sha256sum < /opt/packages.txt | cut -d' ' -f1
-bash -c 'echo "$BASH_VERSION"'
-pwsh=/opt/microsoft/powershell/7/pwsh
-[ ! -x $pwsh ] || $pwsh -NoProfile -NonInteractive -Command '$PSVersionTable.PSVersion.ToString()'
-"""
-
-
-def _look_inside(engine: Engine, image: str, powershell: bool) -> dict[str, str]:
-    """Versions and the hash of the package list, as the image itself tells them."""
-    client = engine.patient_client(300)
-    created = client.create_container_from_config(
-        {
-            "Image": image,
-            "Entrypoint": ["/bin/sh", "-c", LOOK],
-            "Env": [
-                "HOME=/tmp",
-                "POWERSHELL_TELEMETRY_OPTOUT=1",
-                "POWERSHELL_UPDATECHECK=Off",
-                "TERM=dumb",
-                "NO_COLOR=1",
-            ],
-            "HostConfig": {"NetworkMode": "none"},
-        }
-    )["Id"]
-    try:
-        client.start(created)
-        status = client.wait(created)["StatusCode"]
-        lines = client.logs(created, stdout=True, stderr=False).decode("utf-8", "replace").split()
-        errors = client.logs(created, stdout=False, stderr=True).decode("utf-8", "replace")
-    finally:
-        client.remove_container(created, force=True)
-    if powershell and (status or len(lines) < 3):
-        why = " ".join(errors.split())[:200] or f"exit code {status}"
-        raise SandboxError(f"PowerShell does not run in the image: {why}", where=WHERE, hint=HOW)
-    if len(lines) < 2:
-        raise SandboxError(f"bash does not run in the image: {errors[:200]}", where=WHERE, hint="`make doctor`")
-    return {"packages": lines[0], "bash": lines[1], "pwsh": lines[2] if powershell else ""}
 
 
 def _forget(engine: Engine, tag: str) -> None:
