@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from fluency.cells import Cell
+from fluency.errors import UserError
 from fluency.files import canonical_json, pretty_json, write_atomic
 from fluency.gather import STAGES, record_path
-from fluency.paths import ANSWERS, CONFIG, RESULTS
+from fluency.paths import ANSWERS, CONFIG, RESULTS, ROOT
 from fluency.plumbing import Once, logged, read_json, say, utc_now
 from fluency.prompt import build_prompt
 from fluency.records import Execution, Generation, read_record, write_record
-from fluency.study import Study, validate_study
+from fluency.registration import read_registration
+from fluency.study import Study, naming, validate_study
 from fluency.tasks import Task, load_tasks
 
 
@@ -29,7 +31,10 @@ class Pipeline:
     def __init__(self, config: dict[str, Any], files: Sequence[str | Path] = ()) -> None:
         self.files = [CONFIG, *map(Path, files)]
         self.study: Study = validate_study(config, self.files)
+        check_models(self.study, self.files)
         self.tasks: list[Task] = load_tasks(self.study.tasks)
+        if self.study.preregistration:
+            read_registration(ROOT / self.study.preregistration)
         self._task = {task.id: task for task in self.tasks}
         self.cells = list(self.study.cells(list(self._task)))
         self.sandbox = Once(self._open_sandbox)
@@ -195,6 +200,20 @@ class Pipeline:
 
         spent = plan_of(self).spent_usd
         return Generator(self.study, store=AnswerStore(ANSWERS), base_url=base_url, say=say, spent_usd=spent)
+
+
+def check_models(study: Study, files: Sequence[Path]) -> None:
+    """Every model can be asked as the config stands; UserError names the file, so that nothing starts in vain."""
+    from fluency.embedded.catalogue import find_weights
+    from fluency.generation.policies import resolve
+
+    try:
+        for model in study.models:
+            resolve(model)
+            if model.served_by == "embedded":
+                find_weights(model.id)
+    except UserError as error:
+        raise UserError(error.what, where=f"{naming('models', files)}: {error.where}", hint=error.hint) from None
 
 
 def cell_of(wildcards: Any) -> Cell:

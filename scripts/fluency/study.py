@@ -14,6 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from fluency.cells import SHELLS, Cell, Shell
+from fluency.deadline import FLOOR_S
 from fluency.errors import UserError
 from fluency.paths import CONFIG
 
@@ -75,8 +76,8 @@ class Limits(Section):
     """What one execution may use, alike for both arms."""
 
     timeout_s: dict[Shell, float] = Field(
-        default_factory=lambda: {"bash": 30.0, "pwsh": 30.0},
-        description="Deadline of a command: max(floor, k x slowest reference), see docs/method.md.",
+        default_factory=lambda: {"bash": FLOOR_S, "pwsh": FLOOR_S},
+        description="Deadline of a command, seconds: at least max(30, 10 x the slowest reference that `make validate` saw).",
     )
     memory_mb: int = Field(1024, ge=256, description="Of the whole container, helpers included; no swap.")
     pids: int = Field(256, ge=64, description="Processes and threads in the container.")
@@ -88,7 +89,7 @@ class Limits(Section):
     @field_validator("timeout_s")
     @classmethod
     def _both_shells(cls, value: dict[str, float]) -> dict[str, float]:
-        merged = {"bash": 30.0, "pwsh": 30.0} | value
+        merged = {"bash": FLOOR_S, "pwsh": FLOOR_S} | value
         if any(not 1 <= seconds <= 600 for seconds in merged.values()):
             raise ValueError("a deadline lies between 1 and 600 seconds")
         return merged
@@ -215,17 +216,14 @@ def explain(error: ValidationError, files: Sequence[Path]) -> UserError:
         what, hint = "this key is missing", "docs/config.md says what it is for"
     else:
         hint = "docs/config.md says what each key takes"
-    where = f"{_naming(keys, files)}: {'.'.join(keys)}" if keys else str(files[-1])
+    where = f"{naming(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
     return UserError(what, where=where, hint=hint)
 
 
-def _naming(keys: list[str], files: Sequence[Path]) -> str:
-    """The last file that has the wrong key, as far down as it can be followed."""
-    for file in reversed(files):
-        value: Any = read_yaml(file)
-        if keys[0] in value:
-            return _shown(file)
-    return _shown(files[-1])
+def naming(key: str, files: Sequence[Path]) -> str:
+    """The last of the files that has a top-level key: the one a user would edit."""
+    having = [file for file in files if key in read_yaml(file)]
+    return _shown((having or list(files))[-1])
 
 
 def _shown(file: Path) -> str:

@@ -68,13 +68,24 @@ def test_a_file_that_is_no_configuration(tmp_path, content, says):
         load_study(file)
 
 
-def test_snakemake_stops_with_exit_code_2_before_anything(tmp_path):
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ("trials: 0", "mine.yaml: trials"),
+        ("trails: 4", "mine.yaml: trails: unknown key"),
+        ("tasks: [no-such-task]", "no-such-task: there is no such task"),
+        ("models: [{alias: a, id: gpt-x}]", "mine.yaml: models: a: the model gpt-x is not in the policy table"),
+        ("models: [{alias: a, id: llama-9000, served_by: embedded}]", "no embedded model has this id"),
+        ("preregistration: preregistrations/none.json", "none.json"),
+    ],
+)
+def test_snakemake_stops_with_exit_code_2_before_anything(tmp_path, wrong, says):
     file = tmp_path / "mine.yaml"
-    file.write_text("trials: 0\n")
+    file.write_text(f"{wrong}\n")
     command = [sys.executable, "-m", "snakemake", "--configfile", str(file)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
-    assert "mine.yaml: trials" in done.stderr and "Hint:" in done.stderr
+    assert says in done.stderr and "Hint:" in done.stderr
     assert "Traceback" not in done.stderr
 
 
