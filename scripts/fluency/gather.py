@@ -104,14 +104,21 @@ def _ran(execution: Execution) -> dict[str, object]:
     results = [run.result for run in headline_runs(execution)]
     if not results:
         return {"command": execution.extraction.strict}
-    memory = [result.used.peak_memory_bytes for result in results if result.used.peak_memory_bytes is not None]
+
+    def largest(name: str) -> int | None:
+        told = [getattr(result.used, name) for result in results]
+        return max((value for value in told if value is not None), default=None)
+
     processor = [result.used.cpu_s for result in results if result.used.cpu_s is not None]
     return {
         "command": execution.extraction.strict,
         "t_exec_s": round(fmean(result.wall_s for result in results), 6),
         "timed_out": any(result.timed_out for result in results),
-        "peak_memory_bytes": max(memory, default=None),
+        "peak_memory_bytes": largest("peak_memory_bytes"),
         "cpu_s": round(fmean(processor), 6) if processor else None,
+        "peak_processes": largest("peak_processes"),
+        "written_bytes": largest("written_bytes"),
+        "output_truncated": any(result.stdout.truncated or result.stderr.truncated for result in results),
     }
 
 

@@ -77,7 +77,7 @@ class Limits(Section):
 
     timeout_s: dict[Shell, float] = Field(
         default_factory=lambda: {"bash": FLOOR_S, "pwsh": FLOOR_S},
-        description="Deadline of a command, seconds: at least max(30, 10 x the slowest reference that `make validate` saw).",
+        description="Deadline of a command, seconds; no less than max(30, 10 x slowest reference), see docs/method.md.",
     )
     memory_mb: int = Field(1024, ge=256, description="Of the whole container, helpers included; no swap.")
     pids: int = Field(256, ge=64, description="Processes and threads in the container.")

@@ -49,11 +49,16 @@ class Row(Part):
     timed_out: bool | None = None
     peak_memory_bytes: int | None = Field(None, description="Largest over the headline's worlds.")
     cpu_s: float | None = Field(None, description="Mean over the headline's worlds.")
+    peak_processes: int | None = Field(None, description="Largest over the headline's worlds.")
+    written_bytes: int | None = Field(None, description="In /tmp and HOME; largest over the headline's worlds.")
+    output_truncated: bool | None = Field(None, description="A stream was longer than what is kept of it.")
     side_effects: str | None = None
     asked_utc: str | None = None
 
 
 COLUMNS = list(Row.model_fields)
+# Not in the tables of the first archives, which stay readable: unknown there.
+LATER = {"peak_processes", "written_bytes", "output_truncated"}
 _TYPES = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
 
 
@@ -85,6 +90,8 @@ def read_table(path: Path) -> pd.DataFrame:
         raise UserError(
             f"the cells table cannot be read: {error}", where=str(path), hint="run the study, or `snakemake gather`"
         ) from None
+    if list(frame.columns) == [name for name in COLUMNS if name not in LATER]:
+        frame = frame.reindex(columns=COLUMNS).astype(dtypes())
     if list(frame.columns) != COLUMNS:
         raise UserError("the cells table has other columns", where=str(path), hint="run `snakemake --forcerun gather`")
     return frame

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from fluency.cells import SHELL_TITLES, SHELLS
 from fluency.checks import judge
+from fluency.deadline import sentence
 from fluency.errors import SandboxError
 from fluency.paths import TASKS
 from fluency.records import Result
 from fluency.study import Limits, SandboxConfig, load_study
 from fluency.tasks import Task, load_tasks
 from fluency.validate_plan import Probe, first_probes, further_probes
-from fluency.validate_report import Finding, Report, not_validated, summarise
+from fluency.validate_report import Finding, Report, not_validated, slowest_s, summarise
 from fluency.world import World, check_pair, world_for
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Prober:
         result = self._measured(probe, task, world)
         expected = task.expected(world, result.processes)
         verdict = judge(task, result, expected)
-        return Finding(probe, verdict.passed, verdict.why), expected
+        return Finding(probe, verdict.passed, verdict.why, result.wall_s), expected
 
     def all(self, probes: Sequence[Probe]) -> list[tuple[Finding, Any]]:
         """The verdicts on probes, in their order."""
@@ -95,7 +96,8 @@ def validate(
     tasks = load_tasks(list(task_ids) or "all", root)
     check_pair(seeds, tasks)
     there = [shell for shell in SHELLS if sandbox.image.shells.get(shell)]
-    prober = Prober(sandbox, tasks, limits or Limits(), say)
+    limits = limits or Limits()
+    prober = Prober(sandbox, tasks, limits, say)
     report = Report()
     first = prober.all([probe for task in tasks for probe in first_probes(task, there, seeds)])
     answers: dict[str, dict[int, Any]] = {}
@@ -108,6 +110,8 @@ def validate(
     for shell in SHELLS:
         if shell not in there:
             report.not_validated[shell] = f"the sandbox image holds no {SHELL_TITLES[shell]}"
+        elif (slow := slowest_s(f for f in report.findings if f.probe.shell == shell)) is not None:
+            report.deadlines.append(sentence(SHELL_TITLES[shell], limits.timeout_s[shell], slow))
         for task in tasks:
             if shell in there:
                 own = [f for f in report.findings if (f.probe.task, f.probe.shell) == (task.id, shell)]

@@ -9,16 +9,30 @@ from dataclasses import dataclass, field
 from fluency.cells import SHELL_TITLES, Shell
 from fluency.validate_plan import Probe
 
-TITLES = ("task", "shell", "refs", "wrong", "trivial", "hard-coded", "dialect", "no Unix tools", "repeats", "verdict")
+TITLES = (
+    "task",
+    "shell",
+    "refs",
+    "wrong",
+    "trivial",
+    "hard-coded",
+    "dialect",
+    "no Unix tools",
+    "repeats",
+    "slowest",
+    "verdict",
+)
+TIMED = ("reference", "as_designed")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One execution's verdict."""
+    """One execution's verdict, and how long its command took."""
 
     probe: Probe
     passed: bool
     why: str
+    wall_s: float | None = None
 
 
 @dataclass
@@ -28,6 +42,7 @@ class Report:
     rows: list[tuple[str, ...]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     not_validated: dict[str, str] = field(default_factory=dict)
+    deadlines: list[str] = field(default_factory=list)
     executions: int = 0
     seconds: float = 0.0
     findings: list[Finding] = field(default_factory=list, repr=False)
@@ -48,6 +63,7 @@ class Report:
         lines += [""] + [f"unsound: {problem}" for problem in self.problems]
         for shell, reason in self.not_validated.items():
             lines.append(f"{SHELL_TITLES[shell]}: not validated, because {reason}")
+        lines += [f"deadline: {said}" for said in self.deadlines]
         proven = len(self.rows) - sum(row[-1] != "sound" for row in self.rows)
         verdict = "every proof that could be made holds" if self.sound else f"{len(self.problems)} problems"
         lines.append(
@@ -86,8 +102,18 @@ def summarise(report: Report, task: str, shell: Shell, findings: Sequence[Findin
     cells.append(f"{'passes' if dialect and all(f.passed for f in dialect) else 'fails'}" if dialect else "-")
     cells.append(_bare(bare, problems))
     cells.append(f"{len(references)} {'differ' if flaky else 'agree'}")
+    slow = slowest_s(references)
+    cells.append("-" if slow is None else f"{slow:.2f} s")
     report.problems += [f"{task}, {SHELL_TITLES[shell]}: {problem}" for problem in problems]
     report.rows.append((task, shell, *cells, "UNSOUND" if problems else "sound"))
+
+
+def slowest_s(findings: Iterable[Finding]) -> float | None:
+    """The longest a reference took, in seconds, with all the shell's tools; None if none was timed."""
+    return max(
+        (f.wall_s for f in findings if f.wall_s is not None and (f.probe.kind, f.probe.condition) == TIMED),
+        default=None,
+    )
 
 
 def not_validated(report: Report, task: str, shell: Shell) -> None:

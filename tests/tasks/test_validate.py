@@ -32,6 +32,7 @@ def changed(root: Path, task_id: str, change) -> Path:
 def test_a_task_of_each_category_is_sound_in_another_pair_of_worlds(task_id: str, sandbox) -> None:
     report = validate([task_id], (7, 38), sandbox, repeats=4)
     assert report.sound, report.text()
+    assert report.deadlines[0].startswith("Bash: slowest reference ") and report.deadlines[0].endswith("is 30 s")
     assert report.executions == len(report.findings) >= 20
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from fluency.deadline import least_s, sentence
 from fluency.tasks import load_tasks
 from fluency.validate_plan import first_probes, further_probes, hard_coded, say, shape_of, trivial
-from fluency.validate_report import Finding, Report, not_validated, summarise
+from fluency.validate_report import Finding, Report, not_validated, slowest_s, summarise
 
 TASKS = {task.id: task for task in load_tasks()}
 TASK = TASKS["tree-size-bytes"]
@@ -66,6 +69,31 @@ def test_each_way_of_being_unsound_is_a_problem(shell: str, changes: dict, probl
     assert not report.sound
     assert report.rows[0][-1] == "UNSOUND"
     assert any(problem in said for said in report.problems), report.problems
+
+
+def test_the_slowest_reference_is_shown_and_nothing_else_counts() -> None:
+    kinds = {("reference", DESIGNED): 0.5, ("reference", BARE): 7, ("wrong", DESIGNED): 9}
+    found = [replace(f, wall_s=kinds.get((f.probe.kind, f.probe.condition), 8)) for f in findings("pwsh")]
+    last = next(
+        n for n in reversed(range(len(found))) if kinds.get((found[n].probe.kind, found[n].probe.condition)) == 0.5
+    )
+    found[last] = replace(found[last], wall_s=1.25)
+    assert slowest_s(found) == 1.25
+    assert summary("pwsh", found).rows[0][-2] == "1.25 s"
+    assert summary("pwsh", findings("pwsh")).rows[0][-2] == "-"
+
+
+@pytest.mark.parametrize(
+    ("slowest", "deadline", "least", "short"),
+    [(0.2, 30, 30, False), (3.0, 30, 30, False), (3.01, 30, 30.1, True), (5, 50, 50, False), (0.1, 29, 30, True)],
+)
+def test_the_deadline_follows_the_slowest_reference(slowest: float, deadline: float, least: float, short: bool) -> None:
+    assert least_s(slowest) == pytest.approx(least)
+    assert ("TOO SHORT" in sentence("Bash", deadline, slowest)) is short
+    report = summary("bash", findings("bash"))
+    report.deadlines.append(sentence("Bash", deadline, slowest))
+    assert f"deadline: Bash: {'the deadline' if short else 'slowest'}" in report.text()
+    assert report.sound, "a deadline is the study's, not the task's"
 
 
 def test_a_wrong_command_may_pass_in_one_world_of_the_pair() -> None:

@@ -18,6 +18,7 @@ from fluency.analysis.describe import (
     side_effects,
 )
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
+from fluency.analysis.limits import LimitsOfArm, limits_of
 from fluency.analysis.outcomes import Outcomes, Rate, count_outcomes, one_model, pass_at_1
 from fluency.analysis.passk import PassK, pass_k
 from fluency.analysis.robustness import NO_UNIX_TOOLS, Sensitivity, sensitivities
@@ -61,6 +62,7 @@ class ModelAnalysis:
     failures: tuple[FailureLine, ...]
     side_effects: tuple[Cell, ...]
     times: Times
+    limits: dict[str, LimitsOfArm]
     asked: Asked
 
     @property
@@ -103,6 +105,7 @@ def analyse_model(
         failures=failure_lines(rows),
         side_effects=side_effects(rows),
         times=times(rows, trials),
+        limits={shell: limits_of(rows, shell) for shell in shells},
         asked=_asked(rows),
     )
 

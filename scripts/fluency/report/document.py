@@ -10,7 +10,7 @@ from fluency.analysis import Analysis
 from fluency.analysis.headline import headline_of
 from fluency.analysis.plan import PLAN
 from fluency.cells import SHELL_TITLES
-from fluency.report import rows, wording
+from fluency.report import rows, used, wording
 from fluency.report.canvas import Drawing
 from fluency.report.provenance import Provenance
 from fluency.study import Study
@@ -31,6 +31,7 @@ def document(
         "facts": provenance.facts(),
         "plan": PLAN,
         "rows": rows,
+        "used": used,
         "wording": wording,
         "headline_of": headline_of,
         "shell_titles": SHELL_TITLES,
