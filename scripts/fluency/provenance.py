@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fluency import __version__
+from fluency.cells import Cell
 from fluency.files import canonical_json, sha256_file
 from fluency.gather import CellRecords, load_records
 from fluency.paths import ROOT
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 LIBRARIES = ("snakemake", "anthropic", "docker", "pandas", "numpy", "scipy", "matplotlib", "jinja2", "xllamacpp")
 
 
-def collect_provenance(pipeline: Pipeline, rows: Sequence[Row], results: Path) -> dict[str, Any]:
-    """The provenance of a gathered study, ready for JSON."""
-    records = [load_records(results, cell) for cell in pipeline.cells]
+def collect_provenance(
+    pipeline: Pipeline, rows: Sequence[Row], results: Path, load: Callable[[Cell], CellRecords] | None = None
+) -> dict[str, Any]:
+    """The provenance of a gathered study, ready for JSON; `load` gives a cell's records where they are read already."""
+    records = [load(cell) if load else load_records(results, cell) for cell in pipeline.cells]
     commit, dirty = git_state()
     models = {model.alias: _asked(model.alias, records) for model in pipeline.study.models}
     costs = [model["cost_usd"] for model in models.values() if model["cost_usd"] is not None]

@@ -25,13 +25,14 @@ from fluency.archive.worlds import INDEX, load_world
 from fluency.cells import Cell
 from fluency.errors import ArchiveError, UserError
 from fluency.files import canonical_json, pretty_json, sha256
-from fluency.gather import STAGES, CellRecords, record_path
+from fluency.gather import STAGES, CellRecords, load_records, record_path
 from fluency.records import SCHEMA_VERSION, Part
 from fluency.study import Study
 from fluency.tasks import Task, load_task, load_tasks
 from fluency.world import World, world_for
 
 MAX_TASK_BYTES = 256 << 10
+KEEP_BYTES = 48 << 20
 
 
 @dataclass
@@ -43,6 +44,8 @@ class Opened:
     tasks: list[Task]
     trusted: frozenset[str]
     _worlds: dict[str, World] = field(default_factory=dict)
+    _kept: dict[Cell, CellRecords] = field(default_factory=dict)
+    _kept_bytes: int = 0
 
     @property
     def root(self) -> Path:
@@ -87,11 +90,22 @@ class Opened:
 
     def records(self, cell: Cell) -> CellRecords:
         """A cell's records; ArchiveError names a file that is no record of a schema this version knows."""
-        return CellRecords(*(self._record(stage, kind, cell) for stage, kind in STAGES.items()))  # type: ignore[arg-type]
+        records = CellRecords(*(self._record(stage, kind, cell) for stage, kind in STAGES.items()))  # type: ignore[arg-type]
+        if self._kept_bytes <= KEEP_BYTES:
+            self._kept[cell] = records
+        return records
+
+    def read_again(self, cell: Cell) -> CellRecords:
+        """The records of a cell that `records` has checked: from memory as far as it is meant to be used for that."""
+        return self._kept.get(cell) or load_records(self.results, cell)
 
     def _record(self, stage: str, kind: type[Part], cell: Cell) -> Part | None:
         path = record_path(self.results, stage, cell)
-        return checked_record(kind, path.read_bytes(), f"results/{stage}/{cell.path}.json") if path.is_file() else None
+        if not path.is_file():
+            return None
+        data = path.read_bytes()
+        self._kept_bytes += len(data)
+        return checked_record(kind, data, f"results/{stage}/{cell.path}.json")
 
 
 def checked_record(kind: type[Part], data: bytes, where: str) -> Part:

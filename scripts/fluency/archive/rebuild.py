@@ -16,7 +16,7 @@ from fluency.archive.opened import Opened
 from fluency.cells import Cell
 from fluency.errors import UserError
 from fluency.files import canonical_json, pretty_json, sha256_file
-from fluency.gather import CellRecords, load_records
+from fluency.gather import CellRecords
 from fluency.records import ProcessFact
 from fluency.registration import deviations
 from fluency.table import Row, read_table, write_table
@@ -103,7 +103,7 @@ def rebuild_products(opened: Opened, findings: Findings, rows: Sequence[Row]) ->
 
     def explorer(path: Path) -> None:
         frame = read_table(opened.products / "cells.csv")
-        write_explorer(path, frame, opened.study, opened.tasks, lambda cell: load_records(opened.results, cell))
+        write_explorer(path, frame, opened.study, opened.tasks, opened.read_again)
 
     from fluency.explorer import write_explorer
     from fluency.report import write_report
@@ -167,7 +167,7 @@ def _provenance(opened: Opened, findings: Findings) -> dict[str, Any] | None:
         cells=opened.cells,
         files=[],
     )
-    made = json.loads(pretty_json(collect_provenance(pipeline, [], opened.results)))  # type: ignore[arg-type]
+    made = json.loads(pretty_json(collect_provenance(pipeline, [], opened.results, opened.read_again)))  # type: ignore[arg-type]
     for key in sorted((made.keys() | stated.keys()) - MOMENT):
         same = made.get(key) == stated.get(key)
         findings.check(same, where, f"`{key}` is not what the records say", kind="products", layer="table")
