@@ -69,5 +69,6 @@ def read_json(path: str | Path) -> Any:
 
 
 def code(*patterns: str) -> list[str]:
-    """The project's files that match, relative and sorted: what a rule names as its code."""
-    return sorted(str(path.relative_to(ROOT)) for pattern in patterns for path in ROOT.glob(pattern) if path.is_file())
+    """The project's files that match, relative and sorted: what a rule names as its code. Compiled files are none."""
+    files = {path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}
+    return sorted(str(path.relative_to(ROOT)) for path in files if "__pycache__" not in path.parts)

@@ -56,8 +56,10 @@ class Project:
         root.mkdir(parents=True)
         for part in PARTS:
             source = ROOT / part
-            copy = shutil.copytree if source.is_dir() else shutil.copy2
-            copy(source, root / part)
+            if source.is_dir():  # as a clone has it: nothing compiled yet
+                shutil.copytree(source, root / part, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+            else:
+                shutil.copy2(source, root / part)
         project = cls(root)
         project.configure(study="test", trials=1, tasks=TASKS, **config)
         return project

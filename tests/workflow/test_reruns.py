@@ -134,7 +134,8 @@ def test_a_run_killed_at_any_moment_is_finished_by_the_next_and_asks_nothing_twi
 
 
 def kill_when(project: Project, stage: str, enough: int) -> None:
-    """Start a run and SIGKILL its whole group as soon as `enough` records of a stage are there."""
+    """Start a run and SIGKILL its whole group as soon as it has made `enough` records of a stage."""
+    before = len(project.records(stage))
     process = subprocess.Popen(
         project.command(),
         cwd=project.root,
@@ -144,7 +145,7 @@ def kill_when(project: Project, stage: str, enough: int) -> None:
         stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 120
-    while len(project.records(stage)) < enough:
+    while len(project.records(stage)) < before + enough:
         assert time.monotonic() < deadline and process.poll() is None, f"no {stage} came"
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
