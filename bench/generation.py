@@ -1,0 +1,164 @@
+"""Generation against what the endpoint could give: 2,000 cells, 20 ms an answer, 8 calls in flight.
+
+The yardstick is a bare loop: eight threads with one raw socket each, sending the same bytes and reading the
+answer, no SDK, no store. The SDK alone, without store, locks, budget and records, is measured beside it, since
+it takes most of a call's processor time. All run against the same endpoint in a process of its own, in turns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import operator
+import resource
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+CELLS, DELAY_S, IN_FLIGHT, ROUNDS = 2000, 0.02, 8, 3
+MESSAGE = {
+    "id": "msg_bench",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude-sonnet-4-6",
+    "content": [{"type": "text", "text": "find . -name Cargo.toml -size +10k"}],
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 120, "output_tokens": 20},
+}
+
+
+async def serve() -> None:
+    """Answer every POST after DELAY_S; print the port first."""
+    body = json.dumps(MESSAGE).encode()
+    reply = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).lower()
+                await reader.readexactly(int(head.partition(b"content-length:")[2].split(b"\r\n")[0]))
+                await asyncio.sleep(DELAY_S)
+                writer.write(reply)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+def bare(port: int) -> float:
+    """Answers a second of the bare loop."""
+    body = json.dumps({"model": "m", "max_tokens": 1024, "messages": [{"role": "user", "content": "x" * 400}]}).encode()
+    request = b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+
+    def loop(number: int) -> None:
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            for _ in range(CELLS // IN_FLIGHT):
+                connection.sendall(request)
+                data = b""
+                while not data.endswith(b"}}"):
+                    data += connection.recv(65536)
+
+    start = time.perf_counter()
+    with ThreadPoolExecutor(IN_FLIGHT) as pool:
+        list(pool.map(loop, range(IN_FLIGHT)))
+    return CELLS / (time.perf_counter() - start)
+
+
+def sdk_alone(port: int) -> float:
+    """Answers a second of the SDK in eight threads with nothing around it."""
+    import anthropic
+
+    http = anthropic.DefaultHttpxClient(trust_env=False, verify=False)
+    client = anthropic.Anthropic(api_key="k", base_url=f"http://127.0.0.1:{port}", max_retries=0, http_client=http)
+
+    def ask(number: int) -> None:
+        prompt = {"role": "user", "content": f"{'x' * 400} {number}"}
+        client.messages.create(model="m", max_tokens=1024, messages=[prompt])
+
+    ask(0)
+    start = time.perf_counter()
+    with ThreadPoolExecutor(IN_FLIGHT) as pool:
+        list(pool.map(ask, range(CELLS)))
+    return CELLS / (time.perf_counter() - start)
+
+
+def generated(port: int) -> tuple[float, list[float]]:
+    """Answers a second of the whole way into a fresh store, and resident memory in MB along it."""
+    from fluency.cells import Cell
+    from fluency.generation import AnswerStore, Generator
+    from fluency.study import validate_study
+
+    entry = {"alias": "m", "id": "claude-sonnet-4-6", "in_flight": IN_FLIGHT, "requests_per_minute": 1_000_000}
+    study = validate_study({"study": "bench", "trials": 100, "models": [entry], "budget": {"stop_usd": 1e6}})
+    cells = [Cell("m", "bash", f"task-{n // 100}", n % 100 + 1) for n in range(CELLS + 1)]
+    memory: list[float] = []
+    with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder:
+        generator = Generator(
+            study,
+            store=AnswerStore(Path(folder)),
+            base_urls={"m": f"http://127.0.0.1:{port}"},
+            environ={"ANTHROPIC_API_KEY": "sk-bench"},
+            say=lambda text: None,
+        )
+
+        def ask(cell: Cell) -> None:
+            generator.generate(cell, f"{'x' * 400} {cell.path}", "0" * 64)
+            if cell.trial == 1:
+                memory.append(_resident_mb())
+
+        ask(cells[0])  # the imports, and the probe
+        start = time.perf_counter()
+        with ThreadPoolExecutor(2 * IN_FLIGHT) as pool:
+            list(pool.map(ask, cells[1:]))
+        speed = CELLS / (time.perf_counter() - start)
+        generator.close()
+    return speed, memory
+
+
+def _resident_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+def main() -> dict[str, object]:
+    """Measure in turns; speeds in answers a second, the ratio wanted is 0.9."""
+    command = [sys.executable, __file__, "serve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        port = int(server.stdout.readline())
+        try:
+            bare_speeds, sdk_speeds, speeds, memory = [], [], [], []
+            for _ in range(ROUNDS):
+                bare_speeds.append(bare(port))
+                sdk_speeds.append(sdk_alone(port))
+                speed, seen = generated(port)
+                speeds.append(speed)
+                memory.append(seen)
+        finally:
+            server.kill()
+    ratios = [mine / possible for mine, possible in zip(speeds, bare_speeds, strict=True)]
+    return {
+        "cells": CELLS,
+        "delay_s": DELAY_S,
+        "in_flight": IN_FLIGHT,
+        "bare_per_s": [round(speed, 1) for speed in bare_speeds],
+        "sdk_alone_per_s": [round(speed, 1) for speed in sdk_speeds],
+        "generated_per_s": [round(speed, 1) for speed in speeds],
+        "ratio": round(statistics.median(ratios), 3),
+        "ratio_to_the_sdk_alone": round(statistics.median(map(operator.truediv, speeds, sdk_speeds)), 3),
+        "ratio_to_the_delay_alone": round(statistics.median(speeds) * DELAY_S / IN_FLIGHT, 3),
+        "memory_mb_first_and_last_tenth_of_last_round": [
+            round(statistics.mean(memory[-1][:2]), 1),
+            round(statistics.mean(memory[-1][-2:]), 1),
+        ],
+    }
+
+
+if __name__ == "__main__":
+    asyncio.run(serve()) if sys.argv[1:] == ["serve"] else print(json.dumps(main(), indent=2))
