@@ -99,7 +99,7 @@ def _text(archive: Path, title: str, date: str, report: VerifyReport) -> str:
         "carries": wording.carries(analysis),
         "models": [_lines(model) for model in analysis.models],
         "registration": registration,
-        "deviations": (provenance.get("registration") or {}).get("deviations") or [],
+        "deviations": provenance.get("deviations") or [],
         "manifest": report.manifest,
         "archive": archive.name,
         "sha256": report.sha256,
@@ -124,6 +124,9 @@ def _lines(model: ModelAnalysis) -> ModelLines:
     if band is None:
         refused = "; ".join(model.verdict.refused)
         changes, stays = f"Nothing: there is no verdict ({refused}).", "The shell policy as it stands."
+    elif model.verdict.provisional:
+        changes = f"Nothing yet: by the table {CHANGES[band]} But missing cells could change the band."
+        stays = "The shell policy as it stands, until the study is finished."
     elif not model.verdict.resolved:
         label = CHANGES[band]
         changes = f"By the table: {label} But the verdict is not resolved, and a change could not rest on it."

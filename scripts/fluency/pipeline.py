@@ -14,7 +14,7 @@ from typing import Any
 
 from fluency.cells import Cell
 from fluency.errors import UserError
-from fluency.files import canonical_json, pretty_json, write_atomic
+from fluency.files import canonical_json, pretty_json, sha256_file, write_atomic
 from fluency.gather import STAGES, record_path
 from fluency.paths import ANSWERS, CONFIG, RESULTS, ROOT
 from fluency.plumbing import Once, logged, read_json, say, utc_now
@@ -84,15 +84,20 @@ class Pipeline:
         return canonical_json({"check": check, "seeds": self.study.seeds, "conditions": self.study.conditions})
 
     def gather_key(self) -> str:
-        """Changes with the design: which cells there are."""
-        design = [f"{cell.path} {self._task[cell.task].category}" for cell in self.cells]
-        return canonical_json({"design": design})
+        """Changes with the design and with the files that the provenance names."""
+        registration = self.study.preregistration
+        files = [*self.files, *([ROOT / registration] if registration else [])]
+        return canonical_json({"study": self._stated, "files": {file.name: sha256_file(file) for file in files}})
 
     def report_key(self) -> str:
         """Changes with whatever of the study the report states."""
-        return canonical_json(
-            {"study": self.study.model_dump(mode="json"), "tasks": {task.id: task.sha256 for task in self.tasks}}
-        )
+        return canonical_json({"study": self._stated})
+
+    @property
+    def _stated(self) -> dict[str, Any]:
+        """The study and its tasks, without `confirm`, which says how a run was started and not what it measured."""
+        stated = self.study.model_dump(mode="json", exclude={"confirm"})
+        return stated | {"tasks": {task.id: task.sha256 for task in self.tasks}}
 
     def priority(self, wildcards: Any) -> int:
         """The place of a cell in the seeded order of asking, which mixes shells, tasks and trials in time."""

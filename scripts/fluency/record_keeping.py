@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fluency.gather import STAGES
 from fluency.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
 from fluency.plumbing import say, utc_now
 from fluency.provenance import git_state
@@ -28,12 +29,19 @@ def archive_path(pipeline: Pipeline) -> str:
     return str((ARCHIVES / name).relative_to(ROOT))
 
 
+def logs_of(pipeline: Pipeline) -> list[Path]:
+    """What the study's failed jobs left in the rules' logs, in the order of their names."""
+    logs = [ROOT / "logs" / stage / f"{cell.path}.log" for stage in STAGES for cell in pipeline.cells]
+    return sorted(file for file in [*logs, *(ROOT / "logs" / pipeline.study.study).glob("*.log")] if file.is_file())
+
+
 def pack(pipeline: Pipeline, *, partial: bool = False, image: bool = False) -> Path:
     """Write the archive of a study as it stands in results/."""
     from fluency.archive import make_archive
 
     commit, dirty = git_state()
     config_files = {f"config/{file.name}": file for file in pipeline.files[1:]}
+    logs = {str(file.relative_to(ROOT)): file for file in logs_of(pipeline)}
     save = None
     if image:
         from fluency.sandbox.export import save_image
@@ -50,7 +58,7 @@ def pack(pipeline: Pipeline, *, partial: bool = False, image: bool = False) -> P
         utc_date=utc_date(),
         partial=partial,
         image=image,
-        extra_files=config_files,
+        extra_files=config_files | logs,
         save_image=save,
     )
 

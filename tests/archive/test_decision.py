@@ -69,9 +69,12 @@ def test_nothing_rests_on_an_altered_archive(archive, tmp_path):
 @pytest.mark.parametrize("band", CHANGES)
 def test_an_unresolved_verdict_changes_nothing_by_itself(band, monkeypatch):
     monkeypatch.setattr("fluency.analysis.headline.headline_of", lambda model: "headline")
-    sure, unsure = (
-        _lines(SimpleNamespace(model="m", verdict=SimpleNamespace(band=band, resolved=resolved, refused=())))
-        for resolved in (True, False)
-    )
+
+    def lines(resolved: bool, provisional: bool = False):
+        verdict = SimpleNamespace(band=band, resolved=resolved, provisional=provisional, refused=())
+        return _lines(SimpleNamespace(model="m", verdict=verdict))
+
+    sure, unsure, unfinished = lines(True), lines(False), lines(True, provisional=True)
+    assert unfinished.changes.startswith("Nothing yet") and "missing cells" in unfinished.changes
     assert (sure.changes, sure.stays) == (CHANGES[band], STAYS[band])
     assert "could not rest on it" in unsure.changes

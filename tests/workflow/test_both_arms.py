@@ -76,6 +76,13 @@ def test_the_archive_of_the_study_verifies_and_replays(measured):
             command, cwd=measured.root, env=measured.environ(), capture_output=True, text=True, timeout=300
         )
 
+    # Registered with two trials, run with one: a deviation that report and decision record must both state.
+    measured.configure(trials=2)
+    frozen = fluency("preregister", "--configfile", "config/test.yaml", "--decision", "which prompts to write")
+    assert frozen.returncode == 0, frozen.stderr
+    registration = next((measured.root / "preregistrations").glob("*.json")).relative_to(measured.root)
+    measured.configure(trials=1, preregistration=str(registration))
+
     packed = fluency("archive", "--configfile", "config/test.yaml")
     assert packed.returncode == 0, packed.stderr
     archived = packed.stdout.splitlines()[-1]
@@ -86,4 +93,10 @@ def test_the_archive_of_the_study_verifies_and_replays(measured):
     assert "0 of 40 cells pass or fail otherwise" in replayed.stdout, replayed.stdout + replayed.stderr
     decided = fluency("decision", archived, "--title", "Keep the prompts")
     assert decided.returncode == 0, decided.stderr
-    assert "INCONCLUSIVE" in next((measured.root / "decisions").glob("*.md")).read_text().upper()
+    record = next((measured.root / "decisions").glob("*.md")).read_text()
+    assert "inconclusive" in record.lower()
+    report = (measured.root / "results/test/report.md").read_text()
+    for text in (record, report):
+        deviation = next(line for line in text.splitlines() if "trials" in line and "2" in line and "1" in line)
+        assert deviation, "the deviation from the registered trials is stated"
+        assert str(registration) in text

@@ -40,9 +40,9 @@ def test_a_changed_answer_function_redoes_its_scores(project):
     assert project.to_do() == {"score": 2, **END}
 
 
-def test_a_changed_fairness_note_redoes_the_report_only(project):
-    project.edit(f"tasks/{TASKS[1]}/task.yaml", "fairness: ", "fairness: Mind this. ")
-    assert project.to_do() == {"report": 1}
+def test_a_changed_fairness_note_redoes_the_table_and_the_report_only(project):
+    project.edit(f"tasks/{TASKS[1]}/task.yaml", "fairness: >-\n", "fairness: >-\n  Mind this.\n")
+    assert project.to_do() == END
 
 
 def test_a_changed_prompt_asks_only_its_cells(project, flawless):
