@@ -54,7 +54,8 @@ def test_the_committed_study_has_a_plan():
 
 def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, store, endpoint):
     endpoint.answer = lambda prompt: "x" * 300  # a hundred tokens by the endpoint's count
-    generator = generator_of(paid, store, endpoint)
+    fast = study_of(OPUS | {"requests_per_minute": 1_000_000}, trials=5)  # the rate is no part of a request
+    generator = generator_of(fast, store, endpoint)
     cells = [cell for cell in paid.cells([task.id for task in TASKS]) if cell.model == "opus"]
     prompts = {(task.id, shell): build_prompt(task.prompt, shell) for task in TASKS for shell in paid.shells}
     for cell in cells[:20]:
@@ -68,7 +69,7 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
 
 def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
     small = study_of(OPUS, trials=1)
-    generator = generator_of(small, store, endpoint)
+    generator = generator_of(study_of(OPUS | {"requests_per_minute": 1_000_000}), store, endpoint)
     for task in TASKS[:3]:
         for cell in small.cells([task.id]):
             generator.generate(cell, build_prompt(task.prompt, cell.shell), "0" * 64)

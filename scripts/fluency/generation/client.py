@@ -42,7 +42,7 @@ class Reply:
 class Client:
     """A connection to one endpoint with one key; safe for threads."""
 
-    def __init__(self, base_url: str, key: str) -> None:
+    def __init__(self, base_url: str, key: str, *, key_in_headers: bool = False) -> None:
         self.base_url, self._key = base_url, key
         anthropic, httpx = _sdk()
         self._errors = anthropic
@@ -62,7 +62,7 @@ class Client:
                     # Without TLS there is nothing to verify, and loading the authorities takes long.
                     verify=parts.scheme == "https",
                     follow_redirects=False,  # a key goes to the address it was given for
-                    event_hooks={"request": [self._put_key]},
+                    event_hooks={"request": [self._put_key]} if key_in_headers else {},
                 ),
             )
         self.name = f"anthropic {anthropic.__version__}"
@@ -83,7 +83,7 @@ class Client:
             with create(**known, extra_body=fields, **sent) as response:
                 chunks = _bounded(response.http_response.iter_bytes(), start + timeout_s)
                 body = self._clean(b"".join(chunks))
-                reply = Reply(body, response.headers, time.monotonic() - start)
+                reply = Reply(body, _plain(response.http_response.headers), time.monotonic() - start)
                 keep(reply)
                 return reply
 
@@ -155,6 +155,10 @@ def _bounded(chunks: Iterator[bytes], end: float) -> Iterator[bytes]:
         if time.monotonic() > end:
             raise Failure("the reply came too slowly to be complete in time", scope="retry")
         yield chunk
+
+
+def _plain(headers: Any) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers.raw}
 
 
 def _sdk() -> tuple[Any, Any]:

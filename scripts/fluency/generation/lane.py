@@ -17,7 +17,7 @@ from fluency.generation.keys import key_of
 from fluency.generation.limiter import Limiter
 from fluency.generation.outcome import Failure
 from fluency.generation.patience import Attempts, Patience, patience_for
-from fluency.generation.policies import resolve
+from fluency.generation.policies import KEY_PLACEHOLDER, resolve
 from fluency.generation.request import PROTOCOL, request_for, request_key
 from fluency.records import Answer, CellName, Generation, Request
 from fluency.study import Model
@@ -96,21 +96,21 @@ class Lane:
         attempts = Attempts(self.patience, self.limiter.sleep, self.limiter.pause)
 
         def attempt() -> Answer | None:
+            note: dict[str, object] = {"attempts": attempts.number}
+
+            def keep(reply: Reply) -> None:
+                note.update(self._note_of(reply))
+                self.store.receive(key, note, reply.body)
+
             with self.limiter.slot(attempts.deadline):
                 if request.temperature is not None and self.refused:
                     return None
                 self.owner.budget.check()
-                client, note = self.client, {"attempts": attempts.number}
-
-                def keep(reply: Reply) -> None:
-                    note.update(self._note_of(reply))
-                    self.store.receive(key, note, reply.body)
-
-                reply = client.ask(request, attempts.left_s(), keep)
-                answer = self._digest(key, request, note, reply.body)
+                reply = self.client.ask(request, attempts.left_s(), keep)
+                answer = self._read(key, request, note, reply.body)
                 self.limiter.succeeded(reply.headers)
-                self._lost = 0
-                return answer
+            # Flushing takes long and is no call in flight; a kill finds the reply where `keep` left it.
+            return self._store(key, answer)
 
         try:
             return attempts.run(attempt)
@@ -125,14 +125,12 @@ class Lane:
         except CallError as error:
             raise CallError(error.what, where=error.where or cell.path, hint=error.hint) from None
 
-    def _digest(self, key: str, request: Request, note: Mapping[str, object], body: bytes) -> Answer:
-        """The answer in a received reply, now in the store; Failure if it holds none."""
+    def _read(self, key: str, request: Request, note: Mapping[str, object], body: bytes) -> Answer:
+        """The answer in a received reply, with its cost counted; Failure if it holds none."""
         try:
-            answer = self.store.put(answer_of(key, request, body, note))
+            answer = answer_of(key, request, body, note)
         except Failure:
             self.store.forget(key)
-            raise
-        except StopRun:
             raise
         except Exception as error:
             raise CallError(
@@ -140,9 +138,14 @@ class Lane:
                 where=str(self.store.reply_path(key)),
                 hint="the reply is kept there and is not asked for again; please report it",
             ) from error
-        self.store.forget(key)
+        self._lost = 0
         self.bought(answer)
         return answer
+
+    def _store(self, key: str, answer: Answer) -> Answer:
+        kept = self.store.put(answer)
+        self.store.forget(key)
+        return kept
 
     def _left_behind(self, key: str, request: Request) -> Answer | None:
         """The answer in a reply that a killed run received, if there is one."""
@@ -150,7 +153,7 @@ class Lane:
         if left is None:
             return None
         try:
-            return self._digest(key, request, *left)
+            return self._store(key, self._read(key, request, *left))
         except Failure:
             return None
 
@@ -231,7 +234,8 @@ class Lane:
                 key = key_of(self.model, self.owner.environ)
                 try:
                     self.desk.check_transport()
-                    self._client = Client(self.owner.address_of(self.model), key)
+                    in_headers = any(KEY_PLACEHOLDER in value for value in self.policy.headers.values())
+                    self._client = Client(self.owner.address_of(self.model), key, key_in_headers=in_headers)
                 except UserError as error:
                     raise self.stop(error.what, error.hint, error.where) from error
             return self._client

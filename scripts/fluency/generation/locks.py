@@ -20,9 +20,8 @@ def exclusive(path: Path, *, while_waiting: Callable[[], None] = lambda: None, p
 
     `while_waiting` runs between tries and may raise to give up; CallError after `patience_s` seconds.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + patience_s
-    while (handle := _try(path)) is None:
+    while (handle := _try(path) or _try(path)) is None:
         while_waiting()
         if time.monotonic() > end:
             raise CallError(
@@ -40,7 +39,11 @@ def exclusive(path: Path, *, while_waiting: Callable[[], None] = lambda: None, p
 
 def _try(path: Path) -> int | None:
     """An open, locked descriptor of the file that `path` names now, or None."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # The last holder removes the file: whoever then locks the removed one holds nothing.

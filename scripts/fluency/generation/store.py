@@ -15,7 +15,7 @@ import errno
 import json
 import os
 import re
-import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
@@ -75,7 +75,8 @@ class AnswerStore:
         """
         path = self.path(answer.request_key)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.parent.is_dir():
+                path.parent.mkdir(parents=True, exist_ok=True)
             if not self._link_new(path, close_answer(answer)):
                 return self.get(answer.request_key) or answer
         except OSError as error:
@@ -88,16 +89,16 @@ class AnswerStore:
 
     def _link_new(self, path: Path, data: bytes) -> bool:
         """Give the bytes their name unless it is taken."""
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=".part")
+        temporary = f"{path.parent}/.{path.stem}.{os.getpid()}-{threading.get_ident()}.part"
         try:
-            with os.fdopen(handle, "wb") as stream:
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+            with open(handle, "wb", buffering=0) as stream:  # noqa: PTH123
                 stream.write(data)
-                stream.flush()
-                os.fchmod(stream.fileno(), 0o644)
-                os.fsync(stream.fileno())
-            taken = not _link(Path(name), path)
+                os.fsync(handle)
+            taken = not _link(temporary, path)
         finally:
-            Path(name).unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
         sync_folder(path.parent)
         return not taken
 
@@ -133,8 +134,11 @@ class AnswerStore:
         head = json.dumps({"note": note, "bytes": len(body), "sha256": sha256(body)}).encode()
         with suppress(OSError):  # if the disk is full, `put` says so
             path = self.reply_path(key)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(head + b"\n" + body)
+            try:
+                path.write_bytes(head + b"\n" + body)
+            except FileNotFoundError:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(head + b"\n" + body)
 
     def received(self, key: str) -> tuple[dict[str, Any], bytes] | None:
         """A whole reply that `receive` wrote and nobody made an answer of; call it holding the key's lock."""
@@ -193,8 +197,8 @@ class AnswerStore:
 
 def close_answer(answer: Answer) -> bytes:
     """An answer as its file holds it."""
-    value = answer.model_dump(mode="json")
-    return pretty_json({"answer": value, "sha256": sha256(canonical_json(value))}).encode()
+    text = canonical_json(answer.model_dump(mode="json"))
+    return f'{{"answer":{text},"sha256":"{sha256(text)}"}}\n'.encode()
 
 
 def open_answer(data: bytes, key: str, path: Path) -> Answer:
@@ -217,7 +221,7 @@ def open_answer(data: bytes, key: str, path: Path) -> Answer:
     return answer
 
 
-def _link(source: Path, path: Path) -> bool:
+def _link(source: str, path: Path) -> bool:
     """Name the file unless the name is taken."""
     try:
         os.link(source, path)
