@@ -200,11 +200,12 @@ class Pipeline:
 
     def _open_generator(self) -> Any:
         from fluency.embedded import base_url
-        from fluency.gate import plan_of
         from fluency.generation import AnswerStore, Generator
+        from fluency.plan import plan
 
-        spent = plan_of(self).spent_usd
-        return Generator(self.study, store=AnswerStore(ANSWERS), base_url=base_url, say=say, spent_usd=spent)
+        store = AnswerStore(ANSWERS)
+        spent = plan(self.study, self.tasks, store, environ={}).spent_usd
+        return Generator(self.study, store=store, base_url=base_url, say=say, spent_usd=spent)
 
 
 def check_models(study: Study, files: Sequence[Path]) -> None:
