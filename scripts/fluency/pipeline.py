@@ -205,7 +205,9 @@ class Pipeline:
 
         store = AnswerStore(ANSWERS)
         spent = plan(self.study, self.tasks, store, environ={}).spent_usd
-        return Generator(self.study, store=store, base_url=base_url, say=say, spent_usd=spent)
+        generator = Generator(self.study, store=store, base_url=base_url, say=say, spent_usd=spent)
+        generator.prepare_batches((cell, self.prompt(cell)) for cell in self.cells)
+        return generator
 
 
 def check_models(study: Study, files: Sequence[Path]) -> None:

@@ -195,3 +195,13 @@ def test_the_pipeline_opens_what_it_wrote(project, monkeypatch):
     pipeline = open_study(["config/test.yaml"])
     records = [load_records(project.root / "results", cell) for cell in pipeline.cells]
     assert all(record.score for record in records)
+
+
+def test_a_batch_holds_the_whole_study_and_gives_no_time_to_answer(fresh, flawless):
+    flawless.batches.clear()
+    fresh.configure(models=[model(flawless.url, "slow", transport="batch")])
+    fresh.snakemake()
+    # The probe goes first and alone, so that a bad key costs one call; the rest is one batch.
+    assert [len(batch["requests"]) for batch in flawless.batches.values()] == [3]
+    frame = read_table(fresh.root / "results" / "test" / "cells.csv")
+    assert len(frame) == 4 and frame["t_gen_s"].isna().sum() == 3 and set(frame["outcome"]) == {"ok"}
