@@ -7,11 +7,9 @@ import select
 import signal
 import time
 
-from processes import become, everybody, stat
+from processes import USERS, become, everybody, stat
 
-UID = 10001
-HOME = "/home/agent"
-ROOT = "/work"
+UID, HOME = USERS["agent"]
 DRAIN_S = 0.5
 SHELLS = {
     "bash": ("/usr/bin/bash", ["bash", "--noprofile", "--norc", "-c"]),
@@ -55,8 +53,26 @@ class Kept:
         return bool(piece)
 
 
-def run(shell: str, command: bytes, condition: str, timeout_s: float, limit: int) -> dict:
-    """Run it. The caller reads /proc after this and before `end_all`, so nothing is killed here but at the deadline.
+def make_home() -> None:
+    """HOME, in a tmpfs that is open to everybody while it is made and afterwards to the runner alone.
+
+    The user makes it, because the runner may not give away what it owns. An engine may have taken the image's mode for
+    the tmpfs instead of the one it was told.
+    """
+    above = os.path.dirname(HOME)
+    os.chmod(above, 0o1777)
+    os.setegid(UID)
+    os.seteuid(UID)
+    os.mkdir(HOME, 0o700)
+    os.seteuid(0)
+    os.setegid(0)
+    os.chmod(above, 0o755)
+
+
+def run(shell: str, command: bytes, condition: str, root: str, timeout_s: float, limit: int) -> dict:
+    """Run it in the folder `root`.
+
+    The caller reads /proc after this and before `end_all`, so nothing is killed here but at the deadline.
 
     Keys: exit_code, signal, timed_out, spawn_error, wall_s, cpu_s, peak_rss_bytes, stdout and stderr (Kept).
     """
@@ -72,7 +88,7 @@ def run(shell: str, command: bytes, condition: str, timeout_s: float, limit: int
     began = time.monotonic()
     child = os.fork()
     if child == 0:
-        _become_command(shell, command, condition, out_write, err_write, why_write)
+        _become_command(shell, command, condition, root, out_write, err_write, why_write)
     for handle in (out_write, err_write, why_write):
         os.close(handle)
     spawn_error = os.read(why_read, 1000).decode("utf-8", "replace") or None
@@ -113,7 +129,7 @@ def run(shell: str, command: bytes, condition: str, timeout_s: float, limit: int
     }
 
 
-def _become_command(shell: str, command: bytes, condition: str, out: int, err: int, why: int) -> None:
+def _become_command(shell: str, command: bytes, condition: str, root: str, out: int, err: int, why: int) -> None:
     try:
         program, argv = SHELLS[shell]
         os.setsid()
@@ -128,7 +144,7 @@ def _become_command(shell: str, command: bytes, condition: str, out: int, err: i
             stream.write("1000")  # when memory runs out, the command goes first and not the runner
         become(UID)
         os.umask(0o022)
-        os.chdir(ROOT)
+        os.chdir(root)
         os.execve(program, [*argv, command], environment(shell, condition))
     except BaseException as error:
         os.write(3, (getattr(error, "strerror", None) or repr(error)).encode()[:900])

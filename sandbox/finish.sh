@@ -4,14 +4,17 @@ set -eu
 
 dpkg-query -W -f '${Package} ${Version} ${Architecture}\n' | sort > /opt/packages.txt
 
-cat >> /etc/passwd <<'USERS'
-agent:x:10001:10001::/home/agent:/usr/sbin/nologin
-vox:x:10002:10002::/:/usr/sbin/nologin
-web:x:10003:10003::/:/usr/sbin/nologin
-USERS
-printf 'agent:x:10001:\nvox:x:10002:\nweb:x:10003:\n' >> /etc/group
-# World, HOME and /tmp are mount points: a fresh tmpfs each time.
-mkdir -p /work /home/agent /opt/empty /opt/tools/bin /opt/tools/bash /opt/tools/pwsh
+python3 -I -S -c '
+import sys
+sys.path.insert(0, "/opt/fluency")
+from processes import USERS
+with open("/etc/passwd", "a") as passwd, open("/etc/group", "a") as group:
+    for name, (number, home) in USERS.items():
+        passwd.write(f"{name}:x:{number}:{number}::{home}:/usr/sbin/nologin\n")
+        group.write(f"{name}:x:{number}:\n")
+'
+# The engine makes what is missing of the mount points for world, HOME and /tmp: a fresh tmpfs each time.
+mkdir -p /opt/empty /opt/tools/bin /opt/tools/bash /opt/tools/pwsh
 
 # Both arms find the same tools, and each finds its own shell and not the other's.
 for tool in /usr/bin/* /usr/sbin/*; do
@@ -36,4 +39,6 @@ chmod 0755 /opt /opt/helper /opt/helper/helper /opt/empty
 chmod -R go= /opt/fluency
 chmod 0700 /opt/fluency
 
+# Podman puts file systems of its own there, with the modes it finds here.
+chmod 0755 /var/tmp /run/lock
 find / -xdev -type f -perm /6000 -exec chmod ug-s {} +

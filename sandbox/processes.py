@@ -6,7 +6,9 @@ import os
 import time
 
 HELPER = "/opt/helper/helper"
-HELPER_UID = 10002
+# Name, user and group id, and home of all that is not root; the image's users are made from this.
+USERS = {"agent": (10001, "/home/agent"), "vox": (10002, "/"), "web": (10003, "/")}
+HELPER_UID = USERS["vox"][0]
 SETTLE_S = 20.0
 PAGE = os.sysconf("SC_PAGE_SIZE")
 

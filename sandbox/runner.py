@@ -22,8 +22,7 @@ import command
 import processes
 import tree
 
-PROTOCOL = 1
-SERVER_UID = 10003
+PROTOCOL = 2
 
 
 def read_plan() -> tuple[dict, bytes]:
@@ -35,7 +34,7 @@ def read_plan() -> tuple[dict, bytes]:
     return header, source.read(header["tar_bytes"])
 
 
-def start_service(routes: list[dict]) -> tuple[int, int, int]:
+def start_service(port: int, routes: list[dict]) -> tuple[int, int, int]:
     """Start the HTTP service as a user of its own; its process id, and the ends that tell of readiness and requests."""
     ready_read, ready_write = os.pipe()
     log_read, log_write = os.pipe()
@@ -52,10 +51,10 @@ def start_service(routes: list[dict]) -> tuple[int, int, int]:
             os.setsid()
             import service  # here and not above: what it imports takes longer than anything the runner does
 
-            processes.become(SERVER_UID)
+            processes.become(processes.USERS["web"][0])
             for route in routes:
                 route["body"] = binascii.a2b_base64(route["body"])
-            service.serve(routes, ready_write, log_write)
+            service.serve(port, routes, ready_write, log_write)
         finally:
             os._exit(114)
     os.close(ready_write)
@@ -110,9 +109,11 @@ def told(stream: command.Kept) -> dict:
 
 def measure(plan: dict, tar: bytes) -> dict:
     """The whole of an execution, in the order that matters."""
-    tree.unpack(tar, plan["ages"])
-    before_tree = tree.fingerprint()
-    server, ready, log = start_service(plan["http"]) if plan["http"] is not None else (None, None, None)
+    root, routes = plan["root"], plan["http"]
+    command.make_home()
+    tree.unpack(root, tar, plan["ages"])
+    before_tree = tree.fingerprint(root)
+    server, ready, log = start_service(plan["port"], routes) if routes is not None else (None, None, None)
     before = processes.start_helpers(plan["helpers"])
     if server and os.read(ready, 1) != b"1":
         raise RuntimeError("the HTTP service did not start")
@@ -120,7 +121,12 @@ def measure(plan: dict, tar: bytes) -> dict:
     empty = room_taken("/tmp", command.HOME)
 
     ran = command.run(
-        plan["shell"], binascii.a2b_base64(plan["command"]), plan["condition"], plan["timeout_s"], plan["output_bytes"]
+        plan["shell"],
+        binascii.a2b_base64(plan["command"]),
+        plan["condition"],
+        root,
+        plan["timeout_s"],
+        plan["output_bytes"],
     )
 
     left = [] if ran["timed_out"] else command.leftover()
@@ -151,7 +157,7 @@ def measure(plan: dict, tar: bytes) -> dict:
         },
         "processes": [{key: fact[key] for key in ("pid", "name", "ppid", "rss_bytes", "args")} for fact in before],
         "http_requests": read_log(log) if server else [],
-        "tree_changed": tree.fingerprint() != before_tree,
+        "tree_changed": tree.fingerprint(root) != before_tree,
         "leftover": left,
         "helpers_intact": intact,
     }

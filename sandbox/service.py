@@ -8,17 +8,17 @@ import socket
 import threading
 from http import HTTPStatus
 
-ADDRESS = ("127.0.0.1", 8765)
+HOST = "127.0.0.1"
 LONGEST_HEAD = 65536
 MOST_CONNECTIONS = 64
 
 
-def serve(routes: list[dict], ready: int, log: int) -> None:
+def serve(port: int, routes: list[dict], ready: int, log: int) -> None:
     """Answer for ever: one byte to `ready` when that begins, a line of JSON to `log` before each answer goes out."""
     table = {(route["method"].upper(), route["path"]): route for route in routes}
     server = socket.socket()
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    server.bind(ADDRESS)
+    server.bind((HOST, port))
     server.listen(128)
     os.write(ready, b"1")
     os.close(ready)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import time
 
-ROOT = "/work"
 BLOCK = 512
 
 
-def unpack(data: bytes, ages: dict[str, float]) -> None:
-    """Write the tree below ROOT, owned by root and writable by nobody else, then set times `age` seconds back."""
-    made = {ROOT}
+def unpack(root: str, data: bytes, ages: dict[str, float]) -> None:
+    """Write the tree below `root`, owned by root and writable by nobody else, then set times `age` seconds back."""
+    made = {root}
     for name, content in members(data):
-        path = os.path.normpath(f"{ROOT}/{name}")
-        if not f"{path}/".startswith(f"{ROOT}/"):
+        path = os.path.normpath(f"{root}/{name}")
+        if not f"{path}/".startswith(f"{root}/"):
             raise ValueError(f"the tree reaches out of its root: {name}")
         folder = path if content is None else os.path.dirname(path)
         if folder not in made:
@@ -25,7 +24,7 @@ def unpack(data: bytes, ages: dict[str, float]) -> None:
                 stream.write(content)
     now = time.time()
     for name, age in ages.items():
-        os.utime(os.path.normpath(os.path.join(ROOT, name)), (now - age, now - age))
+        os.utime(os.path.normpath(os.path.join(root, name)), (now - age, now - age))
 
 
 def members(data: bytes) -> list[tuple[str, memoryview | None]]:
@@ -48,10 +47,10 @@ def members(data: bytes) -> list[tuple[str, memoryview | None]]:
     return found
 
 
-def fingerprint() -> list[tuple]:
+def fingerprint(root: str) -> list[tuple]:
     """What changes when anybody changes the tree; the change time cannot be set back by anyone."""
     found = []
-    for folder, folders, files in os.walk(ROOT):
+    for folder, folders, files in os.walk(root):
         for name in (".", *folders, *files):
             path = os.path.join(folder, name)
             status = os.lstat(path)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 
-WORLD_ROOT = "/work/"
+from fluency.world.model import PLACE
+
+WORLD_ROOT = f"{PLACE}/"
 
 _BOM = "\ufeff"
 _ESCAPES = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import tempfile
@@ -13,7 +14,8 @@ from pathlib import Path
 
 from fluency.errors import SandboxError
 from fluency.paths import CACHE
-from fluency.sandbox.content import base_tag, packages
+from fluency.sandbox.build import build_error
+from fluency.sandbox.content import MADE_WITH, base_tag, packages
 from fluency.sandbox.engine import Engine
 from fluency.sandbox.start_engine import install
 
@@ -70,7 +72,12 @@ def _bootstrap(engine: Engine, name: str, variant: str) -> None:
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE, prefix="base-") as folder:
         tar = Path(folder) / "base.tar"
-        options = [f"--variant={variant}", f"--include={','.join(packages(name))}", "--aptopt=Acquire::Retries 3"]
+        options = [
+            f"--variant={variant}",
+            f"--include={','.join(packages(name))}",
+            "--aptopt=Acquire::Retries 3",
+            *MADE_WITH,
+        ]
         done = subprocess.run(
             ["mmdebstrap", "--quiet", *options, SUITE, str(tar)],
             stdin=subprocess.DEVNULL,
@@ -85,8 +92,17 @@ def _bootstrap(engine: Engine, name: str, variant: str) -> None:
                 where="sandbox image",
                 hint="check the disk's room and the Debian mirror (`apt-get update`), then `make image`",
             )
-        repository, tag = base_tag(name).split(":")
-        engine.patient_client().import_image_from_file(str(tar), repository=repository, tag=tag)
+        _import(engine, tar, base_tag(name))
+
+
+def _import(engine: Engine, tar: Path, tag: str) -> None:
+    """A tar as an image. Named in a step of its own, because Podman's import takes no tag."""
+    client = engine.patient_client()
+    answer = client.import_image_from_file(str(tar)).strip().splitlines()
+    last = json.loads(answer[-1]) if answer else {}
+    if "status" not in last:
+        raise build_error(None, last.get("error") or "the engine did not import the base", [])
+    client.tag(last["status"], *tag.split(":"))
 
 
 def _exists(client, tag: str) -> bool:

@@ -50,17 +50,24 @@ def run_build(engine: Engine, say: Say, **options: Any) -> None:
     try:
         for line in client.build(decode=True, rm=True, forcerm=True, network_mode="host", **options):
             if "error" in line:
-                code = (line.get("errorDetail") or {}).get("code")
-                raise _build_error(code, line["error"], said)
+                raise build_error(_code(line), line["error"], said)
             text = line.get("stream", "").strip()
             said = [*said[-20:], text] if text else said
-            if text.startswith("Step ") and (step := next((STEPS[mark] for mark in STEPS if mark in text), None)):
+            if "step " in text[:20].lower() and (step := next((STEPS[mark] for mark in STEPS if mark in text), None)):
                 say(f"  {step}")
     except (docker.errors.APIError, docker.errors.DockerException, OSError) as error:
-        raise _build_error(None, str(error), said) from None
+        raise build_error(None, str(error), said) from None
 
 
-def _build_error(code: int | None, error: str, said: list[str]) -> SandboxError:
+def _code(line: dict[str, Any]) -> int | None:
+    """The exit code of the step that failed: Docker gives it, Podman writes it into the sentence."""
+    told = (line.get("errorDetail") or {}).get("code")
+    written = re.search(r"exit status (\d+)$", line["error"])
+    return told or (int(written[1]) if written else None)
+
+
+def build_error(code: int | None, error: str, said: list[str]) -> SandboxError:
+    """What a failed build means: `code` is that of the Dockerfile's step, `said` the last lines of its output."""
     if "no space left" in " ".join([error, *said]).lower():
         return SandboxError(
             "the disk is full",

@@ -10,6 +10,8 @@ from fluency.paths import SANDBOX
 from fluency.sandbox.plan import PROTOCOL
 
 REPOSITORY = "agent-shell-sandbox"
+# mmdebstrap's options: it would leave the resolver and the name of the machine it ran on in the image.
+MADE_WITH = ("--customize-hook=rm -f $1/etc/resolv.conf $1/etc/hostname",)
 SOURCES = (
     "Dockerfile",
     "finish.sh",
@@ -42,4 +44,4 @@ def image_tag(powershell: str | None) -> str:
 
 def base_tag(name: str) -> str:
     """The name of a base made here from a package list."""
-    return f"{REPOSITORY}-base:{sha256(chr(10).join(packages(name)))[:12]}"
+    return f"{REPOSITORY}-base:{sha256(chr(10).join([*packages(name), *MADE_WITH]))[:12]}"

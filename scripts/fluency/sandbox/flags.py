@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from fluency.study import Limits
+from fluency.world.model import PLACE
 
-USER_HOME_OPTIONS = "uid=10001,gid=10001,mode=0700"
 WORLD_MB = 128
 
 
@@ -30,8 +30,9 @@ def walls(limits: Limits) -> dict[str, dict[str, Any]]:
         "file-size": {"Ulimits": [_ulimit("fsize", limits.file_mb << 20)]},
         "open-files": {"Ulimits": [_ulimit("nofile", limits.open_files)]},
         "tmp-size": {"Tmpfs": {"/tmp": _tmpfs(limits.tmpfs_mb, "mode=1777")}},
-        "home-size": {"Tmpfs": {"/home/agent": _tmpfs(limits.tmpfs_mb, USER_HOME_OPTIONS)}},
-        "world-size": {"Tmpfs": {"/work": _tmpfs(WORLD_MB, "mode=0755")}},
+        # The runner makes HOME in it: not every engine can give a tmpfs to a user.
+        "home-size": {"Tmpfs": {"/home": _tmpfs(limits.tmpfs_mb, "mode=0755")}},
+        "world-size": {"Tmpfs": {PLACE: _tmpfs(WORLD_MB, "mode=0755")}},
         "no-shared-memory": {"IpcMode": "none"},
         "no-log-on-the-host": {"LogConfig": {"Type": "none"}},
         "removed-at-its-end": {"AutoRemove": True},

@@ -12,11 +12,12 @@ from pydantic import ValidationError
 from fluency.errors import SandboxError
 from fluency.records import HttpRequest, ProcessFact, Result, Stream, Used
 from fluency.study import Limits
+from fluency.world.model import PLACE, PORT
 
 if TYPE_CHECKING:
     from fluency.world import World
 
-PROTOCOL = 1
+PROTOCOL = 2
 
 
 def encode(
@@ -34,6 +35,8 @@ def encode(
     header = {
         "protocol": PROTOCOL,
         "nonce": nonce,
+        "root": PLACE,
+        "port": PORT,
         "shell": shell,
         "command": _text(command.encode("utf-8", "surrogatepass")),
         "condition": condition,

@@ -12,6 +12,8 @@ from fluency.files import canonical_json, sha256
 
 DAY = 86_400
 PORT = 8765
+# Where the tree stands in the sandbox: a command's working directory.
+PLACE = "/work"
 
 
 class WorldError(UserError):
@@ -27,7 +29,7 @@ class WorldError(UserError):
 
 @dataclass(frozen=True)
 class Route:
-    """One answer of the service at 127.0.0.1:8765. HEAD is answered like GET, without the body."""
+    """One answer of the service at 127.0.0.1:PORT. HEAD is answered like GET, without the body."""
 
     method: str
     path: str
