@@ -107,7 +107,7 @@ print(engine.facts["version"] if engine else "nothing")
 
 
 @pytest.mark.engine
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("dockerd"), reason="starts a second dockerd, as root")
+@pytest.mark.usefixtures("second_daemon")
 def test_a_daemon_that_was_started_outlives_its_starter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
     # In a network name space of its own, because a daemon without a bridge removes the one it finds.
