@@ -12,7 +12,7 @@ from pathlib import Path
 from fluency.files import pretty_json, write_atomic
 
 RESULTS = Path(__file__).parent / "results"
-ALL = ("workflow", "sandbox", "generation", "archive", "checks")
+ALL = ("workflow", "sandbox", "generation", "archive")
 
 
 def machine() -> dict[str, object]:
