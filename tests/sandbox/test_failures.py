@@ -20,6 +20,7 @@ from fluency.errors import SandboxError
 from fluency.paths import ROOT
 from fluency.sandbox import Sandbox, owner
 from fluency.sandbox.container import execute
+from fluency.sandbox.empty import EMPTY_WORLD
 from fluency.sandbox.engine import Engine, find_engine
 from fluency.sandbox.flags import container_config, walls
 from fluency.sandbox.plan import decode
@@ -92,7 +93,7 @@ def test_a_result_cut_in_half(sandbox: Sandbox) -> None:
 
 
 def test_a_container_that_says_nothing_but_an_error(sandbox: Sandbox) -> None:
-    with pytest.raises(SandboxError, match="exit code 3, it hurts"):
+    with pytest.raises(SandboxError, match="exit code 3, "):
         pretend(sandbox, "echo it hurts >&2; exit 3")
 
 
@@ -220,3 +221,17 @@ def test_a_daemon_that_dies_in_the_middle(sandbox: Sandbox, tmp_path: Path, monk
     finally:
         daemon.terminate()
         daemon.wait(30)
+
+
+def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As rootless Podman on control groups v1 does, which takes the limits and forgets them."""
+    for forgotten in ({"memory", "no-swap"}, {"pids"}):
+        monkeypatch.setattr(
+            "fluency.sandbox.box.walls",
+            lambda limits, less=forgotten: {name: wall for name, wall in walls(limits).items() if name not in less},
+        )
+        with pytest.raises(SandboxError, match="does not hold the limits") as caught:
+            sandbox.canary(EMPTY_WORLD, LIMITS)
+        assert "control groups v2" in caught.value.hint
+        monkeypatch.undo()
+    sandbox.canary(EMPTY_WORLD, LIMITS)

@@ -37,7 +37,7 @@ class Shelf:
 
     def there(self) -> set[str]:
         """Which of them are still there, by their last word."""
-        known = {tag.removeprefix("localhost/") for image in self.client.images() for tag in image["RepoTags"] or ()}
+        known = {tag.rpartition("/")[2] for image in self.client.images() for tag in image["RepoTags"] or ()}
         return {tag.rpartition("-")[2] for tag in self.tags if tag in known}
 
 

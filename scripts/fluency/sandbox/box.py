@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Say = Callable[[str], object]
 GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with others
 CANARY = "canary \\ $HOME 'ü'"
+# Where the two versions of control groups say what holds; nothing is told where the engine hides them.
+HOLDS = "/sys/fs/cgroup/{memory/memory.limit_in_bytes,memory.max,pids/pids.max,pids.max}"
 
 
 class Sandbox:
@@ -75,15 +77,22 @@ class Sandbox:
         return None if self.image.shells.get("pwsh") else why_no_powershell(self._engine, self.image.image_id)
 
     def canary(self, world: World, limits: Limits) -> None:
-        """A command whose result is known; SandboxError if the sandbox gives another."""
+        """A command whose result is known; SandboxError if the sandbox gives another, or does not hold its limits."""
         with self._canary_lock:
-            command = f"printf '%s' {_quoted(CANARY)}; printf canary >&2; exit 7"
+            command = f"printf '%s\\n' {_quoted(CANARY)}; cat {HOLDS} 2>/dev/null; printf canary >&2; exit 7"
             result = self._run("bash", command, world, (), "as_designed", limits, 30)
-            if (result.exit_code, result.stdout.data, result.stderr.data) != (7, CANARY, "canary"):
+            said, _, holds = result.stdout.data.partition("\n")
+            if (result.exit_code, said, result.stderr.data) != (7, CANARY, "canary"):
                 raise SandboxError(
                     f"a command with a known result gave another: {result.exit_code}, {result.stdout.data[:80]!r}",
                     where="sandbox",
                     hint="rebuild the image: `make image`",
+                )
+            if not set(holds.split()) <= {str(limits.memory_mb << 20), str(limits.pids)}:
+                raise SandboxError(
+                    "the engine does not hold the limits of memory and processes",
+                    where="sandbox",
+                    hint="rootless engines need control groups v2, delegated to the user; else run the engine as root",
                 )
             self._doubted.clear()
 

@@ -31,7 +31,8 @@ def execute(
         with _plain(stream) as connection:
             client.start(container)
             connection.settimeout(within_s)
-            connection.sendall(plan)
+            with contextlib.suppress(BrokenPipeError):  # a container that ended at once; what it said follows
+                connection.sendall(plan)
             output, errors = _read(connection, most_bytes, time.monotonic() + within_s)
     except BaseException as error:
         remove(engine, container)

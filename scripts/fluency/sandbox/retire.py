@@ -28,14 +28,18 @@ def remove_older(engine: Engine, current: str, checkout: str = CHECKOUT, kept: i
         found = client.images(filters={"label": f"{LABEL}={checkout}"})
         newest_first = sorted(found, key=lambda image: client.inspect_image(image["Id"])["Created"], reverse=True)
         tags = [tag for image in newest_first for tag in image["RepoTags"] or () if _is_ours(tag)]
-        for tag in [tag for tag in tags if tag.removeprefix("localhost/") != current][max(0, kept - 1) :]:
+        for tag in [tag for tag in tags if _short(tag) != current][max(0, kept - 1) :]:
             with suppress(docker.errors.APIError):  # a container uses it
                 client.remove_image(tag)
-                removed.append(tag.removeprefix("localhost/"))
+                removed.append(_short(tag))
     return removed
 
 
+def _short(tag: str) -> str:
+    """Without the registry that Podman puts before every name."""
+    return tag.rpartition("/")[2]
+
+
 def _is_ours(tag: str) -> bool:
-    """Podman puts `localhost/` before names that have no registry."""
-    name, _, version = tag.removeprefix("localhost/").rpartition(":")
+    name, _, version = _short(tag).rpartition(":")
     return name == REPOSITORY and not version.startswith("building-")
