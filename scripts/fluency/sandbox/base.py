@@ -97,8 +97,13 @@ def _bootstrap(engine: Engine, name: str, variant: str) -> None:
 
 def _import(engine: Engine, tar: Path, tag: str) -> None:
     """A tar as an image. Named in a step of its own, because Podman's import takes no tag."""
+    import docker
+
     client = engine.patient_client()
-    answer = client.import_image_from_file(str(tar)).strip().splitlines()
+    try:
+        answer = client.import_image_from_file(str(tar)).strip().splitlines()
+    except (docker.errors.APIError, OSError) as error:
+        raise build_error(None, str(error), []) from None
     last = json.loads(answer[-1]) if answer else {}
     if "status" not in last:
         raise build_error(None, last.get("error") or "the engine did not import the base", [])
