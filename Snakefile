@@ -1,7 +1,7 @@
 """The pipeline on one page: generate, execute, score, gather, report, archive.
 
 Each rule has one action and one param, both in scripts/fluency/pipeline.py. The param is the canonical JSON
-of what changes the rule's answer; the code a rule depends on is named among its inputs.
+of what changes the rule's answer; the code that decides it is among the inputs (`CODE` in plumbing.py).
 """
 
 import re
@@ -52,7 +52,7 @@ rule image:
     params:
         key=P.image_key(),
     run:
-        P.image(output[0], log=log[0])
+        P.image(output, log=log)
 
 
 rule generate:
@@ -62,22 +62,16 @@ rule generate:
     log:
         f"logs/generations/{CELL}.log",
     priority: P.priority
-    resources:
-        generations=1,
     params:
         key=P.generate_key,
     run:
-        P.generate(wildcards, output[0], log=log[0])
+        P.generate(wildcards, output, log=log)
 
 
 rule execute:
     """Run the command in every world and condition, one fresh container each."""
     input:
-        code=code(
-            "scripts/fluency/execute.py",
-            "scripts/fluency/command.py",
-            "scripts/fluency/sandbox/flags.py",
-        ),
+        code=code("execute"),
         image=rules.image.output,
         generation=rules.generate.output,
     output:
@@ -88,13 +82,13 @@ rule execute:
     params:
         key=P.execute_key,
     run:
-        P.execute(wildcards, input.generation[0], output[0], log=log[0])
+        P.execute(wildcards, input, output, log=log)
 
 
 rule score:
     """Judge the executions: exit code, structure, content, failure class."""
     input:
-        code=code("scripts/fluency/score.py", "scripts/fluency/checks/**/*.*"),
+        code=code("score"),
         answer="tasks/{task}/answer.py",
         generation=rules.generate.output,
         execution=rules.execute.output,
@@ -106,20 +100,14 @@ rule score:
     params:
         key=P.score_key,
     run:
-        P.score(
-            wildcards,
-            input.generation[0],
-            input.execution[0],
-            output[0],
-            log=log[0],
-        )
+        P.score(wildcards, input, output, log=log)
 
 
 rule gather:
     """Lay every cell of the design into one table, with its provenance."""
     input:
         RECORDS,
-        code=code("scripts/fluency/gather.py", "scripts/fluency/table.py"),
+        code=code("gather"),
     output:
         table=f"{STUDY}/cells.csv",
         provenance=f"{STUDY}/provenance.json",
@@ -128,18 +116,13 @@ rule gather:
     params:
         key=P.gather_key(),
     run:
-        P.gather(output.table, output.provenance, log=log[0])
+        P.gather(output, log=log)
 
 
 rule report:
     """Write the report with its figures, and the explorer that opens every cell."""
     input:
-        code=code(
-            "report/**/*",
-            "scripts/fluency/report/*",
-            "scripts/fluency/analysis/*",
-            "scripts/fluency/explorer/*",
-        ),
+        code=code("report"),
         table=rules.gather.output.table,
         provenance=rules.gather.output.provenance,
     output:
@@ -150,13 +133,7 @@ rule report:
     params:
         key=P.report_key(),
     run:
-        P.report(
-            input.table,
-            input.provenance,
-            output.report,
-            output.explorer,
-            log=log[0],
-        )
+        P.report(input, output, log=log)
 
 
 rule archive:
@@ -170,4 +147,4 @@ rule archive:
     params:
         key=P.report_key(),
     run:
-        P.archive(log=log[0])
+        P.archive(log=log)

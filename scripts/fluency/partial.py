@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fluency.gather import gather_rows, load_records
+from fluency.gather import gather_rows
 from fluency.paths import RESULTS
 from fluency.pipeline import Pipeline
 from fluency.plumbing import say
@@ -17,14 +17,11 @@ def write_partial(pipeline: Pipeline) -> int:
     """Write results/<study>/partial/ and print the report's path; missing cells are counted as missing."""
     from fluency.explorer import write_explorer
 
-    def load(cell):
-        return load_records(RESULTS, cell)
-
     folder = RESULTS / pipeline.study.study / FOLDER
-    rows = gather_rows(pipeline.cells, pipeline.tasks, load)
+    rows = gather_rows(pipeline.cells, pipeline.tasks, pipeline.load)
     frame = to_frame(rows)
     write_table(folder / "cells.csv", rows)
-    write_explorer(folder / "explorer.html", frame, pipeline.study, pipeline.tasks, load)
+    write_explorer(folder / "explorer.html", frame, pipeline.study, pipeline.tasks, pipeline.load)
     write_report(
         folder / "report.md", frame, pipeline.study, pipeline.tasks, collect_provenance(pipeline, rows, RESULTS)
     )

@@ -15,7 +15,7 @@ from typing import Any
 from fluency.cells import Cell
 from fluency.errors import UserError
 from fluency.files import canonical_json, pretty_json, sha256_file, write_atomic
-from fluency.gather import STAGES, record_path
+from fluency.gather import STAGES, CellRecords, load_records, record_path
 from fluency.paths import ANSWERS, CONFIG, RESULTS, ROOT
 from fluency.plumbing import Once, logged, read_json, say, utc_now
 from fluency.prompt import build_prompt
@@ -112,7 +112,7 @@ class Pipeline:
         return build_prompt(self._task[cell.task].prompt, cell.shell)
 
     @logged
-    def image(self, output: str) -> None:
+    def image(self, output: Any) -> None:
         """Build or find the image; record what it is and how long its shells take to start."""
         from fluency.startup import start_up_times
         from fluency.world import build_world
@@ -120,63 +120,66 @@ class Pipeline:
         sandbox = self.sandbox()
         start_up = start_up_times(sandbox, build_world(self.study.seeds[0]), self.study.sandbox.limits)
         facts = {"image": sandbox.image.model_dump(), "engine": sandbox.engine, "start_up_s": start_up}
-        write_atomic(Path(output), pretty_json(facts))
+        write_atomic(Path(output[0]), pretty_json(facts))
 
     @logged
-    def generate(self, wildcards: Any, output: str) -> None:
+    def generate(self, wildcards: Any, output: Any) -> None:
         """Ask the model, or find its answer in the store."""
         cell = cell_of(wildcards)
         task = self._task[cell.task]
-        write_record(Path(output), self.generator().generate(cell, self.prompt(cell), task.sha256))
+        write_record(Path(output[0]), self.generator().generate(cell, self.prompt(cell), task.sha256))
 
     @logged
-    def execute(self, wildcards: Any, generation: str, output: str) -> None:
+    def execute(self, wildcards: Any, input: Any, output: Any) -> None:
         """Run the answer's command in every world."""
         from fluency.execute import execute_cell
         from fluency.world import world_for
 
-        record = read_record(Generation, Path(generation))
+        record = read_record(Generation, Path(input.generation[0]))
         task = self._task[wildcards.task]
-        write_record(Path(output), execute_cell(self.study, task, record, self.sandbox(), world_for, utc_now()))
+        write_record(Path(output[0]), execute_cell(self.study, task, record, self.sandbox(), world_for, utc_now()))
 
     @logged
-    def score(self, wildcards: Any, generation: str, execution: str, output: str) -> None:
+    def score(self, wildcards: Any, input: Any, output: Any) -> None:
         """Judge what happened."""
         from fluency.score import score_cell
         from fluency.world import world_for
 
         score = score_cell(
             self._task[wildcards.task],
-            read_record(Generation, Path(generation)),
-            read_record(Execution, Path(execution)),
+            read_record(Generation, Path(input.generation[0])),
+            read_record(Execution, Path(input.execution[0])),
             world_for,
             seeds=self.study.seeds,
             conditions=self.study.conditions,
         )
-        write_record(Path(output), score)
+        write_record(Path(output[0]), score)
 
     @logged
-    def gather(self, output_table: str, output_provenance: str, results: Path = RESULTS) -> None:
+    def gather(self, output: Any) -> None:
         """Lay all cells into one table, and say where they came from."""
-        from fluency.gather import gather_rows, load_records
+        from fluency.gather import gather_rows
         from fluency.provenance import collect_provenance
         from fluency.table import write_table
 
-        rows = gather_rows(self.cells, self.tasks, lambda cell: load_records(results, cell))
-        write_table(Path(output_table), rows)
-        write_atomic(Path(output_provenance), pretty_json(collect_provenance(self, rows, results)))
+        rows = gather_rows(self.cells, self.tasks, self.load)
+        write_table(Path(output.table), rows)
+        write_atomic(Path(output.provenance), pretty_json(collect_provenance(self, rows, RESULTS)))
 
     @logged
-    def report(self, table: str, provenance: str, report: str, explorer: str, results: Path = RESULTS) -> None:
+    def report(self, input: Any, output: Any) -> None:
         """Write the report with its figures, and the page on which every cell can be doubted."""
         from fluency.explorer import write_explorer
-        from fluency.gather import load_records
         from fluency.report import write_report
         from fluency.table import read_table
 
-        frame = read_table(Path(table))
-        write_explorer(Path(explorer), frame, self.study, self.tasks, lambda cell: load_records(results, cell))
-        write_report(Path(report), frame, self.study, self.tasks, read_json(provenance))
+        frame = read_table(Path(input.table))
+        write_explorer(Path(output.explorer), frame, self.study, self.tasks, self.load)
+        write_report(Path(output.report), frame, self.study, self.tasks, read_json(input.provenance))
+
+    def load(self, cell: Cell) -> CellRecords:
+        """The records there are of a cell."""
+        return load_records(RESULTS, cell)
 
     def archive_path(self) -> str:
         """Where the archive of this study, of today and of this commit stands."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -46,18 +46,19 @@ def utc_now() -> str:
 
 
 def logged(action: Callable[..., None]) -> Callable[..., None]:
-    """An action that leaves its failure in the rule's log file, and no file when all went well."""
+    """An action that leaves its failure in the rule's one log file, and no file when all went well."""
 
     @wraps(action)
-    def run(*arguments: Any, log: str) -> None:
-        Path(log).unlink(missing_ok=True)
+    def run(*arguments: Any, log: Sequence[str]) -> None:
+        file = Path(log[0])
+        file.unlink(missing_ok=True)
         try:
             action(*arguments)
         except UserError as error:
-            write_atomic(Path(log), f"{utc_now()} {error}\n")
+            write_atomic(file, f"{utc_now()} {error}\n")
             raise
         except Exception:
-            write_atomic(Path(log), f"{utc_now()} {traceback.format_exc()}")
+            write_atomic(file, f"{utc_now()} {traceback.format_exc()}")
             raise
 
     return run
@@ -68,7 +69,16 @@ def read_json(path: str | Path) -> Any:
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
-def code(*patterns: str) -> list[str]:
-    """The project's files that match, relative and sorted: what a rule names as its code. Compiled files are none."""
-    files = {path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}
+CODE = {
+    "execute": ("scripts/fluency/execute.py", "scripts/fluency/command.py", "scripts/fluency/sandbox/flags.py"),
+    "score": ("scripts/fluency/score.py", "scripts/fluency/checks/**/*.*"),
+    "gather": ("scripts/fluency/gather.py", "scripts/fluency/table.py", "scripts/fluency/provenance.py"),
+    "report": ("report/**/*", *(f"scripts/fluency/{part}/*" for part in ("report", "analysis", "explorer"))),
+}
+"""The code that decides a stage's answer; what the sandbox image is built from is in the image's param instead."""
+
+
+def code(stage: str) -> list[str]:
+    """The files of a stage's code, relative and sorted; compiled files are none."""
+    files = {path for pattern in CODE[stage] for path in ROOT.glob(pattern) if path.is_file()}
     return sorted(str(path.relative_to(ROOT)) for path in files if "__pycache__" not in path.parts)
