@@ -131,7 +131,7 @@ def _image(engine: Engine | None) -> Iterator[Line]:
     if found.shells["pwsh"]:
         yield Line("PowerShell", "good", found.shells["pwsh"])
         return
-    how = f"{HOW} (from {RELEASE_PAGE}); or, where that page can be reached, `docker rmi {tag}` and `make image`"
+    how = f"{HOW} (from {RELEASE_PAGE}); or, where that page can be reached, `make image`"
     why = why_no_powershell(engine, found.image_id)
     yield Line("PowerShell", "note", f"not in the image: {why}", f"the pwsh arm is not measured: {how}")
 
