@@ -1,7 +1,8 @@
 """The pipeline on one page: generate, execute, score, gather, report, archive.
 
 Each rule has one action and one param, both in scripts/fluency/pipeline.py. The param is the canonical JSON
-of what changes the rule's answer; the code that decides it is among the inputs (`CODE` in plumbing.py).
+of what changes the rule's answer, the code that decides it included (`CODE` in plumbing.py); the rules that
+stand once name their code as input files.
 """
 
 import re
@@ -71,7 +72,6 @@ rule generate:
 rule execute:
     """Run the command in every world and condition, one fresh container each."""
     input:
-        code=code("execute"),
         image=rules.image.output,
         generation=rules.generate.output,
     output:
@@ -88,7 +88,6 @@ rule execute:
 rule score:
     """Judge the executions: exit code, structure, content, failure class."""
     input:
-        code=code("score"),
         answer="tasks/{task}/answer.py",
         generation=rules.generate.output,
         execution=rules.execute.output,

@@ -17,7 +17,7 @@ from fluency.errors import UserError
 from fluency.files import canonical_json, pretty_json, sha256_file, write_atomic
 from fluency.gather import STAGES, CellRecords, load_records, record_path
 from fluency.paths import ANSWERS, CONFIG, RESULTS, ROOT
-from fluency.plumbing import Once, logged, read_json, say, utc_now
+from fluency.plumbing import Once, code_sha256, logged, read_json, say, utc_now
 from fluency.prompt import build_prompt
 from fluency.records import Execution, Generation, read_record, write_record
 from fluency.registration import read_registration
@@ -66,10 +66,11 @@ class Pipeline:
         return canonical_json({"request": request_key(request_for(self.study, cell, self.prompt(cell)))})
 
     def execute_key(self, wildcards: Any) -> str:
-        """Changes with the worlds, the conditions and the limits."""
+        """Changes with the worlds, the conditions, the limits and the stage's code."""
         sandbox = self.study.sandbox
         return canonical_json(
             {
+                "code": code_sha256("execute"),
                 "worlds": self._world_keys[wildcards.task],
                 "needs": self._task[wildcards.task].needs,
                 "conditions": sorted(self.study.conditions) if wildcards.shell == "pwsh" else ["as_designed"],
@@ -79,9 +80,15 @@ class Pipeline:
         )
 
     def score_key(self, wildcards: Any) -> str:
-        """Changes with the task's check."""
-        check = self._task[wildcards.task].check_sha256
-        return canonical_json({"check": check, "seeds": self.study.seeds, "conditions": self.study.conditions})
+        """Changes with the task's check and the code of the checks."""
+        return canonical_json(
+            {
+                "code": code_sha256("score"),
+                "check": self._task[wildcards.task].check_sha256,
+                "seeds": self.study.seeds,
+                "conditions": self.study.conditions,
+            }
+        )
 
     def gather_key(self) -> str:
         """Changes with the design and with the files that the provenance names."""

@@ -7,13 +7,13 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from fluency.errors import UserError
-from fluency.files import write_atomic
+from fluency.files import canonical_json, sha256, sha256_file, write_atomic
 from fluency.paths import ROOT
 
 Service = TypeVar("Service")
@@ -82,3 +82,9 @@ def code(stage: str) -> list[str]:
     """The files of a stage's code, relative and sorted; compiled files are none."""
     files = {path for pattern in CODE[stage] for path in ROOT.glob(pattern) if path.is_file()}
     return sorted(str(path.relative_to(ROOT)) for path in files if "__pycache__" not in path.parts)
+
+
+@cache
+def code_sha256(stage: str) -> str:
+    """One hash over a stage's code: for the rules of every cell, whose jobs would else hash each file again."""
+    return sha256(canonical_json({name: sha256_file(ROOT / name) for name in code(stage)}))

@@ -83,8 +83,8 @@ def say_reason(pipeline: Pipeline, job: Job) -> str:
 
 CHANGED = {
     "image": "the sandbox's sources or the PowerShell archive changed",
-    "execute": "worlds, conditions or limits changed",
-    "score": "the task's check, the seeds or the conditions changed",
+    "execute": "worlds, conditions, limits or the stage's code changed",
+    "score": "the task's check, the checks' code, the seeds or the conditions changed",
     "gather": "the design changed",
     "report": "the study or its tasks changed",
     "archive": "the study or its tasks changed",

@@ -85,6 +85,20 @@ def test_a_changed_runner_executes_again_and_asks_nothing(project, flawless):
     assert flawless.requests == []
 
 
+@pytest.mark.parametrize(
+    ("file", "redone"),
+    [
+        ("scripts/fluency/checks/content.py", {"score": 4}),
+        ("scripts/fluency/command.py", {"execute": 4, "score": 4}),
+        ("scripts/fluency/gate.py", None),
+    ],
+)
+def test_changed_code_redoes_the_stage_it_decides(project, file, redone):
+    with (project.root / file).open("a") as source:
+        source.write("\n# another thought\n")
+    assert project.to_do() == ({**redone, **END} if redone else {})
+
+
 def test_other_worlds_execute_again_and_ask_nothing(project, flawless):
     project.configure(seeds=[13, 26])
     assert project.to_do() == {"execute": 4, "score": 4, **END}
