@@ -24,9 +24,9 @@ def design(
     """Everything a result depends on and nothing of the machine: what is frozen, and compared later."""
     from fluency.analysis.plan import PLAN, VERSION, plan_sha256
     from fluency.generation import PROTOCOL
+    from fluency.plumbing import code_sha256
     from fluency.prompt import PREAMBLE, SHELL_LINE
     from fluency.sandbox.content import content_sha256
-    from fluency.score import code_sha256
 
     if world_for is None:
         from fluency.world import world_for
@@ -50,7 +50,7 @@ def design(
         "limits": study.sandbox.limits.model_dump(mode="json"),
         "prompt": {"preamble": PREAMBLE, **{shell: SHELL_LINE[shell] for shell in study.shells}},
         "analysis": {"version": VERSION, "sha256": plan_sha256(), "plan": PLAN},
-        "scoring_sha256": code_sha256(),
+        "scoring_sha256": code_sha256("score"),
         "sandbox_sha256": content_sha256(),
         "protocol": PROTOCOL,
         "exclusions": EXCLUSIONS,

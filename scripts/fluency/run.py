@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fluency.front import LOCK, hold_run_lock
+from fluency.gate import ask_price
 from fluency.paths import RESULTS, ROOT
 from fluency.pipeline import Pipeline
 from fluency.plumbing import say
@@ -26,7 +27,7 @@ def open_study(files: Sequence[str]) -> Pipeline:
 def run(files: Sequence[str], arguments: Sequence[str] = ()) -> int:
     """Run a study; returns the exit code: 0 all measured, 1 some cells missing, 2 a user's error."""
     pipeline = open_study(files)
-    confirmed = agree(pipeline)
+    confirmed = ask_price(pipeline)
     release_stale_lock()
     command = snakemake(files, "--config", f"confirm={confirmed}") + list(arguments)
     code = subprocess.run(command, cwd=ROOT, check=False).returncode
@@ -41,13 +42,6 @@ def snakemake(files: Sequence[str], *arguments: str) -> list[str]:
     """The command line of Snakemake for a study."""
     configfiles = ["--configfile", *files] if files else []
     return [sys.executable, "-m", "snakemake", *configfiles, *arguments]
-
-
-def agree(pipeline: Pipeline) -> str:
-    """Show what a paid run will cost and have it agreed; returns the value of `confirm` for the run."""
-    from fluency.gate import ask_price
-
-    return ask_price(pipeline)
 
 
 def release_stale_lock() -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-from fluency import __version__, checks
+from fluency import __version__
 from fluency.checks import Verdict, judge
 from fluency.checks.dialect import said_it_does_not_parse
 from fluency.checks.failure import Headline, failure_class, side_effects
 from fluency.checks.grammar import parse
 from fluency.checks.make_up import classify
 from fluency.errors import UserError
-from fluency.files import sha256
+from fluency.plumbing import code_sha256
 from fluency.records import Execution, Generation, MakeUp, Reading, Run, Score, WorldScore
 from fluency.study import Condition
 from fluency.tasks import Task
@@ -41,7 +39,7 @@ def score_cell(
         "cell": generation.cell,
         "request_key": generation.answer.request_key,
         "task_sha256": task.sha256,
-        "provenance": {"version": __version__, "check_sha256": task.check_sha256, "code_sha256": code_sha256()},
+        "provenance": {"version": __version__, "check_sha256": task.check_sha256, "code_sha256": code_sha256("score")},
     }
     shell, command = generation.cell.shell, execution.extraction.strict
     if execution.not_measured is not None:
@@ -71,14 +69,6 @@ def score_cell(
 
 
 DECIDES: tuple[Condition, Reading] = ("as_designed", "strict")
-
-
-@cache
-def code_sha256() -> str:
-    """Hash of the code and data that judge: of this file and everything in `checks`, names included."""
-    folder = Path(checks.__file__).parent
-    files = [Path(__file__), *(file for file in folder.rglob("*") if file.suffix in (".py", ".txt"))]
-    return sha256("".join(f"{file.name} {sha256(file.read_bytes())}\n" for file in sorted(files)))
 
 
 def _check(task: Task, generation: Generation, execution: Execution, seeds: Sequence[int] | None) -> None:

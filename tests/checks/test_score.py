@@ -9,6 +9,7 @@ import pytest
 from fluency.command import extract
 from fluency.errors import UserError
 from fluency.paths import TASKS
+from fluency.plumbing import code_sha256
 from fluency.records import (
     Answer,
     CellName,
@@ -24,7 +25,7 @@ from fluency.records import (
     read_record,
     write_record,
 )
-from fluency.score import code_sha256, score_cell
+from fluency.score import score_cell
 from fluency.study import Limits
 from fluency.tasks import load_task
 from fluency.world import build_world, world_for
@@ -99,7 +100,7 @@ def test_right_in_both_worlds():
     ]
     assert (score.make_up.made_of, score.make_up.commands) == ("unix-only", ["find", "awk"])
     assert score.task_sha256 == TASK.sha256
-    assert score.provenance["code_sha256"] == code_sha256()
+    assert score.provenance["code_sha256"] == code_sha256("score")
     assert score.provenance["check_sha256"] == TASK.check_sha256
 
 

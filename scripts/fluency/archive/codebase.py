@@ -8,10 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 
 from fluency.files import canonical_json, sha256, sha256_file
 from fluency.paths import ROOT
+from fluency.plumbing import CODE
 
 _NOUNS = ("cells", "command", "execute", "files", "prompt", "records", "study", "tasks")
 SHARED = tuple(f"scripts/fluency/{name}{end}" for name in _NOUNS for end in (".py", "/**/*.py"))
-_SCORE = ("scripts/fluency/score.py", "scripts/fluency/checks/**/*.*")
+_SCORE = CODE["score"]
 _ANALYSIS = ("scripts/fluency/table.py", "scripts/fluency/analysis/**/*.*", *_SCORE)
 LAYERS: dict[str, tuple[str, ...]] = {
     "worlds": ("scripts/fluency/world/**/*.*",),

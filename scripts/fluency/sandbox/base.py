@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import tempfile
-import textwrap
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from fluency.errors import SandboxError
 from fluency.paths import CACHE
 from fluency.sandbox.build import build_error
 from fluency.sandbox.content import MADE_WITH, base_tag, packages
-from fluency.sandbox.engine import Engine
+from fluency.sandbox.engine import Engine, short
 from fluency.sandbox.start_engine import install
 
 Say = Callable[[str], object]
@@ -53,7 +52,7 @@ def ensure_base(engine: Engine, say: Say) -> Base:
                     raise docker.errors.APIError(line["error"])
         except (docker.errors.APIError, OSError) as error:
             # docker.errors.NotFound, a refused connection, a silent one: all mean "not from there".
-            say(f"no registry gives {PUBLIC} ({_short(error)}); making a base from Debian packages instead")
+            say(f"no registry gives {PUBLIC} ({short(error)}); making a base from Debian packages instead")
             _make(engine, say)
             return Base(made[0], made[1], True, f"mmdebstrap {SUITE}")
     return Base(PUBLIC, PUBLIC, False, PUBLIC)
@@ -118,7 +117,3 @@ def _exists(client, tag: str) -> bool:
     except docker.errors.ImageNotFound:
         return False
     return True
-
-
-def _short(error: BaseException) -> str:
-    return textwrap.shorten(str(error), 160)

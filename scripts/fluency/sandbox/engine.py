@@ -84,7 +84,7 @@ def find_engine() -> Engine | None:
                 forbidden = url
             elif os.environ.get("DOCKER_HOST"):
                 raise SandboxError(
-                    f"no engine answers there: {_short(error)}",
+                    f"no engine answers there: {short(error)}",
                     where=f"DOCKER_HOST={url}",
                     hint="start it, or unset it",
                 ) from None
@@ -130,5 +130,6 @@ def _is_about_permission(error: BaseException | None) -> bool:
     return False
 
 
-def _short(error: BaseException) -> str:
+def short(error: BaseException) -> str:
+    """An engine's words on one line, their start: it names what was asked."""
     return " ".join(str(error).split())[:160]
