@@ -89,8 +89,8 @@ def sdk_alone(port: int) -> float:
     return CELLS / (time.perf_counter() - start)
 
 
-def generated(port: int) -> tuple[float, list[float]]:
-    """Answers a second of the whole way into a fresh store, and resident memory in MB along it."""
+def generated(port: int, folder: Path) -> tuple[float, list[float]]:
+    """Answers a second of the whole way into a fresh store in `folder`, and resident memory in MB along it."""
     from fluency.cells import Cell
     from fluency.generation import AnswerStore, Generator
     from fluency.study import validate_study
@@ -99,26 +99,25 @@ def generated(port: int) -> tuple[float, list[float]]:
     study = validate_study({"study": "bench", "trials": 100, "models": [entry], "budget": {"stop_usd": 1e6}})
     cells = [Cell("m", "bash", f"task-{n // 100}", n % 100 + 1) for n in range(CELLS + 1)]
     memory: list[float] = []
-    with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder:
-        generator = Generator(
-            study,
-            store=AnswerStore(Path(folder)),
-            base_urls={"m": f"http://127.0.0.1:{port}"},
-            environ={"ANTHROPIC_API_KEY": "sk-bench"},
-            say=lambda text: None,
-        )
+    generator = Generator(
+        study,
+        store=AnswerStore(folder),
+        base_urls={"m": f"http://127.0.0.1:{port}"},
+        environ={"ANTHROPIC_API_KEY": "sk-bench"},
+        say=lambda text: None,
+    )
 
-        def ask(cell: Cell) -> None:
-            generator.generate(cell, f"{'x' * 400} {cell.path}", "0" * 64)
-            if cell.trial == 1:
-                memory.append(_resident_mb())
+    def ask(cell: Cell) -> None:
+        generator.generate(cell, f"{'x' * 400} {cell.path}", "0" * 64)
+        if cell.trial == 1:
+            memory.append(_resident_mb())
 
-        ask(cells[0])  # the imports, and the probe
-        start = time.perf_counter()
-        with ThreadPoolExecutor(2 * IN_FLIGHT) as pool:
-            list(pool.map(ask, cells[1:]))
-        speed = CELLS / (time.perf_counter() - start)
-        generator.close()
+    ask(cells[0])  # the imports, and the probe
+    start = time.perf_counter()
+    with ThreadPoolExecutor(2 * IN_FLIGHT) as pool:
+        list(pool.map(ask, cells[1:]))
+    speed = CELLS / (time.perf_counter() - start)
+    generator.close()
     return speed, memory
 
 
@@ -130,14 +129,18 @@ def _resident_mb() -> float:
 def main() -> dict[str, object]:
     """Measure in turns; speeds in answers a second, the ratio wanted is 0.9."""
     command = [sys.executable, __file__, "serve"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    bare_speeds, sdk_speeds, speeds, memory = [], [], [], []
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server,
+        # On the project's disk, and removed after the last round: ext4 makes files slowly after many removals.
+        tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder,
+    ):
         port = int(server.stdout.readline())
         try:
-            bare_speeds, sdk_speeds, speeds, memory = [], [], [], []
-            for _ in range(ROUNDS):
+            for number in range(ROUNDS):
                 bare_speeds.append(bare(port))
                 sdk_speeds.append(sdk_alone(port))
-                speed, seen = generated(port)
+                speed, seen = generated(port, Path(folder) / str(number))
                 speeds.append(speed)
                 memory.append(seen)
         finally:

@@ -6,8 +6,11 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 
 def canonical_json(value: Any) -> str:
@@ -49,12 +52,21 @@ def write_atomic(path: Path, data: bytes | str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    flush(path.parent)
 
 
-def sync_folder(folder: Path) -> None:
-    """Flush a folder's entries, so that a name just made outlives a power cut."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def in_folder(path: Path, make: Callable[[], Result]) -> Result:
+    """What `make` gives, which makes `path`; its folder is made if it must be."""
+    try:
+        return make()
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return make()
+
+
+def flush(path: Path) -> None:
+    """Make a file's bytes, or a folder's names, outlive a power cut."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
     finally:

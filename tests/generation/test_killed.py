@@ -11,11 +11,12 @@ from pathlib import Path
 
 from fluency.generation import request_for, request_key
 from tests.generation.endpoint import Endpoint, Reply
-from tests.generation.studies import prompt_of
-from tests.generation.worker import the_cells
+from tests.generation.studies import ask, generator_of, prompt_of
+from tests.generation.worker import IN_A_BATCH, the_cells
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 220
+BATCH_KILLS = 30
 
 
 def worker(*arguments: object) -> subprocess.Popen:
@@ -25,7 +26,11 @@ def worker(*arguments: object) -> subprocess.Popen:
 
 def finish(process: subprocess.Popen) -> str:
     """What a worker printed, once it has ended well."""
-    printed, errors = process.communicate(timeout=300)
+    with process:
+        try:
+            printed, errors = process.communicate(timeout=300)
+        finally:
+            process.kill()
     assert process.returncode == 0, errors
     return printed
 
@@ -56,7 +61,7 @@ def test_a_run_killed_220_times_loses_no_answer_and_pays_for_none_twice(endpoint
     children = report["children"]
     failures = [step for child in children for step in child["steps"] if step[0] == "failed"]
     assert failures == []
-    assert sum(child["killed"] for child in children) >= 200
+    assert sum(child["killed"] for child in children) == KILLS
 
     read, cut, after_last_byte = set(), Counter(), 0
     for child in children:
@@ -87,10 +92,29 @@ def test_a_run_killed_220_times_loses_no_answer_and_pays_for_none_twice(endpoint
     on_the_wire = len(endpoint.sent) - len(touched)
     with capsys.disabled():
         print(
-            f"\n{len(children)} kills over {len(touched)} cells: {sum(cut.values())} calls cut before their last byte, "
+            f"\n{KILLS} kills over {len(touched)} cells: {sum(cut.values())} calls cut before their last byte, "
             f"{after_last_byte} between last byte and store (all kept); the endpoint had written {on_the_wire} replies "
             "in full that a dead process never read"
         )
+
+
+def test_batches_whose_processes_are_killed_at_any_moment_are_ordered_once(endpoint, store, capsys):
+    study, cells = the_cells(100 * IN_A_BATCH, "batch")
+    endpoint.batch_polls = 4
+    endpoint.answer = lambda prompt: f"echo '{prompt}'"
+    report = json.loads(finish(worker("kill_batches", endpoint.url, store.folder, len(cells), 11, BATCH_KILLS)))
+    touched = cells[: report["batches"] * IN_A_BATCH]
+    ordered = Counter(request["custom_id"] for batch in endpoint.batches.values() for request in batch["requests"])
+    assert set(ordered.values()) == {1}
+    assert len(endpoint.batches) == report["batches"]
+    assert report["killed"] >= BATCH_KILLS
+    for cell in touched:
+        assert store.get(request_key(request_for(study, cell, prompt_of(cell)))).text == f"echo '{prompt_of(cell)}'"
+    single, more = the_cells(len(cells) + 1)
+    ask(generator_of(single, store, endpoint), more[-1])  # no batch is thought to be out
+    assert not list(store.folder.glob("batches/*.json"))
+    with capsys.disabled():
+        print(f"\n{report['killed']} kills over {report['batches']} batches, none ordered twice")
 
 
 def test_two_runs_at_once_share_the_work(endpoint, store):
@@ -102,4 +126,4 @@ def test_two_runs_at_once_share_the_work(endpoint, store):
     assert asked_again == []
     assert Counter(endpoint.prompts) == Counter(list(keys))  # each once
     assert store.verify().sound == len(cells)
-    assert not list(store.folder.rglob("*.part")) and not list(store.folder.rglob("*.lock"))
+    assert not list(store.arriving.iterdir())

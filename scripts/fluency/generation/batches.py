@@ -10,7 +10,7 @@ import datetime as dt
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 LARGEST = 10_000
 CLOCK_SKEW = dt.timedelta(minutes=10)
-CALL_S = 120.0
 
 
 class BatchDesk:
@@ -59,10 +58,10 @@ class BatchDesk:
 
     def check_transport(self) -> None:
         """UserError if batches are out and the config now asks by single calls: both would be paid."""
-        if not self.open and self._notes():
+        if not self.open and (notes := self._notes()):
             raise UserError(
                 "a batch of this model is still out",
-                where=str(self._notes()[0]),
+                where=str(notes[0]),
                 hint="set `transport: batch` to collect it, or delete this file to give it up",
             )
 
@@ -93,7 +92,15 @@ class BatchDesk:
     # ------------------------------------------------------------ one batch
 
     def _notes(self) -> list[Path]:
-        return sorted((self.lane.store.folder / "batches").glob(f"{self._name}-*.json"))
+        """Batches of the model that are out; a note whose process died after its last answer is done with."""
+        notes = []
+        for path in sorted((self.lane.store.folder / "batches").glob(f"{self._name}-*.json")):
+            with suppress(FileNotFoundError):  # another process has just finished it
+                if all(map(self.lane.store.has, json.loads(path.read_text(encoding="utf-8"))["requests"])):
+                    path.unlink()
+                else:
+                    notes.append(path)
+        return notes
 
     def _write_note(self, requests: dict[str, Request]) -> Path:
         path = self.lane.store.folder / "batches" / f"{self._name}-{sha256(''.join(requests))[:16]}.json"
@@ -143,7 +150,7 @@ class BatchDesk:
         except Failure as failure:
             if failure.scope != "retry":
                 path.unlink(missing_ok=True)  # nothing was ordered, for certain
-            self.lane.failed(failure, self.lane.where)
+            self.lane.setbacks.met(failure, self.lane.where)
         self.lane.owner.say(
             f"{self.lane.where}: a batch of {len(orders)} is out ({note['batch_id']}); most are back within an hour, "
             "and the run can be ended and started again meanwhile"
@@ -153,7 +160,7 @@ class BatchDesk:
         try:
             return self._call(lambda attempt: self._listed(note))
         except Failure as failure:
-            return self.lane.failed(failure, self.lane.where)
+            return self.lane.setbacks.met(failure, self.lane.where)
 
     def _listed(self, note: dict[str, Any]) -> str | None:
         """The batch that a lost order made: of the right size, made since, and not known to be another's."""
@@ -177,7 +184,7 @@ class BatchDesk:
                 if failure.status == 404:
                     self.lane.owner.say(f"{self.lane.where}: the service does not know {batch_id} any more")
                     return False
-                self.lane.failed(failure, self.lane.where)
+                self.lane.setbacks.met(failure, self.lane.where)
             self.lane.limiter.sleep(self.lane.patience.batch_poll_s)
 
     def _fetch(self, batch_id: str, requests: dict[str, Request]) -> bool:
@@ -186,7 +193,7 @@ class BatchDesk:
         try:
             lines = self._call(lambda attempt: self._read_lines(batch_id))
         except Failure as failure:
-            self.lane.failed(failure, self.lane.where)
+            self.lane.setbacks.met(failure, self.lane.where)
         for line in lines:
             try:
                 entry = json.loads(line)
@@ -194,7 +201,8 @@ class BatchDesk:
                 if key not in requests:
                     continue
                 ours = True
-                if result["type"] == "succeeded":
+                # A process that died while it collected has stored, and counted, some.
+                if result["type"] == "succeeded" and not lane.store.has(key):
                     note = lane.note() | {"latency_s": None, "transport": "batch"}
                     reading = read_message(result["message"])
                     lane.bought(lane.store.put(answer_from(key, requests[key], reading, note)))
@@ -216,4 +224,4 @@ class BatchDesk:
         """A call of the batch interface, told its attempt's number, with the model's patience; Failure at the end."""
         attempts = Attempts(self.lane.patience, self.lane.limiter.sleep, self.lane.limiter.pause)
 
-        return attempts.run(lambda: self.lane.client.guarded(lambda: call(attempts.number), CALL_S))
+        return attempts.run(lambda: self.lane.client.guarded(lambda: call(attempts.number)))

@@ -6,6 +6,8 @@ sees nothing of the environment: key and address are passed in.
 
 from __future__ import annotations
 
+import functools
+import gc
 import os
 import threading
 import time
@@ -44,16 +46,19 @@ class Client:
 
     def __init__(self, base_url: str, key: str, *, key_in_headers: bool = False) -> None:
         self.base_url, self._key = base_url, key
+        self._turn = threading.local()
         anthropic, httpx = _sdk()
         self._errors = anthropic
         self._transport_errors, self._timeout = httpx.HTTPError, httpx.Timeout
         parts = urlsplit(base_url)
         local = parts.hostname in _LOOPBACK
+        hooks = [self._await_turn, self._put_key] if key_in_headers else [self._await_turn]
         with _without_environment():
             self.sdk = anthropic.Anthropic(
                 api_key=key,
                 base_url=base_url,
                 max_retries=0,
+                open_telemetry={"traces": False, "propagation": False},  # they follow the environment, and cost
                 timeout=self.timeout(120.0),
                 http_client=anthropic.DefaultHttpxClient(
                     # A proxy from the environment must not stand between the run and its own machine.
@@ -62,32 +67,42 @@ class Client:
                     # Without TLS there is nothing to verify, and loading the authorities takes long.
                     verify=parts.scheme == "https",
                     follow_redirects=False,  # a key goes to the address it was given for
-                    event_hooks={"request": [self._put_key]} if key_in_headers else {},
+                    event_hooks={"request": hooks},
                 ),
             )
         self.name = f"anthropic {anthropic.__version__}"
         self.server = parts.hostname or base_url
 
-    def ask(self, request: Request, timeout_s: float, keep: Callable[[Reply], None]) -> Reply:
-        """POST /v1/messages; Failure for everything but a complete reply with status 200.
+    def ask(self, request: Request, start: Callable[[], float], keep: Callable[[Reply], Result]) -> Result:
+        """POST /v1/messages; what `keep` makes of the reply, before anything else happens to it.
 
-        `keep` gets the reply before anything else happens.
+        `start` is called when the request is ready to go out: it waits for its turn and returns the seconds that the
+        call may take, or raises to call it off. Failure for everything but a complete reply with status 200.
         """
         fields = body_of(request)
         known = {name: fields.pop(name) for name in ("model", "max_tokens", "messages")}
-        start = time.monotonic()
         create = self.sdk.messages.with_streaming_response.create
-        sent = {"extra_headers": request.headers, "timeout": self.timeout(timeout_s)}
+        self._turn.start = start
 
-        def call() -> Reply:
-            with create(**known, extra_body=fields, **sent) as response:
-                chunks = _bounded(response.http_response.iter_bytes(), start + timeout_s)
+        def call() -> Result:
+            with create(**known, extra_body=fields, extra_headers=request.headers) as response:
+                chunks = _bounded(response.http_response.iter_bytes(), self._turn.end)
                 body = self._clean(b"".join(chunks))
-                reply = Reply(body, _plain(response.http_response.headers), time.monotonic() - start)
-                keep(reply)
-                return reply
+                latency_s = time.monotonic() - self._turn.began
+                return keep(Reply(body, _plain(response.http_response.headers), latency_s))
 
-        return self.guarded(call, timeout_s)
+        try:
+            return self.guarded(call)
+        finally:
+            self._turn.start = None
+
+    def _await_turn(self, request: Any) -> None:
+        """Wait for the turn of what this thread is about to send; from here on its time counts."""
+        if (start := getattr(self._turn, "start", None)) is not None:
+            seconds = start()
+            request.extensions["timeout"] = self.timeout(seconds).as_dict()
+            self._turn.began = time.monotonic()
+            self._turn.end = self._turn.began + seconds
 
     def _clean(self, body: bytes) -> bytes:
         """The body without the key, should a server echo it."""
@@ -103,9 +118,9 @@ class Client:
         """The SDK's form of a time-out for one attempt."""
         return self._timeout(seconds, connect=min(CONNECT_S, seconds))
 
-    def guarded(self, call: Callable[[], Result], timeout_s: float) -> Result:
+    def guarded(self, call: Callable[[], Result]) -> Result:
         """The call's result; what the SDK or its transport raises becomes a Failure without any key in its words."""
-        failure: Failure
+        failure: Exception
         try:
             return call()
         except self._errors.APIStatusError as error:
@@ -115,11 +130,12 @@ class Client:
                 error.status_code, error.type, error.error_code, redact(str(words), self._key), headers
             )
         except self._errors.APITimeoutError:
-            failure = Failure(f"no complete reply within {timeout_s:.0f} s", scope="retry")
+            failure = Failure("no complete reply came in time", scope="retry")
         except (self._errors.APIConnectionError, self._transport_errors) as error:
             cause = error.__cause__ or error
             words = redact(f"{type(cause).__name__}: {cause}", self._key)[:300]
-            failure = Failure(f"the connection failed: {words}", scope="retry")
+            called_off = isinstance(cause, Failure | UserError)  # by `start`
+            failure = cause if called_off else Failure(f"the connection failed: {words}", scope="retry")
         except (self._errors.AnthropicError, TypeError, ValueError) as error:
             words = redact(f"{type(error).__name__}: {error}", self._key)[:300]
             failure = Failure(f"the request could not be sent: {words}", scope="cell", hint="check the model's entry")
@@ -161,11 +177,14 @@ def _plain(headers: Any) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers.raw}
 
 
+@functools.cache
 def _sdk() -> tuple[Any, Any]:
-    """The SDK and its transport."""
+    """The SDK and its transport, imported once."""
     with _without_environment():
         import anthropic
         import httpx2
+    # 150,000 objects that stay: a collection that walks through them holds up all calls in flight for 0.1 s.
+    gc.freeze()
     return anthropic, httpx2
 
 

@@ -1,9 +1,10 @@
-"""Everything that asking one model shares: its policy, limits and connection, and what a failure does to it."""
+"""Asking one model: from a cell to its answer, and what all calls of the model share."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import fluency
@@ -19,15 +20,12 @@ from fluency.generation.outcome import Failure
 from fluency.generation.patience import Attempts, Patience, patience_for
 from fluency.generation.policies import KEY_PLACEHOLDER, resolve
 from fluency.generation.request import PROTOCOL, request_for, request_key
+from fluency.generation.setbacks import ModelStop, Setbacks
 from fluency.records import Answer, CellName, Generation, Request
 from fluency.study import Model
 
 if TYPE_CHECKING:
     from fluency.generation.generate import Generator
-
-
-class ModelStop(StopRun):
-    """A reason that holds for every further call of one model."""
 
 
 class Lane:
@@ -44,7 +42,7 @@ class Lane:
         self.desk = BatchDesk(self)
         self._client: Client | None = None
         self._opening = threading.Lock()
-        self._lost = 0
+        self.setbacks = Setbacks(self)
         self._noted: set[str] = set()
 
     # ------------------------------------------------------------ answers
@@ -95,27 +93,32 @@ class Lane:
     def _ask(self, cell: Cell, key: str, request: Request) -> Answer | None:
         attempts = Attempts(self.patience, self.limiter.sleep, self.limiter.pause)
 
-        def attempt() -> Answer | None:
-            note: dict[str, object] = {"attempts": attempts.number}
+        def attempt() -> Answer:
+            self.limiter.raise_if_stopped()  # before a connection is opened, or a model served, for nothing
+            slot = self.limiter.slot(attempts.deadline)
+            with ExitStack() as call:
 
-            def keep(reply: Reply) -> None:
-                note.update(self._note_of(reply))
-                self.store.receive(key, note, reply.body)
+                def start() -> float:
+                    call.enter_context(slot)
+                    if request.temperature is not None and self.refused:
+                        raise Failure("the model takes no temperature", scope="temperature")
+                    self.owner.budget.check()
+                    return attempts.left_s()
 
-            with self.limiter.slot(attempts.deadline):
-                if request.temperature is not None and self.refused:
-                    return None
-                self.owner.budget.check()
-                reply = self.client.ask(request, attempts.left_s(), keep)
-                answer = self._read(key, request, note, reply.body)
-                self.limiter.succeeded(reply.headers)
-            # Flushing takes long and is no call in flight; a kill finds the reply where `keep` left it.
-            return self._store(key, answer)
+                def keep(reply: Reply) -> Answer:
+                    answer = self._read(key, request, self._note_of(reply, attempts), reply.body)
+                    # The call has ended and is paid: the next may start while the disk takes this one.
+                    slot.succeeded(reply.headers)
+                    self.store.hold(answer)
+                    return answer
+
+                answer = self.client.ask(request, start, keep)
+            return self.store.settle(answer)
 
         try:
             return attempts.run(attempt)
         except Failure as failure:
-            self.failed(failure, cell.path, attempts.number, sampled=request.temperature is not None)
+            self.setbacks.met(failure, cell.path, attempts.number, sampled=request.temperature is not None)
             return None
         except ModelStop:
             raise
@@ -126,40 +129,42 @@ class Lane:
             raise CallError(error.what, where=error.where or cell.path, hint=error.hint) from None
 
     def _read(self, key: str, request: Request, note: Mapping[str, object], body: bytes) -> Answer:
-        """The answer in a received reply, with its cost counted; Failure if it holds none."""
+        """The answer in a reply, with its cost counted; Failure if the reply holds none."""
         try:
             answer = answer_of(key, request, body, note)
         except Failure:
-            self.store.forget(key)
             raise
         except Exception as error:
+            self.store.keep_unread(key, note, body)
             raise CallError(
                 f"an answer came that could not be read ({type(error).__name__})",
-                where=str(self.store.reply_path(key)),
+                where=str(self.store.unread_path(key)),
                 hint="the reply is kept there and is not asked for again; please report it",
             ) from error
-        self._lost = 0
+        self.setbacks.over()
         self.bought(answer)
         return answer
 
-    def _store(self, key: str, answer: Answer) -> Answer:
-        kept = self.store.put(answer)
-        self.store.forget(key)
-        return kept
-
     def _left_behind(self, key: str, request: Request) -> Answer | None:
-        """The answer in a reply that a killed run received, if there is one."""
-        left = self.store.received(key)
-        if left is None:
+        """What an earlier run bought and could not put into the store, if there is anything."""
+        answer = self.store.held(key)
+        if answer is not None:
+            self.bought(answer)
+            return self.store.settle(answer)
+        unread = self.store.unread(key)
+        if unread is None:
             return None
         try:
-            return self._store(key, self._read(key, request, *left))
+            answer = self.store.put(self._read(key, request, *unread))
         except Failure:
-            return None
+            answer = None
+        self.store.unread_path(key).unlink(missing_ok=True)
+        return answer
 
-    def _note_of(self, reply: Reply) -> dict[str, object]:
-        latency = {"latency_s": round(reply.latency_s, 4), "request_id": reply.headers.get("request-id")}
-        return self.note() | latency
+    def _note_of(self, reply: Reply, attempts: Attempts) -> dict[str, object]:
+        """What a single call's answer says about how it was got."""
+        own = {"attempts": attempts.number, "latency_s": round(reply.latency_s, 4)}
+        return self.note() | own | {"request_id": reply.headers.get("request-id")}
 
     def note(self) -> dict[str, object]:
         """What every answer says about where it came from."""
@@ -178,52 +183,6 @@ class Lane:
             self._noted.add(str(echoed))
             self.owner.say(f"{self.where}: asked for {self.model.id}, answered by {echoed} (recorded with each answer)")
 
-    # ------------------------------------------------------------ failures
-
-    def failed(self, failure: Failure, where: str, tried: int = 1, *, sampled: bool = False) -> None:
-        """Raise what a failure means, after holding back the calls it concerns; returns if a new request may help.
-
-        `sampled`: a temperature was sent.
-        """
-        what, hint = failure.what, failure.hint
-        if failure.retry_after and failure.retry_after > self.patience.deadline_s:
-            what = f"{what} (the service asks to wait {failure.retry_after:.0f} s)"
-        if failure.scope == "temperature" and sampled:
-            return self._temperature_refused(what, hint)
-        if failure.scope == "run":
-            stop = StopRun(what, where=self.where, hint=hint)
-            self.owner.stop(stop)
-            raise stop
-        what = f"{what} (tried {tried} times)" if tried > 1 else what
-        if failure.scope == "model" or not self.limiter.proven:
-            raise self.stop(what, hint or "check the endpoint, or wait; then run again")
-        if failure.scope == "retry":
-            self._lost += 1
-            if self._lost >= self.patience.lost_cells:
-                raise self.stop(f"{self._lost} cells in a row got no answer; the last: {what}", "run again later")
-        raise CallError(what, where=where, hint=hint or "the cell stays to be run: run again later")
-
-    def stop(self, what: str, hint: str, where: str = "") -> StopRun:
-        """Hold back all further calls of the model; the reason, to be raised."""
-        stop = ModelStop(what, where=where or self.where, hint=hint)
-        self.limiter.stop(stop)
-        return stop
-
-    def _temperature_refused(self, what: str, hint: str) -> None:
-        """Go on without a temperature if the config says so and no cell has been answered with one; else stop."""
-        if self.refused:
-            return
-        if self.model.on_refused_temperature != "provider-default":
-            raise self.stop(what, hint)
-        own = (answer.request for answer in self.store.entries() if answer.request.model_id == self.model.id)
-        if any(request.temperature is not None for request in own):
-            raise self.stop(
-                f"{what}; but it answered other cells with one, and the two must not be mixed",
-                "put `temperature: provider-default` into the model's entry: all of its cells are then asked so",
-            )
-        self.store.refuse_temperature(self.model.id, what, utc_now())
-        self.owner.say(f"{self.where}: {what}. All of its cells go without a temperature (provider default).")
-
     # ------------------------------------------------------------ the rest
 
     @property
@@ -237,7 +196,7 @@ class Lane:
                     in_headers = any(KEY_PLACEHOLDER in value for value in self.policy.headers.values())
                     self._client = Client(self.owner.address_of(self.model), key, key_in_headers=in_headers)
                 except UserError as error:
-                    raise self.stop(error.what, error.hint, error.where) from error
+                    raise self.setbacks.stop(error.what, error.hint, error.where) from error
             return self._client
 
     def record(self, cell: Cell, answer: Answer, task_sha256: str) -> Generation:

@@ -6,12 +6,33 @@ import datetime as dt
 import random
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 from fluency.errors import CallError, StopRun
 
 LONGEST_HEADER_PAUSE_S = 90.0
+
+
+class Slot:
+    """A call in flight, from entering to the end of the block or to `succeeded`, if that comes before."""
+
+    def __init__(self, limiter: Limiter, deadline: float | None) -> None:
+        self._limiter, self._deadline, self._running = limiter, deadline, False
+
+    def __enter__(self) -> Slot:
+        self._limiter._enter(self._deadline)
+        self._running = True
+        return self
+
+    def succeeded(self, headers: Mapping[str, str]) -> None:
+        """The call has ended well, with these headers in the reply."""
+        self._limiter._succeeded(headers)
+        self.__exit__()
+
+    def __exit__(self, *exception: object) -> None:
+        if self._running:
+            self._running = False
+            self._limiter._leave()
 
 
 class Limiter:
@@ -29,27 +50,33 @@ class Limiter:
         self._most, self._running, self._proven = in_flight, 0, False
         self._pause_until, self._longest_pause = 0.0, longest_pause_s
         self._stopped: StopRun | None = None
-        self._change = threading.Condition()
+        lock = threading.Lock()
+        self._turn, self._sleepers = threading.Condition(lock), threading.Condition(lock)
 
     @property
     def proven(self) -> bool:
         """Whether a call has succeeded in this run."""
         return self._proven
 
-    @contextmanager
-    def slot(self, deadline: float | None = None) -> Iterator[None]:
-        """The right to start one call, held until it ended; CallError at `deadline` (monotonic), StopRun if stopped."""
-        with self._change:
-            while (wait := self._wait_s(deadline)) > 0:
-                self._change.wait(wait)
+    def slot(self, deadline: float | None = None) -> Slot:
+        """The right to start one call, got on entering; CallError at `deadline` (monotonic), StopRun if stopped."""
+        return Slot(self, deadline)
+
+    def _enter(self, deadline: float | None) -> None:
+        with self._turn:
+            try:
+                while (wait := self._wait_s(deadline)) > 0:
+                    self._turn.wait(wait)
+            except CallError:
+                self._turn.notify()  # whoever woke this one meant that somebody starts
+                raise
             self._running += 1
             self._tokens -= 1
-        try:
-            yield
-        finally:
-            with self._change:
-                self._running -= 1
-                self._change.notify_all()
+
+    def _leave(self) -> None:
+        with self._turn:
+            self._running -= 1
+            self._turn.notify()  # one: no more than one may start for it
 
     def _wait_s(self, deadline: float | None) -> float:
         """Seconds until it is worth looking again; 0: a call may start now."""
@@ -76,26 +103,27 @@ class Limiter:
                 wait = max(wait, (1 - self._tokens) / self._rate)
         return wait if deadline is None or wait <= 0 else min(wait, max(0.001, deadline - now + 0.001))
 
-    def succeeded(self, headers: Mapping[str, str]) -> None:
+    def _succeeded(self, headers: Mapping[str, str]) -> None:
         """Let the others go, and heed the service's own rate headers."""
         pause = pause_of(headers)
-        with self._change:
-            self._proven = True
+        with self._turn:
+            first, self._proven = not self._proven, True
             if pause:
                 self._pause_until = max(self._pause_until, time.monotonic() + pause)
-            self._change.notify_all()
+            if first:
+                self._turn.notify_all()
 
     def pause(self, seconds: float) -> None:
         """No call of this model starts for so long."""
-        with self._change:
+        with self._turn:
             self._pause_until = max(self._pause_until, time.monotonic() + seconds)
-            self._change.notify_all()
 
     def stop(self, reason: StopRun) -> None:
         """No call of this model starts any more; the first reason stays."""
-        with self._change:
+        with self._turn:
             self._stopped = self._stopped or reason
-            self._change.notify_all()
+            self._turn.notify_all()
+            self._sleepers.notify_all()
 
     def raise_if_stopped(self) -> None:
         """StopRun with the reason, if there is one."""
@@ -106,13 +134,13 @@ class Limiter:
     def sleep(self, seconds: float) -> None:
         """Wait, unless the model is stopped in the meantime (StopRun)."""
         end = time.monotonic() + seconds
-        with self._change:
+        with self._sleepers:
             while True:
                 self.raise_if_stopped()
                 left = end - time.monotonic()
                 if left <= 0:
                     return
-                self._change.wait(left)
+                self._sleepers.wait(left)
 
 
 def pause_of(headers: Mapping[str, str], now: dt.datetime | None = None) -> float:

@@ -4,52 +4,53 @@ from __future__ import annotations
 
 import fcntl
 import os
+import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from fluency.errors import CallError
+from fluency.files import in_folder, sha256
 
 POLL_S = 0.05
 
 
 @contextmanager
-def exclusive(path: Path, *, while_waiting: Callable[[], None] = lambda: None, patience_s: float) -> Iterator[None]:
-    """Hold the lock file `path`; it is removed afterwards.
+def exclusive(
+    path: Path, name: str, *, while_waiting: Callable[[], None] = lambda: None, patience_s: float
+) -> Iterator[None]:
+    """Hold `name` among all who lock names in the file `path`.
 
-    `while_waiting` runs between tries and may raise to give up; CallError after `patience_s` seconds.
+    `while_waiting` runs between tries and may raise to give up; CallError after `patience_s` seconds. A name is a
+    byte of the file, far beyond its end: a file for each name would have to be made and removed each time, which
+    ext4 makes dearer the more files were removed in the last seconds.
     """
-    end = time.monotonic() + patience_s
-    while (handle := _try(path) or _try(path)) is None:
-        while_waiting()
-        if time.monotonic() > end:
-            raise CallError(
-                f"another run has held this answer for {patience_s:.0f} s",
-                where=str(path),
-                hint="let the other run finish, or end it; then run again",
-            )
-        time.sleep(POLL_S)
+    byte = int(sha256(name)[:15], 16)
+    # A descriptor of its own: the lock belongs to it, so that threads exclude each other too.
+    handle = in_folder(path, lambda: os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
     try:
+        end = time.monotonic() + patience_s
+        while not _try(handle, byte):
+            while_waiting()
+            if time.monotonic() > end:
+                raise CallError(
+                    f"another run has held this answer for {patience_s:.0f} s",
+                    where=f"{path}: {name}",
+                    hint="let the other run finish, or end it; then run again",
+                )
+            time.sleep(POLL_S)
         yield
     finally:
-        path.unlink(missing_ok=True)
         os.close(handle)
 
 
-def _try(path: Path) -> int | None:
-    """An open, locked descriptor of the file that `path` names now, or None."""
+def _try(handle: int, byte: int) -> bool:
+    """Lock one byte of the open file unless somebody else has it."""
+    # struct flock: type, whence, start, length, pid (0 for locks of open files).
+    wanted = struct.pack("@hhqqi", fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0)
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # The last holder removes the file: whoever then locks the removed one holds nothing.
-        if os.fstat(handle).st_ino == os.stat(path).st_ino:
-            return handle
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    os.close(handle)
-    return None
+        fcntl.fcntl(handle, fcntl.F_OFD_SETLK, wanted)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import tenacity
-
 from fluency.generation.outcome import Failure
 from fluency.study import Model
 
@@ -54,18 +52,19 @@ class Attempts:
         self.patience, self._slow_down = patience, slow_down
         self.deadline: float | None = None
         self.number = 1
-        self._wait_s = 0.0
-        self._retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception(lambda error: isinstance(error, Failure) and error.scope == "retry"),
-            stop=self._enough,
-            wait=lambda state: self._wait_s,
-            sleep=sleep,
-            reraise=True,
-        )
+        self._sleep = sleep
 
     def run(self, attempt: Callable[[], Result]) -> Result:
         """The first result; the last Failure when there is no patience left, any other exception at once."""
-        return self._retrying(attempt)
+        while True:
+            try:
+                return attempt()
+            except Failure as failure:
+                wait = wait_s(self.patience, failure, self.number)
+                if failure.scope != "retry" or not self._worth_another(failure, wait):
+                    raise
+            self._sleep(wait)
+            self.number += 1
 
     def left_s(self) -> float:
         """Seconds one attempt may take now."""
@@ -73,20 +72,12 @@ class Attempts:
         self.deadline = self.deadline or now + self.patience.deadline_s
         return min(self.patience.attempt_s, max(1.0, self.deadline - now))
 
-    def _enough(self, state: tenacity.RetryCallState) -> bool:
-        failure = state.outcome.exception() if state.outcome else None
-        self.number = state.attempt_number
-        if not isinstance(failure, Failure):
-            return True
-        self._wait_s = wait_s(self.patience, failure, state.attempt_number)
+    def _worth_another(self, failure: Failure, wait: float) -> bool:
         if failure.slow_down:
-            self._slow_down(self._wait_s)
+            self._slow_down(wait)
         most = self.patience.unreadable_attempts if failure.unreadable else self.patience.attempts
-        too_late = self.deadline is not None and time.monotonic() + self._wait_s > self.deadline
-        if state.attempt_number < most and not too_late:
-            self.number += 1
-            return False
-        return True
+        too_late = self.deadline is not None and time.monotonic() + wait > self.deadline
+        return self.number < most and not too_late
 
 
 def wait_s(patience: Patience, failure: Failure, attempt: int) -> float:

@@ -3,30 +3,28 @@
     answers/<first two of key>/<key>.json    {"answer": …, "sha256": of the answer's canonical JSON}
     answers/decisions/<model>.json           a service refused the temperature; holds for all cells of the model
     answers/batches/<batch>.json             batches that are still out
-    answers/received/<key>.reply             a reply between its last byte and its place in the store
-    answers/.locks/                          who is asking for what, while they ask
+    answers/arriving/<key>.held              an answer between its last byte and its place: written, not yet flushed
+    answers/unread/<key>.reply               a reply that no code could read; a later version does
+    answers/.lock                            empty; who is asking for what locks a byte of it
 
 Nothing here is ever overwritten: of two answers to one request the first stays.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
-from fluency.errors import StopRun, UserError
-from fluency.files import canonical_json, pretty_json, sha256, sync_folder, write_atomic
+from fluency.errors import StopRun
+from fluency.files import flush, in_folder, pretty_json, sha256, write_atomic
+from fluency.generation.answer_file import Damaged, close_answer, link, open_answer, read_file, stopping
 from fluency.generation.locks import exclusive
-from fluency.generation.request import request_key
 from fluency.records import Answer
 
 if TYPE_CHECKING:
@@ -34,10 +32,7 @@ if TYPE_CHECKING:
 
 ROOM_BYTES = 32 * 1024 * 1024
 LOCK_PATIENCE_S = 1800
-
-
-class Damaged(UserError):
-    """A stored answer that cannot be trusted."""
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 class AnswerStore:
@@ -45,6 +40,8 @@ class AnswerStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
+        # Files are made in one folder and then get their names in many: a folder's first file is dear to make.
+        self.arriving = self.folder / "arriving"
 
     def path(self, key: str) -> Path:
         """Where the answer to a request lies."""
@@ -56,57 +53,65 @@ class AnswerStore:
 
     def get(self, key: str) -> Answer | None:
         """The answer, or None if there is none yet; Damaged if its file cannot be trusted."""
-        try:
-            data = self.path(key).read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise Damaged(
-                f"this stored answer cannot be read: {error.strerror}",
-                where=str(self.path(key)),
-                hint="give read permission; it is not asked for again while it is here",
-            ) from None
-        return open_answer(data, key, self.path(key))
+        data = read_file(self.path(key))
+        return None if data is None else open_answer(data, key, self.path(key))
 
     def put(self, answer: Answer) -> Answer:
         """Keep an answer durably and return what the store holds now: this one, or an earlier one.
 
         StopRun if the disk does not take it: asking on would buy answers that cannot be kept.
         """
-        path = self.path(answer.request_key)
-        try:
-            if not path.parent.is_dir():
-                path.parent.mkdir(parents=True, exist_ok=True)
-            if not self._link_new(path, close_answer(answer)):
-                return self.get(answer.request_key) or answer
-        except OSError as error:
-            raise StopRun(
-                f"an answer could not be written: {error.strerror}",
-                where=str(path),
-                hint="make room or give write permission, then run again",
-            ) from None
-        return answer
+        temporary = self.arriving / f"{answer.request_key}.{os.getpid()}-{threading.get_ident()}.part"
+        self._write(temporary, answer)
+        return self._name(temporary, answer)
 
-    def _link_new(self, path: Path, data: bytes) -> bool:
-        """Give the bytes their name unless it is taken."""
-        temporary = f"{path.parent}/.{path.stem}.{os.getpid()}-{threading.get_ident()}.part"
+    def hold(self, answer: Answer) -> None:
+        """Write an answer down beside its place, so that a killed process does not lose it; `settle` comes next.
+
+        Call it holding the key's lock. Not flushed, since that takes long; StopRun as `put`.
+        """
+        self._write(self.held_path(answer.request_key), answer)
+
+    def settle(self, answer: Answer) -> Answer:
+        """What `put` does, for an answer that is held."""
+        return self._name(self.held_path(answer.request_key), answer)
+
+    def held(self, key: str) -> Answer | None:
+        """A whole answer that a killed process held; call it holding the key's lock."""
+        path = self.held_path(key)
+        data = read_file(path)
         try:
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+            return None if data is None else open_answer(data, key, path)
+        except Damaged:  # killed while it wrote
+            path.unlink(missing_ok=True)
+            return None
+
+    def held_path(self, key: str) -> Path:
+        """Where an answer lies until it has its name."""
+        return self.arriving / f"{key}.held"
+
+    def _write(self, path: Path, answer: Answer) -> None:
+        with stopping(path):
+            data = close_answer(answer)
+            handle = in_folder(path, lambda: os.open(path, NEW_FILE, 0o644))
             with open(handle, "wb", buffering=0) as stream:  # noqa: PTH123
                 stream.write(data)
-                os.fsync(handle)
-            taken = not _link(temporary, path)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
-        sync_folder(path.parent)
-        return not taken
+
+    def _name(self, temporary: Path, answer: Answer) -> Answer:
+        """Flush an answer and give it its name unless that is taken."""
+        path = self.path(answer.request_key)
+        with stopping(path):
+            flush(temporary)
+            taken = not in_folder(path, lambda: link(temporary, path))
+            flush(path.parent)
+            temporary.unlink(missing_ok=True)
+        return (self.get(answer.request_key) or answer) if taken else answer
 
     def lock(
         self, name: str, while_waiting: Callable[[], None] = lambda: None, patience_s: float = LOCK_PATIENCE_S
     ) -> AbstractContextManager[None]:
         """The right to ask for a key (or to mind a batch), among all threads and processes on this store."""
-        return exclusive(self.folder / ".locks" / f"{name}.lock", while_waiting=while_waiting, patience_s=patience_s)
+        return exclusive(self.folder / ".lock", name, while_waiting=while_waiting, patience_s=patience_s)
 
     def check_room(self) -> None:
         """StopRun if the next answers might find no room: better before they are bought."""
@@ -120,41 +125,30 @@ class AnswerStore:
         if full:
             raise StopRun(why, where=str(self.folder), hint="make room or give write permission, then run again")
 
-    # ------------------------------------------------------------ replies on their way into the store
+    # ------------------------------------------------------------ replies that nobody could read
 
-    def reply_path(self, key: str) -> Path:
-        """Where the bytes of a reply lie until its answer is in the store."""
-        return self.folder / "received" / f"{key}.reply"
+    def unread_path(self, key: str) -> Path:
+        """Where the reply lies that no code could make an answer of."""
+        return self.folder / "unread" / f"{key}.reply"
 
-    def receive(self, key: str, note: dict[str, Any], body: bytes) -> None:
-        """Write a reply down as it came: from here on a killed process does not lose it. Never raises.
+    def keep_unread(self, key: str, note: Mapping[str, object], body: bytes) -> None:
+        """Keep a reply, and what was noted beside it, for a version of the program that can read it."""
+        head = json.dumps({"note": dict(note), "bytes": len(body), "sha256": sha256(body)}).encode()
+        with stopping(self.unread_path(key)):
+            write_atomic(self.unread_path(key), head + b"\n" + body)
 
-        Call it holding the key's lock. Not flushed: the answer, which follows at once, is.
-        """
-        head = json.dumps({"note": note, "bytes": len(body), "sha256": sha256(body)}).encode()
-        with suppress(OSError):  # if the disk is full, `put` says so
-            path = self.reply_path(key)
-            try:
-                path.write_bytes(head + b"\n" + body)
-            except FileNotFoundError:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(head + b"\n" + body)
-
-    def received(self, key: str) -> tuple[dict[str, Any], bytes] | None:
-        """A whole reply that `receive` wrote and nobody made an answer of; call it holding the key's lock."""
-        try:
-            head, _, body = self.reply_path(key).read_bytes().partition(b"\n")
+    def unread(self, key: str) -> tuple[dict[str, Any], bytes] | None:
+        """The reply that `keep_unread` kept."""
+        data = read_file(self.unread_path(key))
+        if data is None:
+            return None
+        head, _, body = data.partition(b"\n")
+        with suppress(ValueError, KeyError, TypeError):
             facts = json.loads(head)
             if (facts["bytes"], facts["sha256"]) == (len(body), sha256(body)):
                 return facts["note"], body
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
-            pass
-        self.forget(key)
+        self.unread_path(key).unlink(missing_ok=True)  # no longer what was kept
         return None
-
-    def forget(self, key: str) -> None:
-        """The reply's answer is in the store, or it holds none."""
-        self.reply_path(key).unlink(missing_ok=True)
 
     # ------------------------------------------------------------ decisions
 
@@ -193,47 +187,6 @@ class AnswerStore:
         from fluency.generation.audit import merge
 
         return merge(self, Path(other))
-
-
-def close_answer(answer: Answer) -> bytes:
-    """An answer as its file holds it."""
-    text = canonical_json(answer.model_dump(mode="json"))
-    return f'{{"answer":{text},"sha256":"{sha256(text)}"}}\n'.encode()
-
-
-def open_answer(data: bytes, key: str, path: Path) -> Answer:
-    """The answer in a file's bytes; Damaged if hash, key or request do not fit together."""
-    try:
-        value = json.loads(data)
-        answer = Answer.model_validate(value["answer"])
-        if sha256(canonical_json(value["answer"])) != value["sha256"]:
-            raise ValueError("its hash does not fit its content")
-        if answer.request_key != key or request_key(answer.request) != key:
-            raise ValueError("it answers another request than its name says")
-    except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
-        why = str(error).splitlines()[0][:200]
-        raise Damaged(
-            f"this stored answer is damaged: {why}",
-            where=str(path),
-            hint="restore the file from a copy of the store or an archive (`make answers`); it is not asked for "
-            "again while it is here, so only if there is no copy, delete it",
-        ) from None
-    return answer
-
-
-def _link(source: str, path: Path) -> bool:
-    """Name the file unless the name is taken."""
-    try:
-        os.link(source, path)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
-            raise
-        if path.exists():  # a file system without hard links: the key's lock keeps others away
-            return False
-        os.rename(source, path)
-    return True
 
 
 def main(merge: Path | None = None) -> int:
