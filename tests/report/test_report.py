@@ -306,3 +306,20 @@ def test_figures_of_an_earlier_report_do_not_stay(tmp_path: Path) -> None:
 def test_a_value_the_template_lacks_stops_the_report() -> None:
     with pytest.raises(jinja2.UndefinedError):
         render({})
+
+
+def test_the_report_shows_how_the_answers_fared_over_the_time_of_asking(tmp_path: Path) -> None:
+    found = report(tmp_path, lambda cell: cell.trial < 4, t_gen_s=1.5)
+    head = next(line for line in found.splitlines() if line.startswith("| answered, UTC"))
+    assert [cell.strip() for cell in head.strip("| ").split("|")] == [
+        "answered, UTC",
+        "Bash, passes",
+        "Bash, t_gen",
+        "PowerShell 7, passes",
+        "PowerShell 7, t_gen",
+    ]
+    lines = found.splitlines()
+    rows = lines[lines.index(head) + 2 :][:4]
+    assert rows[0].startswith("| 2026-05-01T10:01 to 2026-05-01T10:02 |")
+    assert [cell.strip() for cell in rows[0].strip("| ").split("|")][1:] == ["30/30", "1.50 s", "20/20", "1.50 s"]
+    assert [cell.strip() for cell in rows[3].strip("| ").split("|")][1::2] == ["0/20", "0/30"]

@@ -17,6 +17,7 @@ from fluency.analysis.describe import (
     make_up,
     side_effects,
 )
+from fluency.analysis.drift import Stretch, drift
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
 from fluency.analysis.limits import LimitsOfArm, limits_of
 from fluency.analysis.outcomes import Outcomes, Rate, count_outcomes, one_model, pass_at_1
@@ -62,6 +63,7 @@ class ModelAnalysis:
     failures: tuple[FailureLine, ...]
     side_effects: tuple[Cell, ...]
     times: Times
+    drift: tuple[Stretch, ...]
     limits: dict[str, LimitsOfArm]
     asked: Asked
 
@@ -105,6 +107,7 @@ def analyse_model(
         failures=failure_lines(rows),
         side_effects=side_effects(rows),
         times=times(rows, trials),
+        drift=drift(rows, list(shells)),
         limits={shell: limits_of(rows, shell) for shell in shells},
         asked=_asked(rows),
     )

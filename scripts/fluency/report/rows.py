@@ -177,6 +177,27 @@ def times(model: ModelAnalysis) -> list[list[str]]:
     return rows
 
 
+def drift_head(model: ModelAnalysis) -> list[str]:
+    """The columns of `drift`."""
+    arms = [f"{SHELL_TITLES[shell]}, {what}" for shell in model.tallies for what in ("passes", "t_gen")]
+    return ["answered, UTC", *arms]
+
+
+def drift(model: ModelAnalysis) -> list[list[str]]:
+    """Passes and median time of generation of each arm, by stretches of the time of asking."""
+    return [
+        [
+            text(f"{stretch.first_utc[:16]} to {stretch.last_utc[:16]}"),
+            *(
+                cell
+                for arm in stretch.arms.values()
+                for cell in (f"{arm.passes}/{arm.scored}", "n/a" if arm.t_gen is None else seconds(arm.t_gen))
+            ),
+        ]
+        for stretch in model.drift
+    ]
+
+
 def _spread(spread) -> str:
     return f"{seconds(spread.median)} ({seconds(spread.low)} to {seconds(spread.high)})" if spread else "n/a"
 
