@@ -1,8 +1,8 @@
 """The pipeline on one page: generate, execute, score, gather, report, archive.
 
-Each rule has one action and one param, both in scripts/fluency/pipeline.py. The param is the canonical JSON
-of what changes the rule's answer, the code that decides it included (`CODE` in plumbing.py); the rules that
-stand once name their code as input files.
+Each rule has one action (scripts/fluency/pipeline.py) and one param (rerun_keys.py). The param is the canonical
+JSON of what changes the rule's answer, the code that decides it included (`CODE` in plumbing.py); the rules
+that stand once name their code as input files.
 """
 
 import re
@@ -51,7 +51,7 @@ rule image:
         "logs/image.log",
     priority: 1 << 42
     params:
-        key=P.image_key(),
+        key=P.key.image(),
     run:
         P.image(output, log=log)
 
@@ -64,7 +64,7 @@ rule generate:
         f"logs/generations/{CELL}.log",
     priority: P.priority
     params:
-        key=P.generate_key,
+        key=P.key.generate,
     run:
         P.generate(wildcards, output, log=log)
 
@@ -80,7 +80,7 @@ rule execute:
         f"logs/executions/{CELL}.log",
     priority: 1 << 41
     params:
-        key=P.execute_key,
+        key=P.key.execute,
     run:
         P.execute(wildcards, input, output, log=log)
 
@@ -97,7 +97,7 @@ rule score:
         f"logs/scores/{CELL}.log",
     priority: 1 << 42
     params:
-        key=P.score_key,
+        key=P.key.score,
     run:
         P.score(wildcards, input, output, log=log)
 
@@ -113,7 +113,7 @@ rule gather:
     log:
         f"logs/{P.study.study}/gather.log",
     params:
-        key=P.gather_key(),
+        key=P.key.gather(),
     run:
         P.gather(output, log=log)
 
@@ -130,7 +130,7 @@ rule report:
     log:
         f"logs/{P.study.study}/report.log",
     params:
-        key=P.report_key(),
+        key=P.key.report(),
     run:
         P.report(input, output, log=log)
 
@@ -144,6 +144,6 @@ rule archive:
     log:
         f"logs/{P.study.study}/archive.log",
     params:
-        key=P.report_key(),
+        key=P.key.report(),
     run:
         P.archive(log=log)

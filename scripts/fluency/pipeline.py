@@ -1,26 +1,24 @@
-"""What the Snakefile's rules call: each rule's one param and its one action.
+"""What the Snakefile's rules call: each rule's one action, its place in time, and its param (`rerun_keys`).
 
-A param is the canonical JSON of exactly what changes the rule's answer, so that Snakemake reruns a cell
-when it must and never when it need not. The services (sandbox, generator) exist once a process, since all
-jobs of a run are threads of one process.
+The services (sandbox, generator) exist once a process, since all jobs of a run are threads of one process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from fluency.cells import Cell
 from fluency.errors import UserError
-from fluency.files import canonical_json, pretty_json, sha256_file, write_atomic
+from fluency.files import pretty_json, write_atomic
 from fluency.gather import STAGES, CellRecords, load_records, record_path
 from fluency.paths import ANSWERS, CONFIG, RESULTS, ROOT
-from fluency.plumbing import Once, code_sha256, logged, read_json, say, utc_now
+from fluency.plumbing import Once, logged, read_json, say, utc_now
 from fluency.prompt import build_prompt
 from fluency.records import Execution, Generation, read_record, write_record
 from fluency.registration import read_registration
+from fluency.rerun_keys import RerunKeys, cell_of
 from fluency.study import Study, naming, validate_study
 from fluency.tasks import Task, load_tasks
 
@@ -37,74 +35,13 @@ class Pipeline:
             read_registration(ROOT / self.study.preregistration)
         self._task = {task.id: task for task in self.tasks}
         self.cells = list(self.study.cells(list(self._task)))
+        self.key = RerunKeys(self.study, self.tasks, self.files, self.prompt)
         self.sandbox = Once(self._open_sandbox)
         self.generator = Once(self._open_generator)
 
     def record_paths(self) -> list[str]:
         """The record of every cell at every stage, as the rules name them."""
         return [str(record_path(Path(RESULTS.name), stage, cell)) for stage in STAGES for cell in self.cells]
-
-    # ------------------------------------------------------------ params
-
-    @cached_property
-    def _world_keys(self) -> dict[str, dict[str, str]]:
-        from fluency.world import world_for
-
-        return {task.id: {str(seed): world_for(task, seed).sha256 for seed in self.study.seeds} for task in self.tasks}
-
-    def image_key(self) -> str:
-        """Changes when the image's sources do, or when the user hands over another PowerShell."""
-        from fluency.sandbox import content_sha256, powershell_source
-
-        return canonical_json({"content": content_sha256(), "powershell": powershell_source()})
-
-    def generate_key(self, wildcards: Any) -> str:
-        """Changes when the model would be asked something else, or the same in another way."""
-        from fluency.generation import request_for, request_key
-
-        cell = cell_of(wildcards)
-        return canonical_json({"request": request_key(request_for(self.study, cell, self.prompt(cell)))})
-
-    def execute_key(self, wildcards: Any) -> str:
-        """Changes with the worlds, the conditions, the limits and the stage's code."""
-        sandbox = self.study.sandbox
-        return canonical_json(
-            {
-                "code": code_sha256("execute"),
-                "worlds": self._world_keys[wildcards.task],
-                "needs": self._task[wildcards.task].needs,
-                "conditions": sorted(self.study.conditions) if wildcards.shell == "pwsh" else ["as_designed"],
-                "limits": sandbox.limits.model_dump(exclude={"timeout_s"}),
-                "timeout_s": sandbox.limits.timeout_s[wildcards.shell],
-            }
-        )
-
-    def score_key(self, wildcards: Any) -> str:
-        """Changes with the task's check and the code of the checks."""
-        return canonical_json(
-            {
-                "code": code_sha256("score"),
-                "check": self._task[wildcards.task].check_sha256,
-                "seeds": self.study.seeds,
-                "conditions": self.study.conditions,
-            }
-        )
-
-    def gather_key(self) -> str:
-        """Changes with the design and with the files that the provenance names."""
-        registration = self.study.preregistration
-        files = [*self.files, *([ROOT / registration] if registration else [])]
-        return canonical_json({"study": self._stated, "files": {file.name: sha256_file(file) for file in files}})
-
-    def report_key(self) -> str:
-        """Changes with whatever of the study the report states."""
-        return canonical_json({"study": self._stated})
-
-    @property
-    def _stated(self) -> dict[str, Any]:
-        """The study and its tasks, without `confirm`, which says how a run was started and not what it measured."""
-        stated = self.study.model_dump(mode="json", exclude={"confirm"})
-        return stated | {"tasks": {task.id: task.sha256 for task in self.tasks}}
 
     def priority(self, wildcards: Any) -> int:
         """The place of a cell in the seeded order of asking, which mixes shells, tasks and trials in time."""
@@ -232,8 +169,3 @@ def check_models(study: Study, files: Sequence[Path]) -> None:
                 find_weights(model.id)
     except UserError as error:
         raise UserError(error.what, where=f"{naming('models', files)}: {error.where}", hint=error.hint) from None
-
-
-def cell_of(wildcards: Any) -> Cell:
-    """The cell of a rule's wildcards."""
-    return Cell(wildcards.model, wildcards.shell, wildcards.task, int(wildcards.trial))
