@@ -40,7 +40,8 @@ def bash_in_both(prompt: str) -> str:
 def measured(sandbox, tmp_path_factory) -> Project:
     folder = tmp_path_factory.mktemp("both")
     given = archive(folder / "stand-in.tar.gz", STAND_IN)
-    with Endpoint(bash_in_both) as endpoint:
+    with Endpoint(bash_in_both) as endpoint, pytest.MonkeyPatch.context() as patch:
+        patch.delenv(VARIABLE, raising=False)  # the user's real one, where there is one
         project = Project.make(folder / "project", models=[model(endpoint.url)])
         project.configure(tasks="all")
         project.snakemake(**{VARIABLE: str(given)})
