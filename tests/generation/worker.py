@@ -98,7 +98,7 @@ def kill(url: str, folder: str, number: int, seed: int, kills: int) -> None:
     store, rest = AnswerStore(Path(folder)), list(cells)
     moments, seen, touched = random.Random(seed), [], 0
     generate(url, store, study, cells[:1])  # everything is imported before the first fork
-    while sum(child["killed"] for child in seen) < kills:
+    while sum(one["killed"] for one in seen) < kills:
         near = rest[: 2 * AT_A_TIME]
         rest[: len(near)] = missing(store, study, near)
         wanted = rest[:AT_A_TIME]
