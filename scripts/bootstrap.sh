@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv from a pinned lock with hashes: `bootstrap.sh requirements` for a run, `bootstrap.sh dev` for tests too.
-# Needs Python >= 3.11; on Debian and Ubuntu as root it installs what Python lacks there.
+# Needs Linux and Python >= 3.11; on Debian and Ubuntu as root it installs what Python lacks there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 lock="envs/${1:-requirements}.lock"
@@ -9,6 +9,8 @@ fail() { # what, hint
   printf 'Error: %s\nHint: %s\n' "$1" "$2" >&2
   exit 2
 }
+
+[ "$(uname -s)" = Linux ] || fail "this runs on Linux, and here is $(uname -s)" "use a Linux machine, or a virtual one with a container engine inside"
 
 find_python() {
   local name
