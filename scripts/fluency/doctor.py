@@ -1,4 +1,4 @@
-"""`make doctor`: what this machine has, what it lacks, and what each missing thing prevents. Changes nothing."""
+"""`make doctor`: what this machine has, what it lacks, and what each missing thing prevents. Leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from rich.table import Table
 
 from fluency.errors import UserError
 from fluency.paths import CACHE, ROOT
+from fluency.records import ImageInfo
+from fluency.sandbox.box import Sandbox
 from fluency.sandbox.content import image_tag
+from fluency.sandbox.empty import EMPTY_WORLD
 from fluency.sandbox.engine import Engine, find_engine
 from fluency.sandbox.image import find_image, why_no_powershell
 from fluency.sandbox.powershell import HOW, RELEASE_PAGE, powershell_source
@@ -127,6 +130,7 @@ def _image(engine: Engine | None) -> Iterator[Line]:
         yield Line("sandbox image", "note", f"{tag} is not built yet", "`make image` builds it in a minute or two")
         return
     yield Line("sandbox image", "good", f"{tag}, base {found.base}, {found.architecture}")
+    yield _known_command(engine, found)
     yield Line("bash", "good", found.shells["bash"] or "")
     if found.shells["pwsh"]:
         yield Line("PowerShell", "good", found.shells["pwsh"])
@@ -134,6 +138,15 @@ def _image(engine: Engine | None) -> Iterator[Line]:
     how = f"{HOW} (from {RELEASE_PAGE}); or, where that page can be reached, `make image`"
     why = why_no_powershell(engine, found.image_id)
     yield Line("PowerShell", "note", f"not in the image: {why}", f"the pwsh arm is not measured: {how}")
+
+
+def _known_command(engine: Engine, image: ImageInfo) -> Line:
+    """One real execution: what an engine says of itself does not tell whether it can start a container."""
+    try:
+        Sandbox(engine, image, 1).canary(EMPTY_WORLD, load_study().sandbox.limits)
+    except UserError as error:
+        return Line("a known command", "lacks", error.what, f"no command can be run: {error.hint}")
+    return Line("a known command", "good", "gave the known result, within its limits")
 
 
 def _models() -> Iterator[Line]:

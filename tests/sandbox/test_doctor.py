@@ -17,12 +17,29 @@ def test_the_table_of_a_machine_that_has_everything(
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     assert doctor.main() == 0
     shown = capsys.readouterr().out
-    for thing in ("Python", "container engine", "storage", "control groups", "seccomp", "sandbox image", "bash"):
+    for thing in (
+        "Python",
+        "container engine",
+        "storage",
+        "control groups",
+        "seccomp",
+        "sandbox image",
+        "a known command",
+        "bash",
+    ):
         assert thing in shown
     assert sandbox.engine["version"] in shown and sandbox.image.shells["bash"] in shown
     assert KEY not in shown and "is set" in shown
     if not sandbox.image.shells["pwsh"]:
         assert "not in the image" in shown and "POWERSHELL_ARCHIVE=" in shown
+
+
+@pytest.mark.engine
+def test_an_engine_that_answers_but_starts_nothing_is_not_ok(sandbox: Sandbox) -> None:
+    gone = sandbox.image.model_copy(update={"image_id": "sha256:" + "0" * 64})
+    line = doctor._known_command(sandbox._engine, gone)
+    assert (line.state, line.found) == ("lacks", "the sandbox image is gone")
+    assert "make image" in line.advice
 
 
 def test_an_engine_that_does_not_answer_is_missing(

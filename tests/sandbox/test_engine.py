@@ -75,6 +75,7 @@ def test_an_engine_one_may_not_use(sandbox: Sandbox, monkeypatch: pytest.MonkeyP
 def test_without_an_engine_one_sentence_says_what_to_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setattr(start_engine, "find_engine", lambda: None)
+    monkeypatch.setattr(start_engine, "APPARMOR", tmp_path / "nothing")
     (tmp_path / "apt-get").write_text("#!/bin/sh\n")
     (tmp_path / "apt-get").chmod(0o755)
     tmp_path.chmod(0o755)
@@ -84,6 +85,18 @@ def test_without_an_engine_one_sentence_says_what_to_run(monkeypatch: pytest.Mon
     assert "run `sudo apt-get install -y docker.io iptables`" in as_nobody(lambda: ensure_engine(lambda _: None))
     monkeypatch.setenv("PATH", "/nowhere")
     assert "install Docker or Podman and start it" in as_nobody(lambda: ensure_engine(lambda _: None))
+
+
+def test_where_the_kernel_has_apparmor_docker_gets_its_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    kernel = tmp_path / "enabled"
+    monkeypatch.setattr(start_engine, "APPARMOR", kernel)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert start_engine.lacking_packages() == ["docker.io", "iptables"]
+    kernel.write_text("Y\n")
+    assert start_engine.lacking_packages() == ["docker.io", "iptables", "apparmor"]
+    for name in ("dockerd", "apparmor_parser"):
+        (tmp_path / name).touch(0o755)
+    assert start_engine.lacking_packages() == []
 
 
 def test_an_installation_that_fails_gives_apts_own_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

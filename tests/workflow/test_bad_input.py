@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-import time
+import threading
 
 import pytest
 
@@ -94,15 +94,16 @@ def test_an_engine_that_is_not_there(fresh):
 
 
 def test_two_runs_at_once_are_told_of_each_other(sandbox, tmp_path):
-    with Endpoint(reference_answer, delay_s=1.5) as endpoint:
+    at_work, told = threading.Event(), threading.Event()
+    with Endpoint(reference_answer) as endpoint:
+        endpoint.on_request = lambda seen: at_work.set() or told.wait(120)  # until the second run has been told
         project = Project.make(tmp_path / "project", models=[model(endpoint.url, in_flight=1)])
         first = subprocess.Popen(
             project.command(), cwd=project.root, env=project.environ(), stderr=subprocess.PIPE, text=True
         )
-        while not endpoint.requests:
-            assert first.poll() is None
-            time.sleep(0.05)
+        assert at_work.wait(120)
         explained(fluency(project, "run", "--configfile", "config/test.yaml"), "another run is at work", "process")
+        told.set()
         assert first.wait(timeout=300) == 0, first.stderr.read()
 
 

@@ -54,7 +54,9 @@ def _explained(error: BaseException, within_s: float) -> BaseException:
     if isinstance(error, docker.errors.ImageNotFound):
         return SandboxError("the sandbox image is gone", where=WHERE, hint="run again, or `make image`")
     if isinstance(error, docker.errors.APIError):
-        return SandboxError(f"the engine refused: {why}", where=WHERE, hint=NEXT_RUN)
+        # Debian only recommends AppArmor's tools to Docker, which starts nothing without them where the kernel has it.
+        hint = "`apt-get install apparmor`, then run again" if "apparmor_parser" in why else NEXT_RUN
+        return SandboxError(f"the engine refused: {why}", where=WHERE, hint=hint)
     if isinstance(error, OSError | requests.RequestException | docker.errors.DockerException):
         return SandboxError(f"the engine went away: {why}", where=WHERE, hint=NEXT_RUN)
     return error

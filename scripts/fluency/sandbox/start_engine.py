@@ -16,6 +16,7 @@ from fluency.sandbox.engine import WHERE, Engine, find_engine
 
 Say = Callable[[str], object]
 LOG = CACHE / "dockerd.log"
+APPARMOR = Path("/sys/module/apparmor/parameters/enabled")
 STARTS_WITHIN_S = 60
 # In turn: as it is; with the older of the two packet filters; without a bridge, which no container of ours needs.
 WAYS: tuple[tuple[str, ...], ...] = ((), ("legacy-iptables",), ("--iptables=false", "--bridge=none"))
@@ -28,9 +29,18 @@ def ensure_engine(say: Say = print) -> Engine:
         return engine
     if os.environ.get("DOCKER_HOST"):
         raise SandboxError("no engine answers", where=WHERE, hint="start the engine DOCKER_HOST names, or unset it")
-    if not shutil.which("dockerd"):
-        install(["docker.io", "iptables"], say, "no container engine answers")
+    if lacking := lacking_packages():
+        install(lacking, say, "no container engine answers")
     return start_daemon(say)
+
+
+def lacking_packages() -> list[str]:
+    """What an engine needs and this machine lacks: where the kernel has AppArmor, Docker starts nothing without it."""
+    packages = [] if shutil.which("dockerd") else ["docker.io", "iptables"]
+    with contextlib.suppress(OSError):
+        if APPARMOR.read_text(encoding="ascii").startswith("Y") and not shutil.which("apparmor_parser"):
+            packages.append("apparmor")
+    return packages
 
 
 def install(packages: list[str], say: Say, why: str) -> None:
