@@ -15,32 +15,7 @@ from fluency.errors import SandboxError
 from fluency.paths import ROOT
 from fluency.sandbox import Sandbox, ensure_engine, start_engine
 from fluency.sandbox.engine import find_engine, socket_paths
-
-ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="changes its user id, as root")
-
-
-def as_nobody(question) -> str:
-    """The error a call gives when an unprivileged user makes it, from a child process."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        text = "nothing was raised"
-        try:
-            os.setgroups([])
-            os.setegid(65534)
-            os.seteuid(65534)
-            question()
-        except SandboxError as error:
-            text = str(error)
-        except BaseException as error:
-            text = repr(error)
-        finally:
-            os.write(write, text.encode())
-            os._exit(0)
-    os.close(write)
-    os.waitpid(child, 0)
-    with os.fdopen(read) as stream:
-        return stream.read()
+from tests.sandbox.nobody import ROOT_ONLY, as_nobody
 
 
 def test_the_usual_places(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,8 +38,10 @@ def test_docker_host_that_nobody_answers(url: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.engine
 @ROOT_ONLY
-def test_an_engine_one_may_not_use(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_one_may_not_use(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("DOCKER_HOST", raising=False)
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # another user's, closed to us, as is root's Podman's
     if not Path("/var/run/docker.sock").exists():
         pytest.skip("the engine here listens elsewhere")
     said = as_nobody(find_engine)

@@ -18,6 +18,7 @@ from fluency.errors import SandboxError
 from fluency.sandbox import Sandbox, ensure_image, powershell, powershell_source, retire
 from fluency.sandbox.build import pinned
 from fluency.sandbox.content import image_tag
+from tests.sandbox.nobody import ROOT_ONLY, as_nobody
 from tests.sandbox.run_it import pwsh
 
 STAND_IN = """#!/bin/sh
@@ -99,6 +100,20 @@ def test_what_cannot_be_used_is_told_in_a_sentence(tmp_path: Path, monkeypatch: 
         with pytest.raises(SandboxError, match=says) as caught:
             powershell_source()
         assert given in caught.value.where and caught.value.hint
+
+
+@ROOT_ONLY
+def test_what_may_not_be_read_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "closed" / "p.tar.gz"
+    file.parent.mkdir(mode=0o755)
+    file.touch(0o600)
+    for folder in (file.parent, tmp_path, *list(tmp_path.parents)[:2]):
+        folder.chmod(0o755)
+    monkeypatch.setenv(powershell.VARIABLE, str(file))
+    told = f"{powershell.VARIABLE}={file}: you may not read it\nHint: give it read permission"
+    assert as_nobody(powershell_source) == told
+    file.parent.chmod(0o700)
+    assert as_nobody(powershell_source) == told
 
 
 def test_the_pinned_archives_are_named_once() -> None:

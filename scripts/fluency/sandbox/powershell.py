@@ -40,6 +40,8 @@ def archive_path(source: str) -> Path:
 
 def _keep(given: Path) -> str:
     """Copy the archive, or pack the folder, once; later calls see by size and time that it is the same."""
+    if _closed(given):
+        raise SandboxError("you may not read it", where=f"{VARIABLE}={given}", hint="give it read permission")
     found = _find(given)
     status = found.stat()
     mark = canonical_json([str(found.resolve()), status.st_size, status.st_mtime_ns])
@@ -67,6 +69,15 @@ def _keep(given: Path) -> str:
     write_atomic(KEPT / "current", source + "\n")
     write_atomic(note, mark)
     return source
+
+
+def _closed(given: Path) -> bool:
+    """Whether something is, or may be, there that we may not read."""
+    try:
+        given.stat()
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return not os.access(given, os.R_OK, effective_ids=True)
 
 
 def _find(given: Path) -> Path:
