@@ -32,7 +32,7 @@ class Probe:
 
 PROBES = [
     Probe("no-network", "ls /sys/class/net | tr '\\n' ' '", "lo ", {"NetworkMode": "host"}, ("no-resolver",)),
-    Probe("no-resolver", "tr '\\n' ' ' < /etc/resolv.conf", "nameserver 127.0.0.1 "),
+    Probe("no-resolver", "grep '^[a-z]' /etc/resolv.conf | tr '\\n' ' '", "nameserver 127.0.0.1 "),
     Probe("read-only-root", "grep -o ' / / [^ ,]*' /proc/self/mountinfo", " / / ro\n"),
     Probe("few-capabilities", "grep CapBnd /proc/self/status | cut -f2", "00000000000000e0\n"),
     Probe("no-new-privileges", "grep NoNewPrivs /proc/self/status | cut -f2", "1\n"),
