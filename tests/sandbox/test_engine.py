@@ -14,7 +14,7 @@ import pytest
 from fluency.errors import SandboxError
 from fluency.paths import ROOT
 from fluency.sandbox import Sandbox, ensure_engine, start_engine
-from fluency.sandbox.engine import find_engine, socket_paths
+from fluency.sandbox.engine import _facts, find_engine, socket_paths
 from tests.sandbox.nobody import ROOT_ONLY, as_nobody
 
 
@@ -46,6 +46,17 @@ def test_an_engine_one_may_not_use(sandbox: Sandbox, monkeypatch: pytest.MonkeyP
         pytest.skip("the engine here listens elsewhere")
     said = as_nobody(find_engine)
     assert "you may not use it" in said and "usermod -aG docker" in said
+
+
+@ROOT_ONLY
+def test_an_engine_on_a_users_socket_is_rootless(tmp_path: Path) -> None:
+    """Podman 4.3 does not say it; seen on Debian 12."""
+    (tmp_path / "podman.sock").touch()
+    facts = [_facts({}, {}, f"unix://{tmp_path}/podman.sock")["rootless"]]
+    os.chown(tmp_path / "podman.sock", 1000, 1000)
+    facts.append(_facts({}, {}, f"unix://{tmp_path}/podman.sock")["rootless"])
+    facts.append(_facts({}, {}, "tcp://127.0.0.1:2375")["rootless"])
+    assert facts == [False, True, False]
 
 
 @ROOT_ONLY

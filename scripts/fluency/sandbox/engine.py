@@ -78,7 +78,7 @@ def find_engine() -> Engine | None:
     for url, options in candidates():
         try:
             client = connect(options, timeout=10)
-            facts = _facts(client.version(), client.info())
+            facts = _facts(client.version(), client.info(), url)
         except Exception as error:
             if _is_about_permission(error):
                 forbidden = url
@@ -103,7 +103,7 @@ def find_engine() -> Engine | None:
     return None
 
 
-def _facts(version: dict[str, Any], info: dict[str, Any]) -> dict[str, Any]:
+def _facts(version: dict[str, Any], info: dict[str, Any], url: str) -> dict[str, Any]:
     """What a record says of the engine; nothing in it names the machine or its user."""
     names = " ".join(part.get("Name", "") for part in version.get("Components") or [])
     security = [str(option) for option in info.get("SecurityOptions") or []]
@@ -116,10 +116,15 @@ def _facts(version: dict[str, Any], info: dict[str, Any]) -> dict[str, Any]:
         "storage": info.get("Driver"),
         "cgroup": str(info.get("CgroupVersion") or "1"),
         "seccomp": any("seccomp" in option and "unconfined" not in option for option in security),
-        "rootless": any("rootless" in option for option in security),
+        "rootless": any("rootless" in option for option in security) or _is_a_users(url),
         "cpus": info.get("NCPU"),
         "memory_bytes": info.get("MemTotal"),
     }
+
+
+def _is_a_users(url: str) -> bool:
+    """Whether the engine's socket is not root's: an older Podman does not say that it is rootless."""
+    return url.startswith("unix://") and os.stat(url.removeprefix("unix://")).st_uid != 0
 
 
 def _is_about_permission(error: BaseException | None) -> bool:
