@@ -7,6 +7,7 @@ import importlib
 import os
 import platform
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from fluency.files import pretty_json, write_atomic
@@ -26,11 +27,19 @@ def machine() -> dict[str, object]:
     }
 
 
+def chosen(arguments: Sequence[str] | None = None) -> list[str]:
+    """The benchmarks that the command line names, or all."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(ALL))
+    names = parser.parse_args(arguments).names
+    if unknown := sorted(set(names) - set(ALL)):
+        parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(ALL)}")
+    return names or list(ALL)
+
+
 def main() -> None:
     """Run the benchmarks one after the other and print each figure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*ALL, []], default=list(ALL))
-    for name in parser.parse_args().names:
+    for name in chosen():
         print(f"== {name}", flush=True)
         about, started = machine(), time.monotonic()
         figures = importlib.import_module(f"bench.{name}").main()

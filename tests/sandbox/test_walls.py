@@ -33,7 +33,7 @@ class Probe:
 PROBES = [
     Probe("no-network", "ls /sys/class/net | tr '\\n' ' '", "lo ", {"NetworkMode": "host"}, ("no-resolver",)),
     Probe("no-resolver", "grep '^[a-z]' /etc/resolv.conf | tr '\\n' ' '", "nameserver 127.0.0.1 "),
-    Probe("read-only-root", "grep -o ' / / [^ ,]*' /proc/self/mountinfo", " / / ro\n"),
+    Probe("read-only-root", "awk '$5 == \"/\" { print substr($6, 1, 2) }' /proc/self/mountinfo", "ro\n"),
     Probe("few-capabilities", "grep CapBnd /proc/self/status | cut -f2", "00000000000000e0\n"),
     Probe("no-new-privileges", "grep NoNewPrivs /proc/self/status | cut -f2", "1\n"),
     Probe("pids", "sh -c 'for i in $(seq 80); do sleep 9 >&2 & done; echo all' 2>/dev/null; echo $?", "2\n"),
