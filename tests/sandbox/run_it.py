@@ -1,6 +1,10 @@
-"""Short ways to run a command in the sandbox under test."""
+"""Short ways to run a command in the sandbox under test, and to wait for what follows."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from fluency.records import Result
 from fluency.sandbox import Sandbox
@@ -8,6 +12,7 @@ from fluency.study import Limits
 from tests.sandbox.worlds import SMALL
 
 LIMITS = Limits()
+Found = TypeVar("Found")
 
 
 def bash(box: Sandbox, command: str, *needs: str, timeout_s: float = 20, limits: Limits = LIMITS, **options) -> Result:
@@ -27,3 +32,13 @@ def pwsh(box: Sandbox, command: str, *needs: str, timeout_s: float = 30, limits:
 def text(result: Result) -> str:
     """Standard output without its last newline."""
     return result.stdout.data.rstrip("\n")
+
+
+def wait_for(what: Callable[[], Found], seconds: float = 20) -> Found:
+    """The first true answer of `what`, asked again and again."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := what():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it did not come")

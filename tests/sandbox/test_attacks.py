@@ -14,7 +14,7 @@ from fluency.errors import SandboxError
 from fluency.records import Result
 from fluency.sandbox import Sandbox, owner
 from fluency.study import Limits
-from tests.sandbox.run_it import LIMITS, bash, pwsh
+from tests.sandbox.run_it import LIMITS, bash, pwsh, wait_for
 
 pytestmark = pytest.mark.engine
 
@@ -233,14 +233,8 @@ def test_the_attack_loses_in_powershell(sandbox: Sandbox, attack: Attack) -> Non
 
 
 def test_after_all_attacks_host_and_sandbox_are_as_before(sandbox: Sandbox, outcomes) -> None:
-    for _ in range(200):
-        left = sandbox._engine.client().containers(
-            all=True, filters={"label": f"{owner.LABEL}={owner.labels()[owner.LABEL]}"}
-        )
-        if not left:
-            break
-        time.sleep(0.05)
-    assert not left
+    own = {"label": f"{owner.LABEL}={owner.labels()[owner.LABEL]}"}
+    wait_for(lambda: not sandbox._engine.client().containers(all=True, filters=own), 10)
     assert host_marks()["passwd"] == outcomes[1]["passwd"]
     result = bash(sandbox, "ls -A /tmp ~; pgrep -u agent -c; cat README.md", *BOTH)
     assert result.stdout.data == "/home/agent:\n\n/tmp:\n1\n# read me\n"

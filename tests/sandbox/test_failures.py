@@ -24,7 +24,7 @@ from fluency.sandbox.empty import EMPTY_WORLD
 from fluency.sandbox.engine import Engine, find_engine
 from fluency.sandbox.flags import container_config, walls
 from fluency.sandbox.plan import decode
-from tests.sandbox.run_it import LIMITS, bash
+from tests.sandbox.run_it import LIMITS, bash, wait_for
 
 pytestmark = pytest.mark.engine
 
@@ -41,15 +41,6 @@ def kill_one(engine: Engine) -> bool:
             engine.client().kill(found)
             return True
     return False
-
-
-def wait_for(what, seconds: float = 20):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if found := what():
-            return found
-        time.sleep(0.05)
-    raise AssertionError("it did not come")
 
 
 def pretend(box: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20) -> bytes:
