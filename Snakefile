@@ -1,7 +1,7 @@
 """The pipeline on one page: generate, execute, score, gather, report, archive.
 
-Each rule has one action (scripts/fluency/pipeline.py) and one param (rerun_keys.py). The param is the canonical
-JSON of what changes the rule's answer, the code that decides it included (`CODE` in plumbing.py); the rules
+Each rule has one action (workflow/pipeline.py) and one param (workflow/rerun_keys.py). The param is the canonical
+JSON of what changes the rule's answer, the code that decides it included (`CODE` in common/plumbing.py); the rules
 that stand once name their code as input files.
 """
 
@@ -9,8 +9,8 @@ import re
 
 from snakemake.utils import min_version
 
-from fluency.front import open_pipeline
-from fluency.plumbing import code
+from fluency.workflow.front import open_pipeline
+from fluency.common.plumbing import code
 
 min_version("9.27")
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from fluency.files import pretty_json, write_atomic
+from fluency.common.files import pretty_json, write_atomic
 
 RESULTS = Path(__file__).parent / "results"
 ALL = ("workflow", "sandbox", "generation", "archive")

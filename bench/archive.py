@@ -45,7 +45,7 @@ def _child(step: str, root: Path) -> dict[str, float]:
 
 
 def _made(root: Path):
-    from fluency.tasks import load_tasks
+    from fluency.core.tasks import load_tasks
     from tests.archive.factory import Made, make_study
 
     return Made(root, make_study("all", trials=TRIALS, models=MODELS), load_tasks())
@@ -71,7 +71,7 @@ def _bare_pack(root: Path) -> dict[str, float]:
     """The same folders by the system's tar, compressed at the same level in one thread."""
     import zstandard
 
-    from fluency.archive.container import LEVEL
+    from fluency.archive.tar_writer import LEVEL
 
     tar = subprocess.Popen(["tar", "-cf", "-", "-C", str(root), "results", "answers"], stdout=subprocess.PIPE)
     assert tar.stdout is not None
@@ -82,8 +82,8 @@ def _bare_pack(root: Path) -> dict[str, float]:
 
 def _bare_judging(root: Path) -> dict[str, float]:
     """Every cell's records read and judged once, and nothing else."""
-    from fluency.gather import load_records
-    from fluency.score import score_cell
+    from fluency.core.gather import load_records
+    from fluency.scoring.score_cell import score_cell
     from fluency.world import world_for
 
     made = _made(root)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fluency.records import ImageInfo, Result, Stream
+from fluency.core.records import ImageInfo, Result, Stream
 
 
 class NoSandbox:

@@ -1,10 +1,10 @@
 """The real Snakefile with a sandbox that runs nothing, so that only the harness's own time is left."""
 
-import fluency.sandbox
+import fluency.execution.sandbox
 
 from bench.noop import NoSandbox
 
-fluency.sandbox.open_sandbox = NoSandbox
+fluency.execution.sandbox.open_sandbox = NoSandbox
 
 
 include: "../Snakefile"

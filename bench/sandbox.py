@@ -16,11 +16,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fluency.sandbox import Sandbox, open_sandbox, owner
-from fluency.sandbox.container import execute as converse
-from fluency.sandbox.flags import container_config, walls
-from fluency.sandbox.plan import decode, encode
-from fluency.study import Limits, SandboxConfig
+from fluency.core.study import Limits, SandboxConfig
+from fluency.execution.sandbox import Sandbox, labels, open_sandbox
+from fluency.execution.sandbox.container import execute as converse
+from fluency.execution.sandbox.flags import container_config, walls
+from fluency.execution.sandbox.protocol import decode, encode
 from fluency.world import World, build_world
 
 ROUNDS = 3
@@ -111,7 +111,7 @@ def made_ahead(box: Sandbox, world: World) -> dict[str, object]:
 
     The most that creating them ahead of time could gain.
     """
-    config, plan = container_config(box.image.image_id, owner.labels(), walls(Limits())), {"nonce": "ahead"}
+    config, plan = container_config(box.image.image_id, labels.labels(), walls(Limits())), {"nonce": "ahead"}
     plan |= {"shell": "bash", "command": COMMAND["bash"], "world": world, "needs": (), "condition": "as_designed"}
     data = encode(**plan, limits=Limits(), timeout_s=60)
     ratios = []

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import yaml
 
-from fluency.paths import ROOT
-from fluency.tasks import load_tasks
+from fluency.common.paths import ROOT
+from fluency.core.tasks import load_tasks
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import Project, model
 

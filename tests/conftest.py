@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fluency.sandbox import Sandbox, open_sandbox
-from fluency.study import SandboxConfig
+from fluency.core.study import SandboxConfig
+from fluency.execution.sandbox import Sandbox, open_sandbox
 
 
 @pytest.fixture(scope="session")

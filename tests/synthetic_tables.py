@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from fluency.study import Study
-from fluency.table import Row, to_frame
+from fluency.core.study import Study
+from fluency.core.table import Row, to_frame
 
 CATEGORIES = ("file-inspection", "text-processing", "process-introspection", "network-fetch")
 

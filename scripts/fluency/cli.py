@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fluency import __version__
-from fluency.errors import UserError
+from fluency.common.errors import UserError
 
 COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]] = {}
 
@@ -40,7 +40,7 @@ ARCHIVE = argument("archive", type=Path, help="an archive/*.tar.zst")
 @command(CONFIG, argument("snakemake", nargs="*", help="passed on to Snakemake, after --"))
 def run(options: argparse.Namespace) -> int:
     """Measure a study from its price to its headline."""
-    from fluency.run import run as run_study
+    from fluency.workflow.run import run as run_study
 
     return run_study(options.configfile, options.snakemake)
 
@@ -48,8 +48,8 @@ def run(options: argparse.Namespace) -> int:
 @command(CONFIG)
 def plan(options: argparse.Namespace) -> int:
     """Say what a run would do and why, what it costs, and what is missing."""
-    from fluency.gate import print_plan
-    from fluency.run import open_study, snakemake
+    from fluency.workflow.preflight import print_plan
+    from fluency.workflow.run import open_study, snakemake
 
     return print_plan(open_study(options.configfile), snakemake(options.configfile))
 
@@ -57,8 +57,8 @@ def plan(options: argparse.Namespace) -> int:
 @command(CONFIG)
 def report(options: argparse.Namespace) -> int:
     """Write the report of what there is, also of an unfinished study."""
-    from fluency.partial import write_partial
-    from fluency.run import open_study
+    from fluency.workflow.partial import write_partial
+    from fluency.workflow.run import open_study
 
     return write_partial(open_study(options.configfile))
 
@@ -66,7 +66,7 @@ def report(options: argparse.Namespace) -> int:
 @command()
 def image(options: argparse.Namespace) -> int:
     """Build the sandbox image, starting a container engine where that is possible."""
-    from fluency.prepare import main as prepare
+    from fluency.execution.prepare import main as prepare
 
     return prepare()
 
@@ -74,7 +74,7 @@ def image(options: argparse.Namespace) -> int:
 @command()
 def doctor(options: argparse.Namespace) -> int:
     """Say what this machine has, lacks, and what that prevents."""
-    from fluency.doctor import main as examine
+    from fluency.workflow.doctor import main as examine
 
     return examine()
 
@@ -85,7 +85,7 @@ def doctor(options: argparse.Namespace) -> int:
 )
 def validate(options: argparse.Namespace) -> int:
     """Prove the tasks fair in the sandbox; exit 1 if one is unsound."""
-    from fluency.validate import main as prove
+    from fluency.validation.validate import main as prove
 
     return prove(options.task, [int(seed) for seed in options.seeds.split(",") if seed])
 
@@ -93,7 +93,7 @@ def validate(options: argparse.Namespace) -> int:
 @command()
 def mutants(options: argparse.Namespace) -> int:
     """Mutate the reference commands and publish what the checks kill."""
-    from fluency.validate_mutants import main as mutate
+    from fluency.validation.command_mutants import main as mutate
 
     return mutate()
 
@@ -101,9 +101,9 @@ def mutants(options: argparse.Namespace) -> int:
 @command(argument("cell", help="model/shell/task/trial"))
 def show(options: argparse.Namespace) -> int:
     """Show one cell: prompt, reply, command, both worlds, times."""
-    from fluency.cells import Cell
-    from fluency.paths import RESULTS
-    from fluency.show import show as show_cell
+    from fluency.common.paths import RESULTS
+    from fluency.core.cells import Cell
+    from fluency.report.show import show as show_cell
 
     show_cell(Cell.parse(options.cell), RESULTS)
     return 0
@@ -112,7 +112,7 @@ def show(options: argparse.Namespace) -> int:
 @command(argument("a"), argument("b"), argument("--markdown", type=Path, help="also write it to this file"))
 def compare(options: argparse.Namespace) -> int:
     """Compare two studies task by task."""
-    from fluency.compare import main as compare_studies
+    from fluency.report.compare import main as compare_studies
 
     return compare_studies(options.a, options.b, options.markdown)
 
@@ -121,7 +121,7 @@ def compare(options: argparse.Namespace) -> int:
 def power(options: argparse.Namespace) -> int:
     """Say what gap this design, or a larger one, could detect."""
     from fluency.analysis.power import main as tabulate
-    from fluency.run import open_study
+    from fluency.workflow.run import open_study
 
     return tabulate(open_study(options.configfile).study)
 
@@ -137,8 +137,8 @@ def answers(options: argparse.Namespace) -> int:
 @command(CONFIG, argument("--decision", default="", help="the decision the study is for"))
 def preregister(options: argparse.Namespace) -> int:
     """Freeze tasks, seeds, models and analysis plan before a study."""
-    from fluency.record_keeping import preregister as freeze
-    from fluency.run import open_study
+    from fluency.workflow.record_keeping import preregister as freeze
+    from fluency.workflow.run import open_study
 
     return freeze(open_study(options.configfile), options.decision)
 
@@ -146,9 +146,9 @@ def preregister(options: argparse.Namespace) -> int:
 @command(CONFIG, argument("--partial", action="store_true"), argument("--image", action="store_true"))
 def archive(options: argparse.Namespace) -> int:
     """Bring a study up to date and pack its decision record; --partial packs what there is."""
-    from fluency.record_keeping import pack
-    from fluency.run import open_study
-    from fluency.run import run as run_study
+    from fluency.workflow.record_keeping import pack
+    from fluency.workflow.run import open_study
+    from fluency.workflow.run import run as run_study
 
     if not options.partial and (code := run_study(options.configfile)):
         return code
@@ -159,7 +159,7 @@ def archive(options: argparse.Namespace) -> int:
 @command(ARCHIVE)
 def verify(options: argparse.Namespace) -> int:
     """Check an archive and rebuild its report from the records, offline."""
-    from fluency.record_keeping import verify as check
+    from fluency.workflow.record_keeping import verify as check
 
     return check(options.archive)
 
@@ -167,7 +167,7 @@ def verify(options: argparse.Namespace) -> int:
 @command(ARCHIVE, argument("--stage", choices=["score", "execute"], default="score"))
 def replay(options: argparse.Namespace) -> int:
     """Rescore, or re-execute, an archive with the present code and image."""
-    from fluency.record_keeping import replay as again
+    from fluency.workflow.record_keeping import replay as again
 
     return again(options.archive, options.stage)
 
@@ -175,7 +175,7 @@ def replay(options: argparse.Namespace) -> int:
 @command(ARCHIVE, argument("--title", default="", help="of the decision"))
 def decision(options: argparse.Namespace) -> int:
     """Write a decision record from an archive."""
-    from fluency.record_keeping import decide
+    from fluency.workflow.record_keeping import decide
 
     return decide(options.archive, options.title)
 

@@ -11,7 +11,7 @@ from logging import LogRecord
 from snakemake.logging import DefaultFilter, DefaultFormatter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 
-from fluency.progress import Narrator
+from fluency.workflow.progress import Narrator
 
 
 class LogHandler(LogHandlerBase):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fluency.analysis.drift import STRETCHES, drift
-from fluency.table import to_frame
+from fluency.core.table import to_frame
 from tests.synthetic_tables import make_frame, make_rows, make_study, make_tasks, random_passes
 
 TASKS = make_tasks(6)

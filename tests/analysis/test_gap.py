@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fluency.analysis.gap import band_of, missing_bounds, pair
-from fluency.analysis.model import analyse_model
+from fluency.analysis.model_analysis import analyse_model
 from fluency.analysis.outcomes import Arm, Outcomes, PoolingError, count_outcomes, one_model
 from fluency.analysis.robustness import sensitivities
 from fluency.analysis.tally import tally

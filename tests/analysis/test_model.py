@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from fluency.analysis import analyse, headline
+from fluency.analysis.analysis_plan import PLAN, plan_sha256
 from fluency.analysis.headline import headline_of
-from fluency.analysis.plan import PLAN, plan_sha256
-from fluency.errors import UserError
-from fluency.table import to_frame
+from fluency.common.errors import UserError
+from fluency.core.table import to_frame
 from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, random_passes
 
 TASKS = make_tasks()

@@ -21,8 +21,8 @@ from fluency.analysis.power import (
     scenario_variance,
 )
 from fluency.analysis.scenarios import SCENARIOS, draw_rates
-from fluency.table import write_table
-from fluency.tasks import load_tasks
+from fluency.core.table import write_table
+from fluency.core.tasks import load_tasks
 from tests.synthetic_tables import make_rows, make_study, random_passes
 
 

@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 from fluency.analysis.times import Trial, time_to_first_pass, times
-from fluency.table import to_frame
+from fluency.core.table import to_frame
 from tests.synthetic_tables import make_frame, make_rows, make_study, make_tasks, random_passes
 
 TASKS = make_tasks(4)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fluency.registration import preregister
-from fluency.tasks import load_tasks
+from fluency.archive.registration import preregister
+from fluency.core.tasks import load_tasks
 from tests.archive.factory import Made, archived, make, make_study
 
 TASKS = ("fetch-top-crates", "stale-lockfiles")

@@ -12,23 +12,23 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
 
-from fluency.cells import Cell
-from fluency.execute import execute_cell
-from fluency.explorer import write_explorer
-from fluency.files import pretty_json, write_atomic
-from fluency.gather import gather_rows, load_records, record_path
+from fluency.common.files import pretty_json, write_atomic
+from fluency.common.paths import CONFIG
+from fluency.core.cells import Cell
+from fluency.core.gather import gather_rows, load_records, record_path
+from fluency.core.provenance import collect_provenance
+from fluency.core.records import ImageInfo, ProcessFact, Result, Stream, Used, write_record
+from fluency.core.study import Study
+from fluency.core.table import read_table, write_table
+from fluency.core.tasks import Task, load_tasks
+from fluency.execution.execute import execute_cell
+from fluency.execution.sandbox.image_content import content_sha256
 from fluency.generation import AnswerStore, Generator, request_for, request_key
 from fluency.generation.answers import answer_of
-from fluency.paths import CONFIG
-from fluency.prompt import build_prompt
-from fluency.provenance import collect_provenance
-from fluency.records import ImageInfo, ProcessFact, Result, Stream, Used, write_record
+from fluency.generation.prompt import build_prompt
 from fluency.report import write_report
-from fluency.sandbox.content import content_sha256
-from fluency.score import score_cell
-from fluency.study import Study
-from fluency.table import read_table, write_table
-from fluency.tasks import Task, load_tasks
+from fluency.report.explorer import write_explorer
+from fluency.scoring.score_cell import score_cell
 from fluency.world import World, world_for
 
 TASKS = ("fetch-top-crates", "session-tool-failures", "stale-lockfiles", "tree-size-bytes")

@@ -10,12 +10,12 @@ from unittest.mock import patch
 
 import zstandard
 
-from fluency.archive import container
-from fluency.archive.container import WINDOW_LOG, Entry, header, write_container
+from fluency.archive import tar_writer
 from fluency.archive.manifest import NAME, manifest_bytes
 from fluency.archive.pack import write_entries
-from fluency.archive.reader import Reader
-from fluency.seal import KEY
+from fluency.archive.tar_reader import Reader
+from fluency.archive.tar_writer import WINDOW_LOG, Entry, header, write_container
+from fluency.common.self_hash import KEY
 
 FACTS = {
     "schema_version": 1, "made_by": "0", "study": "s", "study_sha256": "", "utc_date": "2026-11-22", "commit": "c", "dirty": False, "partial": False,
@@ -83,7 +83,7 @@ def rewritten(path: Path, out: Path, change: Callable[[dict[str, bytes]], None],
     manifest = json.loads(files.pop(NAME))
     change(files)
     target = out / path.name
-    with patch.object(container, "LEVEL", 1):  # the same form, in a tenth of the time
+    with patch.object(tar_writer, "LEVEL", 1):  # the same form, in a tenth of the time
         _write(target, files, manifest, repair=repair)
     return target
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fluency.decision import CHANGES, STAYS, _lines, write_decision
-from fluency.errors import UserError
-from fluency.files import sha256
+from fluency.archive.decision import CHANGES, STAYS, _lines, write_decision
+from fluency.common.errors import UserError
+from fluency.common.files import sha256
 from tests.archive.hostile import rewritten
 from tests.archive.test_verify import DERIVABLE, quiet
 

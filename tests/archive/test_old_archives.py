@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fluency.archive import manifest, replay_archive, verify_archive
-from fluency.files import sha256
+from fluency.common.files import sha256
 from tests.archive.fixture import FOLDER
 from tests.archive.test_verify import quiet
 

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from fluency.analysis.plan import PLAN
-from fluency.errors import UserError
-from fluency.files import pretty_json
-from fluency.registration import deviations, preregister, read_registration
-from fluency.seal import is_sealed, seal
-from fluency.study import Study
-from fluency.tasks import load_task, load_tasks
+from fluency.analysis.analysis_plan import PLAN
+from fluency.archive.registration import deviations, preregister, read_registration
+from fluency.common.errors import UserError
+from fluency.common.files import pretty_json
+from fluency.common.self_hash import is_sealed, seal
+from fluency.core.study import Study
+from fluency.core.tasks import load_task, load_tasks
 from fluency.world import build_world
 from tests.archive.factory import make_study
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fluency.archive import replay_archive
-from fluency.errors import UserError
-from fluency.records import Result
-from fluency.study import SandboxConfig
+from fluency.common.errors import UserError
+from fluency.core.records import Result
+from fluency.core.study import SandboxConfig
+from fluency.scoring import score_cell
 from tests.archive.factory import Executor, archived, make, make_study, result_of
 from tests.archive.hostile import rewritten
 from tests.archive.test_verify import quiet, text
@@ -32,13 +33,12 @@ def test_nothing_differs_by_the_same_checks(archive):
 
 def test_another_check_shows_in_cells_and_verdict(archive, monkeypatch):
     """The present check of a task decides, here one that finds every output wrong."""
-    from fluency import score
-    from fluency.checks import judge
+    from fluency.scoring.verdict import judge
 
     def strict(task, result, expected):
         return judge(task, result, ["nothing is right"] if task.id == "stale-lockfiles" else expected)
 
-    monkeypatch.setattr(score, "judge", strict)
+    monkeypatch.setattr(score_cell, "judge", strict)
     replay = replay_archive(archive, "score", say=quiet)
     assert [d.cell for d in replay.differences if d.verdict] == [
         f"qwen-0.5b/{shell}/stale-lockfiles/1" for shell in ("bash", "pwsh")
@@ -77,7 +77,7 @@ def test_execution_needs_a_sandbox(archive):
 
 
 def test_a_failing_sandbox_leaves_the_cell_as_archived_and_says_so(archive, made):
-    from fluency.errors import SandboxError
+    from fluency.common.errors import SandboxError
 
     class Broken(Executor):
         def run(self, **_) -> Result:

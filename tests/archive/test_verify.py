@@ -12,8 +12,8 @@ import pytest
 
 from fluency.archive import verify_archive
 from fluency.archive.unpack import unpacked
-from fluency.errors import ArchiveError, UserError
-from fluency.files import canonical_json, pretty_json, sha256
+from fluency.common.errors import ArchiveError, UserError
+from fluency.common.files import canonical_json, pretty_json, sha256
 from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import contents, rewritten
 

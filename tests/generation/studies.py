@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluency.cells import Cell
+from fluency.core.cells import Cell
+from fluency.core.study import Study, validate_study
 from fluency.generation import AnswerStore, Generator, Patience
-from fluency.study import Study, validate_study
 from tests.generation.endpoint import Endpoint
 
 KEY = "sk-ant-canary-0123456789abcdef0123456789"

@@ -8,8 +8,8 @@ import traceback
 
 import pytest
 
-from fluency.errors import CallError, StopRun, UserError
-from fluency.files import pretty_json
+from fluency.common.errors import CallError, StopRun, UserError
+from fluency.common.files import pretty_json
 from fluency.generation import require_keys
 from fluency.generation.client import check_base_url
 from tests.generation.endpoint import BEHAVIOURS, Endpoint, Reply, error, message

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from fluency.errors import CallError
+from fluency.common.errors import CallError
 from fluency.generation.locks import exclusive
 
 HOLDER = """

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fluency.errors import CallError, StopRun
-from fluency.generation.limiter import LONGEST_HEADER_PAUSE_S, Limiter, pause_of
-from fluency.generation.outcome import Failure, retry_after
-from fluency.generation.patience import Attempts, Patience, wait_s
+from fluency.common.errors import CallError, StopRun
+from fluency.generation.rate_limit import LONGEST_HEADER_PAUSE_S, Limiter, pause_of
+from fluency.generation.reply import Failure, retry_after
+from fluency.generation.retry import Attempts, Patience, wait_s
 from tests.generation.endpoint import Reply, message
 from tests.generation.studies import ask, cells_of, generator_of, study_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+from fluency.core.records import Generation
 from fluency.generation import request_for, request_key
-from fluency.records import Generation
 from tests.generation.studies import KEY, ask, cells_of, generator_of, prompt_of, study_of
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fluency.errors import UserError
+from fluency.common.errors import UserError
+from fluency.core.study import Model
 from fluency.generation import order_key, request_for, request_key, resolve
 from fluency.generation.policies import table
 from fluency.generation.request import body_of
-from fluency.study import Model
 from tests.generation.studies import cells_of, study_of
 
 PRICE = {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2, "dated": "2026-11-01"}

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from fluency.errors import CallError, StopRun, UserError
-from fluency.generation import AnswerStore, lane
+from fluency.common.errors import CallError, StopRun, UserError
+from fluency.generation import AnswerStore, model_session
 from fluency.generation.answer_file import Damaged
 from fluency.generation.audit import audit
 from tests.generation.studies import ask, cells_of, generator_of, study_of
@@ -107,19 +107,19 @@ def test_the_listing_says_who_answered_what(filled, store):
 def test_a_reply_that_no_code_can_read_is_kept_and_read_by_the_next_version(endpoint, store, monkeypatch):
     study = study_of()
     cell = cells_of(study)[0]
-    read = lane.answer_of
+    read = model_session.answer_of
 
     def broken(*arguments):
         raise AttributeError("a bug")
 
     with monkeypatch.context() as patch:
-        patch.setattr(lane, "answer_of", broken)
+        patch.setattr(model_session, "answer_of", broken)
         for _ in range(2):
             with pytest.raises(CallError, match="could not be read") as caught:
                 ask(generator_of(study, store, endpoint), cell)
     assert caught.value.where.endswith(".reply")
     assert len(store.verify().waiting) == 1
-    assert lane.answer_of is read
+    assert model_session.answer_of is read
     record = ask(generator_of(study, store, endpoint), cell)
     assert record.answer.text == "ls -la"
     assert len(endpoint.requests) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fluency.errors import StopRun
+from fluency.common.errors import StopRun
 from tests.generation.studies import ask, cells_of, generator_of, study_of
 
 TEXTS = ["refused-temperature", "extra-inputs", "temperature-thinking"]

@@ -22,12 +22,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fluency.cells import Cell
-from fluency.errors import CallError
-from fluency.generation import AnswerStore, Generator, Patience, lane, request_for, request_key
+from fluency.common.errors import CallError
+from fluency.core.cells import Cell
+from fluency.core.records import Answer
+from fluency.core.study import Study
+from fluency.generation import AnswerStore, Generator, Patience, model_session, request_for, request_key
 from fluency.generation.client import Client
-from fluency.records import Answer
-from fluency.study import Study
 from tests.generation.studies import ENVIRON, prompt_of, study_of
 
 THREADS = 4
@@ -86,7 +86,7 @@ def child(url: str, folder: str, study, cells: list[Cell], pipe: int) -> None:
             mark("read", key)
             return answer
 
-    lane.Client = WatchedClient
+    model_session.Client = WatchedClient
     try:
         generate(url, WatchedStore(Path(folder)), study, cells)
     except CallError as error:

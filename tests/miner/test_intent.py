@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from fluency.core.tasks import CATEGORIES, load_tasks
 from fluency.miner.codex import unwrap
 from fluency.miner.intent import Intent, Rejected, intent_of, is_single, without_cd
-from fluency.tasks import CATEGORIES, load_tasks
 
 
 @pytest.mark.parametrize(

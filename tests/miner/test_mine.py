@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fluency.errors import UserError
+from fluency.common.errors import UserError
+from fluency.common.paths import ROOT
+from fluency.core.tasks import load_task
 from fluency.miner import main, mine
 from fluency.miner.mine import usual_places
-from fluency.paths import ROOT
-from fluency.tasks import load_task
 from tests.miner import logs
 
 EXPECTED = {"file-inspection": 1, "text-processing": 2, "process-introspection": 1, "network-fetch": 1}

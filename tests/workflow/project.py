@@ -12,9 +12,9 @@ from pathlib import Path
 
 import yaml
 
-from fluency.paths import ROOT
-from fluency.prompt import SHELL_LINE
-from fluency.tasks import load_tasks
+from fluency.common.paths import ROOT
+from fluency.core.tasks import load_tasks
+from fluency.generation.prompt import SHELL_LINE
 
 PARTS = (
     "Snakefile",

@@ -11,12 +11,12 @@ import subprocess
 
 import pytest
 
-from fluency.prompt import SHELL_LINE
-from fluency.sandbox.powershell import VARIABLE
-from fluency.table import read_table
-from fluency.tasks import load_tasks
+from fluency.core.table import read_table
+from fluency.core.tasks import load_tasks
+from fluency.execution.sandbox.powershell import VARIABLE
+from fluency.generation.prompt import SHELL_LINE
+from tests.execution.test_powershell import archive
 from tests.generation.endpoint import Endpoint
-from tests.sandbox.test_powershell import archive
 from tests.workflow.project import Project, model, reference_answer
 
 pytestmark = pytest.mark.engine

@@ -88,9 +88,9 @@ def test_a_changed_runner_executes_again_and_asks_nothing(project, flawless):
 @pytest.mark.parametrize(
     ("file", "redone"),
     [
-        ("scripts/fluency/checks/content.py", {"score": 4}),
-        ("scripts/fluency/command.py", {"execute": 4, "score": 4}),
-        ("scripts/fluency/gate.py", None),
+        ("scripts/fluency/scoring/content.py", {"score": 4}),
+        ("scripts/fluency/execution/command.py", {"execute": 4, "score": 4}),
+        ("scripts/fluency/workflow/preflight.py", None),
     ],
 )
 def test_changed_code_redoes_the_stage_it_decides(project, file, redone):

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from fluency.paths import ROOT
+from fluency.common.paths import ROOT
 from fluency.world import Dice, build_with_tally, build_world
 
 # A change here changes every study's worlds: say so in the changelog.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fluency.analysis.model import ModelAnalysis, analyse_model
-from fluency.analysis.plan import VERSION, plan_sha256
-from fluency.study import Study
-from fluency.tasks import Task
+from fluency.analysis.analysis_plan import VERSION, plan_sha256
+from fluency.analysis.model_analysis import ModelAnalysis, analyse_model
+from fluency.core.study import Study
+from fluency.core.tasks import Task
 
 __all__ = ["Analysis", "ModelAnalysis", "analyse", "headline"]
 

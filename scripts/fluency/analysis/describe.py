@@ -12,8 +12,8 @@ import pandas as pd
 
 from fluency.analysis.gap import Paired, mean
 from fluency.analysis.outcomes import one_model
-from fluency.cells import SHELLS, Cell
-from fluency.records import FailureClass, MadeOf
+from fluency.core.cells import SHELLS, Cell
+from fluency.core.records import FailureClass, MadeOf
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fluency.analysis.analysis_plan import ALPHA, MAX_MISSING, MIN_TASKS, NOISE
 from fluency.analysis.gap import Band, Paired, band_of, missing_bounds, pair
 from fluency.analysis.intervals import (
     Interval,
@@ -20,10 +21,9 @@ from fluency.analysis.intervals import (
     tasks_needed,
 )
 from fluency.analysis.outcomes import Outcomes
-from fluency.analysis.plan import ALPHA, MAX_MISSING, MIN_TASKS, NOISE
 from fluency.analysis.robustness import Flatness, LeaveOut, flatness, leave_categories_out, leave_tasks_out
 from fluency.analysis.tally import Tally
-from fluency.cells import SHELL_TITLES, SHELLS
+from fluency.core.cells import SHELL_TITLES, SHELLS
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from fractions import Fraction
 from math import lcm
 from typing import Literal
 
+from fluency.analysis.analysis_plan import DIRECTION, NOISE
 from fluency.analysis.outcomes import Outcomes, Rate
-from fluency.analysis.plan import DIRECTION, NOISE
 
 Band = Literal["pwsh", "inconclusive", "falsified", "bash"]
 BANDS: tuple[Band, ...] = ("pwsh", "inconclusive", "falsified", "bash")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fluency.analysis.estimate import GapEstimate
-from fluency.analysis.model import ModelAnalysis
+from fluency.analysis.model_analysis import ModelAnalysis
 from fluency.analysis.numbers import percent, points, probability, signed, span
-from fluency.cells import SHELL_TITLES
+from fluency.core.cells import SHELL_TITLES
 
 BAND_NAMES = {
     "pwsh": "prefer PowerShell (mild evidence)",

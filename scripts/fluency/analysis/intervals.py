@@ -16,9 +16,9 @@ import numpy as np
 from scipy.stats import beta, norm
 from scipy.stats import t as student
 
+from fluency.analysis.analysis_plan import ALPHA, DIRECTION, NOISE, POWER, RESAMPLE_SEED, RESAMPLES
 from fluency.analysis.gap import BANDS, Band, band_of, integers, mean
 from fluency.analysis.outcomes import Outcomes
-from fluency.analysis.plan import ALPHA, DIRECTION, NOISE, POWER, RESAMPLE_SEED, RESAMPLES
 
 
 class Interval(NamedTuple):

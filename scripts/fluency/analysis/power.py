@@ -11,14 +11,14 @@ from scipy.optimize import brentq
 from scipy.stats import nct, norm
 from scipy.stats import t as student
 
+from fluency.analysis.analysis_plan import ALPHA, POWER
 from fluency.analysis.gap import mean, pair
 from fluency.analysis.outcomes import Outcomes, count_outcomes
-from fluency.analysis.plan import ALPHA, POWER
 from fluency.analysis.scenarios import SCENARIOS, Scenario, moments
-from fluency.paths import RESULTS
-from fluency.study import Study
-from fluency.table import read_table
-from fluency.tasks import load_tasks
+from fluency.common.paths import RESULTS
+from fluency.core.study import Study
+from fluency.core.table import read_table
+from fluency.core.tasks import load_tasks
 
 TASKS = (20, 40, 60, 100, 200)
 TRIALS = (1, 2, 3, 5, 10, 20, inf)

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import pandas as pd
 
+from fluency.analysis.analysis_plan import CEILING, FLOOR, MIN_DIFFERING, MIN_INFORMATIVE
 from fluency.analysis.gap import Band, Paired, band_of, mean, pair
 from fluency.analysis.intervals import Interval, floored_interval, signflip_p, t_interval
 from fluency.analysis.outcomes import Outcomes, count_outcomes
-from fluency.analysis.plan import CEILING, FLOOR, MIN_DIFFERING, MIN_INFORMATIVE
 
 
 @dataclass(frozen=True)

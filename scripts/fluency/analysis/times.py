@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
+from fluency.analysis.analysis_plan import HORIZON_S
 from fluency.analysis.outcomes import one_model
-from fluency.analysis.plan import HORIZON_S
-from fluency.cells import SHELLS
+from fluency.core.cells import SHELLS
 
 
 @dataclass(frozen=True)

@@ -6,24 +6,35 @@ import platform
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
-from fluency.files import canonical_json, sha256, sha256_file
-from fluency.paths import ROOT
-from fluency.plumbing import CODE
+from fluency.common.files import canonical_json, sha256, sha256_file
+from fluency.common.paths import ROOT
+from fluency.common.plumbing import CODE
 
-_NOUNS = ("cells", "command", "execute", "files", "prompt", "records", "study", "tasks")
-SHARED = tuple(f"scripts/fluency/{name}{end}" for name in _NOUNS for end in (".py", "/**/*.py"))
+SHARED = (
+    "scripts/fluency/common/files.py",
+    "scripts/fluency/core/cells.py",
+    "scripts/fluency/core/records/**/*.py",
+    "scripts/fluency/core/study.py",
+    "scripts/fluency/core/tasks.py",
+    "scripts/fluency/execution/command.py",
+    "scripts/fluency/execution/execute.py",
+    "scripts/fluency/generation/prompt.py",
+)
 _SCORE = CODE["score"]
-_ANALYSIS = ("scripts/fluency/table.py", "scripts/fluency/analysis/**/*.*", *_SCORE)
+_ANALYSIS = ("scripts/fluency/core/table.py", "scripts/fluency/analysis/**/*.*", *_SCORE)
 LAYERS: dict[str, tuple[str, ...]] = {
     "worlds": ("scripts/fluency/world/**/*.*",),
     "request": ("scripts/fluency/generation/**/*.*",),
-    "sandbox": ("scripts/fluency/sandbox/plan.py", "scripts/fluency/sandbox/content.py"),
+    "sandbox": (
+        "scripts/fluency/execution/sandbox/protocol.py",
+        "scripts/fluency/execution/sandbox/image_content.py",
+    ),
     "command": (),
     "score": _SCORE,
-    "table": ("scripts/fluency/gather.py", "scripts/fluency/table.py", "scripts/fluency/provenance.py"),
-    "report": ("scripts/fluency/report/**/*.*", "report/report.md.j2", "report/sections/**/*.*", *_ANALYSIS),
-    "explorer": ("scripts/fluency/explorer/**/*.*", "report/explorer*", "report/explorer/**/*.*", *_ANALYSIS),
-    "registration": ("scripts/fluency/registration.py", "scripts/fluency/design.py"),
+    "table": CODE["gather"],
+    "report": ("scripts/fluency/report/*.*", "report/report.md.j2", "report/sections/**/*.*", *_ANALYSIS),
+    "explorer": ("scripts/fluency/report/explorer/**/*.*", "report/explorer*", "report/explorer/**/*.*", *_ANALYSIS),
+    "registration": ("scripts/fluency/archive/registration.py", "scripts/fluency/archive/design.py"),
 }
 """What each layer is made by, beside SHARED, which is part of all: a change too many makes a difference unproven where
 it could be called a contradiction, a change too few the reverse; so what is in doubt is in."""

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fluency.archive.container import Entry
+from fluency.archive.tar_writer import Entry
 from fluency.archive.worlds import world_entries
-from fluency.cells import Cell
-from fluency.errors import UserError
-from fluency.files import pretty_json
-from fluency.gather import STAGES, gather_rows, load_records, record_path
-from fluency.paths import ROOT
-from fluency.study import Study
-from fluency.table import Row, to_frame
-from fluency.tasks import Task
+from fluency.common.errors import UserError
+from fluency.common.files import pretty_json
+from fluency.common.paths import ROOT
+from fluency.core.cells import Cell
+from fluency.core.gather import STAGES, gather_rows, load_records, record_path
+from fluency.core.study import Study
+from fluency.core.table import Row, to_frame
+from fluency.core.tasks import Task
 from fluency.world import World
 
 STUDY = "study.json"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from fluency.errors import UserError
+from fluency.common.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from fluency.errors import ArchiveError
-from fluency.files import pretty_json
-from fluency.records import Part
-from fluency.seal import is_sealed, seal
+from fluency.common.errors import ArchiveError
+from fluency.common.files import pretty_json
+from fluency.common.self_hash import is_sealed, seal
+from fluency.core.records import Part
 
 NAME = "MANIFEST.json"
 SCHEMA_VERSION = 1

@@ -22,13 +22,13 @@ from pydantic_core import to_json
 from fluency.archive.contents import STUDY
 from fluency.archive.unpack import Unpacked
 from fluency.archive.worlds import INDEX, load_world
-from fluency.cells import Cell
-from fluency.errors import ArchiveError, UserError
-from fluency.files import canonical_json, pretty_json, sha256
-from fluency.gather import STAGES, CellRecords, load_records, record_path
-from fluency.records import SCHEMA_VERSION, Part
-from fluency.study import Study
-from fluency.tasks import Task, load_task, load_tasks
+from fluency.common.errors import ArchiveError, UserError
+from fluency.common.files import canonical_json, pretty_json, sha256
+from fluency.core.cells import Cell
+from fluency.core.gather import STAGES, CellRecords, load_records, record_path
+from fluency.core.records import SCHEMA_VERSION, Part
+from fluency.core.study import Study
+from fluency.core.tasks import Task, load_task, load_tasks
 from fluency.world import World, world_for
 
 MAX_TASK_BYTES = 256 << 10

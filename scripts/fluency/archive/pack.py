@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 from fluency import __version__
 from fluency.archive import manifest
 from fluency.archive.codebase import code_hashes, environment
-from fluency.archive.container import PIECE, Entry, name_problem, write_container
 from fluency.archive.contents import State, check_complete, entries_of, state_of
-from fluency.errors import UserError
-from fluency.files import canonical_json, sha256
-from fluency.study import Study
-from fluency.tasks import Task
+from fluency.archive.tar_writer import PIECE, Entry, name_problem, write_container
+from fluency.common.errors import UserError
+from fluency.common.files import canonical_json, sha256
+from fluency.core.study import Study
+from fluency.core.tasks import Task
 
 SUFFIX = ".tar.zst"
 IMAGE = "image/image.tar"

@@ -13,14 +13,14 @@ from typing import Any
 from fluency.archive.contents import config_name, registration_name
 from fluency.archive.findings import Findings
 from fluency.archive.opened import Opened
-from fluency.cells import Cell
-from fluency.errors import UserError
-from fluency.files import canonical_json, pretty_json, sha256_file
-from fluency.gather import CellRecords
-from fluency.records import ProcessFact
-from fluency.registration import deviations
-from fluency.table import Row, read_table, write_table
-from fluency.tasks import Task
+from fluency.archive.registration import deviations
+from fluency.common.errors import UserError
+from fluency.common.files import canonical_json, pretty_json, sha256_file
+from fluency.core.cells import Cell
+from fluency.core.gather import CellRecords
+from fluency.core.records import ProcessFact
+from fluency.core.table import Row, read_table, write_table
+from fluency.core.tasks import Task
 from fluency.world import World
 
 LOCK = "envs/requirements.lock"
@@ -50,7 +50,7 @@ class Remembering:
 
 def rebuild_score(opened: Opened, findings: Findings, cell: Cell, task: Remembering, records: CellRecords) -> None:
     """Judge a cell anew; its score must come out the same, byte for byte."""
-    from fluency.score import score_cell
+    from fluency.scoring.score_cell import score_cell
 
     if records.generation is None or records.execution is None or records.score is None:
         return
@@ -105,8 +105,8 @@ def rebuild_products(opened: Opened, findings: Findings, rows: Sequence[Row]) ->
         frame = read_table(opened.products / "cells.csv")
         write_explorer(path, frame, opened.study, opened.tasks, opened.read_again)
 
-    from fluency.explorer import write_explorer
     from fluency.report import write_report
+    from fluency.report.explorer import write_explorer
 
     compared = set()
     if provenance is not None:
@@ -147,7 +147,7 @@ def _rebuild(opened: Opened, findings: Findings, layer: str, name: str, write: C
 
 def _provenance(opened: Opened, findings: Findings) -> dict[str, Any] | None:
     """The archived provenance, held against the records, the study, the lock and the registration."""
-    from fluency.provenance import collect_provenance
+    from fluency.core.provenance import collect_provenance
 
     where = f"results/{opened.study.study}/provenance.json"
     path = opened.root / where

@@ -7,17 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
-from fluency.archive.comparison import Difference, Replay, difference_of
 from fluency.archive.opened import Opened, open_unpacked
+from fluency.archive.replay_diff import Difference, Replay, difference_of
 from fluency.archive.unpack import unpacked
-from fluency.cells import Cell
-from fluency.errors import UserError
-from fluency.execute import Executor, execute_cell
-from fluency.gather import CellRecords, row_of
-from fluency.records import Execution, Score
-from fluency.score import score_cell
-from fluency.table import Row
-from fluency.tasks import Task, load_tasks
+from fluency.common.errors import UserError
+from fluency.core.cells import Cell
+from fluency.core.gather import CellRecords, row_of
+from fluency.core.records import Execution, Score
+from fluency.core.table import Row
+from fluency.core.tasks import Task, load_tasks
+from fluency.execution.execute import Executor, execute_cell
+from fluency.scoring.score_cell import score_cell
 from fluency.world import World, world_for
 
 Stage = Literal["score", "execute"]
@@ -117,7 +117,7 @@ class _Replayer:
     def _headlines(self, rows: list[Row]) -> dict[str, str]:
         from fluency.analysis import analyse
         from fluency.analysis.headline import headline_of
-        from fluency.table import to_frame
+        from fluency.core.table import to_frame
 
         analysis = analyse(to_frame(rows), self._opened.study, self._opened.tasks)
         return {model.model: headline_of(model) for model in analysis.models}

@@ -12,9 +12,9 @@ from tempfile import mkdtemp
 
 from fluency.archive.findings import Problem
 from fluency.archive.manifest import MAX_BYTES, NAME, Manifest, manifest_problem, read_manifest
-from fluency.archive.reader import Limits, Reader
-from fluency.errors import ArchiveError
-from fluency.files import sha256_file
+from fluency.archive.tar_reader import Limits, Reader
+from fluency.common.errors import ArchiveError
+from fluency.common.files import sha256_file
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fluency.archive.codebase import code_hashes
-from fluency.archive.contents import STUDY, registration_name
-from fluency.archive.findings import Findings, Problem
-from fluency.archive.links import Chain
-from fluency.archive.manifest import Manifest
-from fluency.archive.opened import Opened, open_unpacked
-from fluency.archive.rebuild import Remembering, rebuild_products, rebuild_score
-from fluency.archive.unpack import unpacked
-from fluency.archive.wholeness import (
+from fluency.archive.completeness import (
     check_complete,
     check_image,
     check_name,
@@ -24,11 +17,18 @@ from fluency.archive.wholeness import (
     check_tasks,
     check_worlds,
 )
+from fluency.archive.contents import STUDY, registration_name
+from fluency.archive.evidence_chain import Chain
+from fluency.archive.findings import Findings, Problem
+from fluency.archive.manifest import Manifest
+from fluency.archive.opened import Opened, open_unpacked
+from fluency.archive.rebuild import Remembering, rebuild_products, rebuild_score
+from fluency.archive.unpack import unpacked
 from fluency.archive.worlds import INDEX
-from fluency.cells import Cell
-from fluency.gather import STAGES, CellRecords, row_of
-from fluency.records import ImageInfo
-from fluency.table import Row
+from fluency.core.cells import Cell
+from fluency.core.gather import STAGES, CellRecords, row_of
+from fluency.core.records import ImageInfo
+from fluency.core.table import Row
 
 Say = Callable[[str], None]
 

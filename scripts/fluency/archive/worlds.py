@@ -11,10 +11,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fluency.archive.container import Entry
-from fluency.errors import ArchiveError
-from fluency.files import pretty_json
-from fluency.tasks import Task
+from fluency.archive.tar_writer import Entry
+from fluency.common.errors import ArchiveError
+from fluency.common.files import pretty_json
+from fluency.core.tasks import Task
 from fluency.world.model import HelperSpec, Route, World, pack, world_sha256
 
 INDEX = "worlds/index.json"

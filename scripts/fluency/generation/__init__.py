@@ -2,9 +2,9 @@
 
 from fluency.generation.generate import Generator
 from fluency.generation.keys import require_keys
-from fluency.generation.patience import Patience
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.request import PROTOCOL, order_key, request_for, request_key
+from fluency.generation.retry import Patience
 from fluency.generation.store import AnswerStore
 
 __all__ = [

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from fluency.errors import StopRun, UserError
-from fluency.files import canonical_json, sha256
+from fluency.common.errors import StopRun, UserError
+from fluency.common.files import canonical_json, sha256
+from fluency.core.records import Answer
 from fluency.generation.request import request_key
-from fluency.records import Answer
 
 
 class Damaged(UserError):

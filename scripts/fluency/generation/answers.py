@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 
-from fluency.generation.outcome import Reading, read_reply
-from fluency.records import Answer, Request
+from fluency.core.records import Answer, Request
+from fluency.generation.reply import Reading, read_reply
 
 
 def answer_of(key: str, request: Request, body: bytes, note: Mapping[str, object]) -> Answer:

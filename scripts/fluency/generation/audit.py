@@ -9,11 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fluency.errors import UserError
-from fluency.files import write_atomic
+from fluency.common.errors import UserError
+from fluency.common.files import write_atomic
+from fluency.core.records import Answer
 from fluency.generation.answer_file import Damaged, open_answer
 from fluency.generation.store import AnswerStore
-from fluency.records import Answer
 
 STALE_S = 3600
 

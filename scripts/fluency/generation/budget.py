@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from fluency.errors import StopRun
+from fluency.common.errors import StopRun
+from fluency.core.records import Answer
 from fluency.generation.policies import Policy
-from fluency.records import Answer
 
 
 class Budget:

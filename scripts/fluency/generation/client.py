@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from fluency.errors import UserError
+from fluency.common.errors import UserError
+from fluency.core.records import Request
 from fluency.generation.keys import NO_KEY, REMOVED, redact
-from fluency.generation.outcome import Failure, from_status
 from fluency.generation.policies import KEY_PLACEHOLDER
+from fluency.generation.reply import Failure, from_status
 from fluency.generation.request import body_of
-from fluency.records import Request
 
 PROVIDER_URL = "https://api.anthropic.com"
 MOST_BYTES = 4 * 1024 * 1024

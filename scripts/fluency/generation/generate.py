@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 
-from fluency.cells import Cell
-from fluency.errors import StopRun, UserError
+from fluency.common.errors import StopRun, UserError
+from fluency.core.cells import Cell
+from fluency.core.records import Generation
+from fluency.core.study import Model, Study
 from fluency.generation.budget import Budget
 from fluency.generation.client import PROVIDER_URL, check_base_url
-from fluency.generation.lane import Lane
-from fluency.generation.patience import Patience
+from fluency.generation.model_session import Lane
+from fluency.generation.retry import Patience
 from fluency.generation.store import AnswerStore
-from fluency.records import Generation
-from fluency.study import Model, Study
 
 
 class Generator:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-from fluency.errors import StopRun, UserError
-from fluency.study import Model, Study
+from fluency.common.errors import StopRun, UserError
+from fluency.core.study import Model, Study
 
 NO_KEY = "no-key-needed"
 REMOVED = "[key removed]"

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fluency.errors import CallError
-from fluency.files import in_folder, sha256
+from fluency.common.errors import CallError
+from fluency.common.files import in_folder, sha256
 
 POLL_S = 0.05
 

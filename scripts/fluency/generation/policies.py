@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import yaml
 
-from fluency.errors import UserError
-from fluency.study import Model, Price
+from fluency.common.errors import UserError
+from fluency.core.study import Model, Price
 
 TABLE = Path(__file__).with_name("policies.yaml")
 DEFAULT_OUTPUT_TOKENS = 60

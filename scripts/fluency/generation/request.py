@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluency.cells import Cell
-from fluency.files import canonical_json, sha256
+from fluency.common.files import canonical_json, sha256
+from fluency.core.cells import Cell
+from fluency.core.records import Request
+from fluency.core.study import Study
 from fluency.generation.policies import resolve
-from fluency.records import Request
-from fluency.study import Study
 
 PROTOCOL = 1
 """Bumped by hand when answers bought so far must not count any more; every bump asks for all of them again."""

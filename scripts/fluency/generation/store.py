@@ -21,11 +21,11 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fluency.errors import StopRun
-from fluency.files import flush, in_folder, pretty_json, sha256, write_atomic
+from fluency.common.errors import StopRun
+from fluency.common.files import flush, in_folder, pretty_json, sha256, write_atomic
+from fluency.core.records import Answer
 from fluency.generation.answer_file import Damaged, close_answer, link, open_answer, read_file, stopping
 from fluency.generation.locks import exclusive
-from fluency.records import Answer
 
 if TYPE_CHECKING:
     from fluency.generation.audit import Merged, Verified
@@ -191,7 +191,7 @@ class AnswerStore:
 
 def main(merge: Path | None = None) -> int:
     """`make answers`: list and verify the project's store, after taking over another one if it is named."""
+    from fluency.common.paths import ANSWERS
     from fluency.generation.audit import audit
-    from fluency.paths import ANSWERS
 
     return audit(AnswerStore(ANSWERS), merge)

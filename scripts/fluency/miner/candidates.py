@@ -8,11 +8,11 @@ from pathlib import Path
 
 import yaml
 
-from fluency.files import write_atomic
+from fluency.common.files import write_atomic
+from fluency.core.tasks import CATEGORIES
 from fluency.miner.clusters import Cluster
 from fluency.miner.redact import redact, user_names
 from fluency.miner.requests import ShellRequest
-from fluency.tasks import CATEGORIES
 
 A_CATEGORY = 10
 _HEAD = """\

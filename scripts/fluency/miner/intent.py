@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from fluency.checks.grammar import Call, parse
+from fluency.scoring.grammar import Call, parse
 
 _STEPS = {
     "list": "find fd fdfind ls tree dir get-childitem gci",

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fluency.errors import UserError
-from fluency.files import write_atomic
+from fluency.common.errors import UserError
+from fluency.common.files import write_atomic
 from fluency.miner import claude_code, codex, gemini, opencode
 from fluency.miner.candidates import table, write_candidates
 from fluency.miner.clusters import Clusters

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 
 from fluency.analysis import analyse
-from fluency.files import write_atomic
+from fluency.common.files import write_atomic
+from fluency.core.study import Study
+from fluency.core.tasks import Task
 from fluency.report.provenance import Provenance
-from fluency.study import Study
-from fluency.tasks import Task
 
 __all__ = ["Provenance", "write_report"]
 

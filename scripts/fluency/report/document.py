@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluency.analysis import Analysis
+from fluency.analysis.analysis_plan import PLAN
 from fluency.analysis.headline import headline_of
-from fluency.analysis.plan import PLAN
-from fluency.cells import SHELL_TITLES
-from fluency.report import rows, used, wording
+from fluency.core.cells import SHELL_TITLES
+from fluency.core.study import Study
+from fluency.core.tasks import Task
+from fluency.report import resource_rows, rows, wording
 from fluency.report.canvas import Drawing
 from fluency.report.provenance import Provenance
-from fluency.study import Study
-from fluency.tasks import Task
 
 
 def document(
@@ -31,7 +31,7 @@ def document(
         "facts": provenance.facts(),
         "plan": PLAN,
         "rows": rows,
-        "used": used,
+        "used": resource_rows,
         "wording": wording,
         "headline_of": headline_of,
         "shell_titles": SHELL_TITLES,

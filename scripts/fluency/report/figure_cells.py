@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fluency.analysis import Analysis, ModelAnalysis
-from fluency.cells import SHELL_TITLES
+from fluency.core.cells import SHELL_TITLES
 from fluency.report.canvas import INK, LIGHT, MID, PAPER, Drawing, label_rows, sheet, text_width, to_svg
 
 CELL = 0.25

@@ -7,7 +7,7 @@ import pandas as pd
 
 from fluency.analysis import ModelAnalysis
 from fluency.analysis.numbers import seconds
-from fluency.cells import SHELL_TITLES
+from fluency.core.cells import SHELL_TITLES
 from fluency.report.canvas import INK, LIGHT, MID, Drawing, sheet, to_svg
 
 LINES = {"bash": {"color": MID, "linestyle": (0, (4, 2))}, "pwsh": {"color": INK, "linestyle": "-"}}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from fluency.files import canonical_json, sha256
+from fluency.common.files import canonical_json, sha256
 
 MANY = 8
 

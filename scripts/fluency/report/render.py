@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 
 from fluency.analysis.numbers import percent, points, probability, seconds, signed, span
-from fluency.paths import REPORT
+from fluency.common.paths import REPORT
 from fluency.report import escape
 from fluency.report.markdown import table
 

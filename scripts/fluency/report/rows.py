@@ -5,7 +5,7 @@ from __future__ import annotations
 from fluency.analysis import Analysis, ModelAnalysis
 from fluency.analysis.headline import BAND_WORDS
 from fluency.analysis.numbers import percent, points, probability, seconds, signed, span
-from fluency.cells import SHELL_TITLES
+from fluency.core.cells import SHELL_TITLES
 from fluency.report.escape import text
 from fluency.report.markdown import table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fluency.analysis import Analysis, ModelAnalysis
 from fluency.analysis.numbers import percent, signed, span
-from fluency.cells import SHELL_TITLES
+from fluency.core.cells import SHELL_TITLES
 from fluency.report.escape import text
 
 MEANING = {

@@ -6,11 +6,11 @@ quantities that answers depend on are drawn odd in odd worlds and even in even o
 
 from __future__ import annotations
 
+from fluency.validation.world_pairs import check_pair, check_seeds
 from fluency.world.build import build_with_tally, build_world, world_for
 from fluency.world.builder import Builder
-from fluency.world.dice import Dice
 from fluency.world.model import DAY, PORT, HelperSpec, Route, World, WorldError
-from fluency.world.pairs import check_pair, check_seeds
+from fluency.world.rng import Dice
 
 __all__ = [
     "DAY",

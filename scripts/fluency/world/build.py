@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fluency.errors import UserError
-from fluency.files import sha256_file
+from fluency.common.errors import UserError
+from fluency.common.files import sha256_file
 from fluency.world.builder import Builder
 from fluency.world.invariants import check_world
 from fluency.world.manifests import add_crates
@@ -19,7 +19,7 @@ from fluency.world.sources import add_sources
 from fluency.world.texts import add_changelog, add_lockfile, add_log, add_root, add_session
 
 if TYPE_CHECKING:
-    from fluency.tasks import Task
+    from fluency.core.tasks import Task
 
 _ATTEMPTS = 20
 

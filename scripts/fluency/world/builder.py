@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from fluency.world.dice import Dice
 from fluency.world.model import DAY, HelperSpec, Route, World, WorldError, pack, world_sha256
+from fluency.world.rng import Dice
 
 _PATH = re.compile(r"[A-Za-z0-9._ -]+(/[A-Za-z0-9._ -]+)*")
 _COMM_LIMIT = 15

@@ -7,8 +7,8 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fluency.errors import UserError
-from fluency.files import canonical_json, sha256
+from fluency.common.errors import UserError
+from fluency.common.files import canonical_json, sha256
 
 DAY = 86_400
 PORT = 8765

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fluency.world.builder import Builder
-from fluency.world.dice import Dice
 from fluency.world.manifests import Crate
 from fluency.world.names import COMMANDS
+from fluency.world.rng import Dice
 
 _CODE = (
     "use std::collections::BTreeMap;",

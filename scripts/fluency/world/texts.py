@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from fluency.world.builder import Builder
-from fluency.world.dice import Dice
 from fluency.world.manifests import LOCK_HEAD, Crate
 from fluency.world.names import THIRD_PARTY, TOOLS
+from fluency.world.rng import Dice
 
 
 def add_root(b: Builder, crates: list[Crate]) -> None:

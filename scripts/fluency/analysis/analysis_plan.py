@@ -1,0 +1,54 @@
+"""The analysis plan: every constant a result depends on, in one place, with a hash that the report prints."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from fluency.common.files import canonical_json, sha256
+
+VERSION = "1"
+ALPHA = 0.05
+POWER = 0.80
+DIRECTION = Fraction(10, 100)
+NOISE = Fraction(5, 100)
+MIN_TASKS = 15
+MAX_MISSING = Fraction(10, 100)
+RESAMPLES = 10_000
+RESAMPLE_SEED = 20260430
+MIN_INFORMATIVE = 10
+MIN_DIFFERING = 6
+CEILING = Fraction(9, 10)
+FLOOR = Fraction(1, 10)
+HORIZON_S = 60.0
+
+PLAN = {
+    "version": VERSION,
+    "gap": "pass@1(pwsh) - pass@1(bash), equal task weight, exact fractions, one model at a time",
+    "bands": {
+        "pwsh": "gap >= 10 pp",
+        "bash": "gap <= -10 pp",
+        "falsified": "|gap| < 5 pp",
+        "inconclusive": "5 pp <= |gap| < 10 pp",
+    },
+    "states": {
+        "fail": ["timeout of the command", "wrong output", "non-zero exit", "refusal", "no command", "truncated"],
+        "missing": ["the model could not be asked", "the sandbox failed"],
+    },
+    "task_enters": "at least ceil(trials / 2) measured trials in both shells",
+    "no_verdict": {"tasks_below": MIN_TASKS, "missing_above": str(MAX_MISSING)},
+    "primary_interval": "paired t over the per-task differences",
+    "primary_p": "exact sign-flip over tasks, two-sided",
+    "fixed_task_interval": "normal, binomial trial noise within task and shell",
+    "floored_interval": "two pseudo-tasks at +-1/2 in the variance only, df = T + 1",
+    "alpha": ALPHA,
+    "power": POWER,
+    "resamples": RESAMPLES,
+    "resample_seed": RESAMPLE_SEED,
+    "time_horizon_s": HORIZON_S,
+    "models": "never pooled, not ranked",
+}
+
+
+def plan_sha256() -> str:
+    """SHA-256 of the plan's canonical JSON."""
+    return sha256(canonical_json(PLAN))

@@ -1,0 +1,161 @@
+"""Everything the report says about one model, from one model's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pandas as pd
+
+from fluency.analysis.describe import (
+    CategoryLine,
+    FailureLine,
+    MakeUpOfArm,
+    category_lines,
+    failure_lines,
+    make_up,
+    side_effects,
+)
+from fluency.analysis.drift import Stretch, drift
+from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
+from fluency.analysis.limits import LimitsOfArm, limits_of
+from fluency.analysis.outcomes import Outcomes, Rate, count_outcomes, one_model, pass_at_1
+from fluency.analysis.passk import PassK, pass_k
+from fluency.analysis.robustness import NO_UNIX_TOOLS, Sensitivity, sensitivities
+from fluency.analysis.tally import Tally, tally, unknown_marks
+from fluency.analysis.times import Times, times
+from fluency.common.errors import UserError
+from fluency.core.cells import SHELLS, Cell
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the model was asked with, as the answers' records tell it."""
+
+    answers: int
+    temperatures: tuple[tuple[str, int], ...]
+    echoed: tuple[tuple[str, int], ...]
+    outcomes: tuple[tuple[str, int], ...]
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    costed: int
+    first_utc: str | None
+    last_utc: str | None
+
+
+@dataclass(frozen=True)
+class ModelAnalysis:
+    """One model. `gap` is None when no task was measured in both shells; `verdict` always says why."""
+
+    model: str
+    tallies: dict[str, Tally]
+    outcomes: Outcomes
+    marks: dict[tuple[str, str], tuple[str, ...]]
+    rates: dict[str, Rate]
+    gap: GapEstimate | None
+    verdict: Verdict
+    pass_k: PassK
+    sensitivities: tuple[Sensitivity, ...]
+    categories: tuple[CategoryLine, ...]
+    make_up: dict[str, MakeUpOfArm]
+    failures: tuple[FailureLine, ...]
+    side_effects: tuple[Cell, ...]
+    times: Times
+    drift: tuple[Stretch, ...]
+    limits: dict[str, LimitsOfArm]
+    asked: Asked
+
+    @property
+    def without_unix_tools(self) -> Fraction | None:
+        """The gap when PowerShell finds no Unix tools, Bash as designed; None where that was not run."""
+        paired = next(line.paired for line in self.sensitivities if line.key == NO_UNIX_TOOLS[0])
+        return paired.gap if paired else None
+
+
+def analyse_model(
+    rows: pd.DataFrame, model: str, shells: tuple[str, ...], categories: Mapping[str, str], trials: int
+) -> ModelAnalysis:
+    """Analyse the rows of one model; `categories` names the study's tasks in order. PoolingError on two models."""
+    rows = rows if len(rows) else blank(rows, model)
+    if one_model(rows) != model:
+        raise ValueError(f"these rows are not of {model}")
+    broken = unknown_marks(rows)
+    if broken:
+        raise UserError(
+            f"{len(broken)} measured cells hold no pass mark, the first is {broken[0]}",
+            where="cells.csv: passed",
+            hint="run `snakemake --forcerun gather`",
+        )
+    tasks = tuple(categories)
+    tallies = {shell: tally(rows, model, shell, tasks, trials) for shell in shells}
+    outcomes = count_outcomes(rows, tasks, trials)
+    gap = estimate_gap(outcomes, categories)
+    return ModelAnalysis(
+        model=model,
+        tallies=tallies,
+        outcomes=outcomes,
+        marks=trial_marks(rows, tasks, trials),
+        rates={shell: pass_at_1(outcomes, shell) for shell in SHELLS},
+        gap=gap,
+        verdict=judge_gap(outcomes, gap, tallies),
+        pass_k=pass_k(outcomes),
+        sensitivities=sensitivities(rows, tasks, trials),
+        categories=category_lines(gap.paired, categories) if gap else (),
+        make_up={shell: make_up(rows, shell) for shell in shells},
+        failures=failure_lines(rows),
+        side_effects=side_effects(rows),
+        times=times(rows, trials),
+        drift=drift(rows, list(shells)),
+        limits={shell: limits_of(rows, shell) for shell in shells},
+        asked=_asked(rows),
+    )
+
+
+def blank(rows: pd.DataFrame, model: str) -> pd.DataFrame:
+    """One row that says nothing but the model's name, so that a model without rows is analysed like any other."""
+    empty = rows.reindex([0])
+    return empty.assign(model=model, shell="bash", task="", trial=0, status="missing").astype(rows.dtypes)
+
+
+def trial_marks(rows: pd.DataFrame, tasks: tuple[str, ...], trials: int) -> dict[tuple[str, str], tuple[str, ...]]:
+    """The state of every trial by (task, shell): pass, fail, refusal, no-command, missing, not-measured."""
+    marks = {(task, shell): ["missing"] * trials for task in tasks for shell in SHELLS}
+    columns = ("task", "shell", "trial", "status", "passed", "outcome", "command")
+    for task, shell, trial, status, passed, outcome, command in zip(*(rows[c] for c in columns), strict=True):
+        if (task, shell) not in marks or not 1 <= trial <= trials:
+            continue
+        if status != "measured":
+            mark = "not-measured" if status == "not_measured" else "missing"
+        elif passed:
+            mark = "pass"
+        elif not pd.isna(outcome) and outcome == "refusal":
+            mark = "refusal"
+        else:
+            mark = "no-command" if pd.isna(command) else "fail"
+        marks[task, shell][trial - 1] = mark
+    return {key: tuple(value) for key, value in marks.items()}
+
+
+def _asked(rows: pd.DataFrame) -> Asked:
+    answered = rows[rows["outcome"].notna()]
+    costs = answered["cost_usd"].dropna()
+    days = sorted(answered["asked_utc"].dropna())
+    return Asked(
+        answers=len(answered),
+        temperatures=_counted(answered["temperature_sent"]),
+        echoed=_counted(answered["model_echoed"]),
+        outcomes=_counted(answered["outcome"]),
+        input_tokens=int(answered["input_tokens"].sum()),
+        output_tokens=int(answered["output_tokens"].sum()),
+        cost_usd=float(Fraction(0) + sum(Fraction(str(cost)) for cost in costs)) if len(costs) else None,
+        costed=len(costs),
+        first_utc=days[0] if days else None,
+        last_utc=days[-1] if days else None,
+    )
+
+
+def _counted(values: pd.Series) -> tuple[tuple[str, int], ...]:
+    counts = values.fillna("not recorded").value_counts()
+    return tuple(sorted(((str(k), int(n)) for k, n in counts.items()), key=lambda item: (-item[1], item[0])))

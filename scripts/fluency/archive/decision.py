@@ -1,0 +1,136 @@
+"""The decision record: what an archive says about the decision it was made for, ready for the person who decides."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fluency.analysis import ModelAnalysis, analyse
+from fluency.archive.opened import Opened, open_unpacked
+from fluency.archive.registration import read_registration
+from fluency.archive.unpack import unpacked
+from fluency.archive.verify import VerifyReport, verify_archive
+from fluency.common.errors import UserError
+from fluency.common.files import write_atomic
+from fluency.core.table import read_table
+
+TEMPLATE = "decision.md.j2"
+CHANGES = {
+    "pwsh": "Prompts may prefer PowerShell 7 for one-shot commands; the evidence is mild.",
+    "bash": "The PowerShell-first stance is from now on argued from policy and parsing alone, "
+    "and is not extended to code generation.",
+    "falsified": "Nothing.",
+    "inconclusive": "Nothing: the decision table has no rule for a gap of 5 to 10 points.",
+}
+STAYS = {
+    "pwsh": "Everything beyond the shell that one-shot prompts name.",
+    "bash": "The policy and parsing reasons for PowerShell, which this study did not look at.",
+    "falsified": "The shell policy as it stands. A gap below 5 points is a label, not a proof of equality.",
+    "inconclusive": "The shell policy as it stands.",
+}
+
+
+@dataclass(frozen=True)
+class ModelLines:
+    """What the record says about one model."""
+
+    model: str
+    headline: str
+    changes: str
+    stays: str
+
+
+def write_decision(
+    archive: Path,
+    title: str,
+    out_folder: Path,
+    *,
+    utc_date: str | None = None,
+    say: Callable[[str], None] = print,
+) -> Path:
+    """Write `<date>-<title>.md` from a verified archive and return its path.
+
+    UserError without a title, when a record of that name is there already (somebody may have decided in it), and
+    when the archive does not hold.
+    """
+    slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60].strip("-")
+    if not slug:
+        raise UserError("a decision needs a title", where="title", hint='`make decision ARCHIVE=… TITLE="…"`')
+    date = utc_date or datetime.now(UTC).strftime("%Y-%m-%d")
+    path = Path(out_folder) / f"{date}-{slug}.md"
+    if path.exists():
+        raise UserError("there is a record of this name", where=str(path), hint="give another title, or move it away")
+    report = verify_archive(Path(archive), say)
+    if not report.ok:
+        raise UserError(
+            f"no decision may rest on this archive: {report.problems[0]}",
+            where=str(archive),
+            hint="`make verify` lists everything that does not hold",
+        )
+    write_atomic(path, _text(Path(archive), title, date, report))
+    return path
+
+
+def _text(archive: Path, title: str, date: str, report: VerifyReport) -> str:
+    from fluency.report import rows, wording
+    from fluency.report.render import render
+
+    with unpacked(archive) as files:
+        opened = open_unpacked(files)
+        table = opened.products / "cells.csv"
+        if not table.is_file():
+            raise UserError("the archive holds no table", where=str(archive), hint="archive the finished study")
+        analysis = analyse(read_table(table), opened.study, opened.tasks)
+        registration = _registration(opened)
+        provenance = json.loads((opened.products / "provenance.json").read_bytes())
+    values: dict[str, Any] = {
+        "title": " ".join(title.split()),
+        "date": date,
+        "gate": opened.study.decision or (registration or {}).get("decision", ""),
+        "study": opened.study,
+        "analysis": analysis,
+        "rows": rows,
+        "paragraph": wording.paragraph(analysis),
+        "carries": wording.carries(analysis),
+        "models": [_lines(model) for model in analysis.models],
+        "registration": registration,
+        "deviations": provenance.get("deviations") or [],
+        "manifest": report.manifest,
+        "archive": archive.name,
+        "sha256": report.sha256,
+        "verification": report.lines(0)[-1],
+    }
+    return render(values, TEMPLATE)
+
+
+def _registration(opened: Opened) -> dict[str, Any] | None:
+    from fluency.archive.contents import registration_name
+
+    if not opened.study.preregistration:
+        return None
+    name = registration_name(opened.study.preregistration)
+    return {"file": name, **read_registration(opened.root / name)}
+
+
+def _lines(model: ModelAnalysis) -> ModelLines:
+    from fluency.analysis.headline import headline_of
+
+    band = model.verdict.band
+    if band is None:
+        refused = "; ".join(model.verdict.refused)
+        changes, stays = f"Nothing: there is no verdict ({refused}).", "The shell policy as it stands."
+    elif model.verdict.provisional:
+        changes = f"Nothing yet: by the table {CHANGES[band]} But missing cells could change the band."
+        stays = "The shell policy as it stands, until the study is finished."
+    elif not model.verdict.resolved:
+        label = CHANGES[band]
+        changes = f"By the table: {label} But the verdict is not resolved, and a change could not rest on it."
+        stays = STAYS[band]
+    else:
+        changes, stays = CHANGES[band], STAYS[band]
+    return ModelLines(model.model, headline_of(model), changes, stays)

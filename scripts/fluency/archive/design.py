@@ -1,0 +1,79 @@
+"""The design of a study as one document: everything a result depends on, and nothing of the machine or the day."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fluency.common.files import pretty_json
+from fluency.core.study import Model, Study
+from fluency.core.tasks import Task
+from fluency.world import World
+
+EXCLUSIONS = [
+    "a task enters a model's gap only with enough measured trials in both shells, as the plan's `task_enters` says",
+    "a cell that could not be measured is missing, never failed, and is measured by a later run",
+    "no task, model, trial or answer is left out for what came out of it",
+]
+
+
+def design(
+    study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int], World] | None = None
+) -> dict[str, Any]:
+    """Everything a result depends on and nothing of the machine: what is frozen, and compared later."""
+    from fluency.analysis.analysis_plan import PLAN, VERSION, plan_sha256
+    from fluency.common.plumbing import code_sha256
+    from fluency.execution.sandbox.image_content import content_sha256
+    from fluency.generation import PROTOCOL
+    from fluency.generation.prompt import PREAMBLE, SHELL_LINE
+
+    if world_for is None:
+        from fluency.world import world_for
+    frozen = {
+        "study": study.study,
+        "tasks": {
+            task.id: {
+                "sha256": task.sha256,
+                "prompt_sha256": task.prompt_sha256,
+                "check_sha256": task.check_sha256,
+                "worlds": {str(seed): world_for(task, seed).sha256 for seed in study.seeds},
+            }
+            for task in tasks
+        },
+        "models": {model.alias: _sampling(model) for model in study.models},
+        "shells": list(study.shells),
+        "trials": study.trials,
+        "conditions": sorted(study.conditions),
+        "seeds": list(study.seeds),
+        "order_seed": study.order_seed,
+        "limits": study.sandbox.limits.model_dump(mode="json"),
+        "prompt": {"preamble": PREAMBLE, **{shell: SHELL_LINE[shell] for shell in study.shells}},
+        "analysis": {"version": VERSION, "sha256": plan_sha256(), "plan": PLAN},
+        "scoring_sha256": code_sha256("score"),
+        "sandbox_sha256": content_sha256(),
+        "protocol": PROTOCOL,
+        "exclusions": EXCLUSIONS,
+    }
+    return json.loads(pretty_json(frozen))
+
+
+def _sampling(model: Model) -> dict[str, Any]:
+    """How a model will be asked, as the policy table and the config resolve it; prices may change freely."""
+    from fluency.generation import resolve
+
+    policy = resolve(model)
+    return {
+        "id": policy.model_id,
+        "served_by": model.served_by,
+        "transport": model.transport,
+        "temperature_requested": policy.temperature_requested,
+        "temperature_sent": policy.temperature_sent,
+        "on_refused_temperature": model.on_refused_temperature,
+        "max_tokens": policy.max_tokens,
+        "thinking": policy.thinking,
+        "effort": policy.effort,
+        "headers": dict(policy.headers),
+        "extra_body": dict(policy.extra_body),
+        "seeded": policy.seeded,
+    }

@@ -1,0 +1,160 @@
+"""The chain of a cell, link by link: score <- execution <- generation <- answer <- request <- task, world, config."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from fluency.archive.findings import Findings
+from fluency.archive.opened import Opened, checked_json
+from fluency.common.errors import ArchiveError
+from fluency.common.files import canonical_json, sha256
+from fluency.core.cells import Cell
+from fluency.core.gather import CellRecords
+from fluency.core.records import SCHEMA_VERSION, Answer, Execution, Generation, ImageInfo, Score
+from fluency.core.tasks import Task
+from fluency.execution.execute import planned, readings_of
+from fluency.generation import request_for, resolve
+from fluency.generation.budget import cost_of
+from fluency.generation.prompt import build_prompt
+from fluency.generation.reply import Failure, read_message
+
+
+class Chain:
+    """Checks the links of every cell of an archive and notes what does not hold."""
+
+    def __init__(self, opened: Opened, findings: Findings, image: ImageInfo | None) -> None:
+        self._opened = opened
+        self._image = image
+        self._study = opened.study
+        self._note = findings
+
+    def check(self, cell: Cell, task: Task, records: CellRecords) -> None:
+        """Every link of one cell, as far as its records go."""
+        generation, execution, score = records
+        if generation is not None:
+            self._answer(cell, generation)
+            self._request(cell, task, generation)
+            self._reading(cell, generation)
+        if execution is not None and generation is not None:
+            self._execution(cell, task, generation, execution)
+        if score is not None and generation is not None:
+            self._score(cell, task, generation, score)
+
+    def _link(self, holds: bool, stage: str, cell: Cell, what: str, layer: str | None = None) -> bool:
+        where = f"results/{stage}/{cell.path}.json"
+        return self._note.check(holds, where, what, kind="links", layer=layer)
+
+    def _answer(self, cell: Cell, generation: Generation) -> None:
+        """generation <- answer: the record holds the stored answer, and the answer's file seals itself."""
+        key = generation.answer.request_key
+        self._link(generation.cell.cell == cell, "generations", cell, "it is the record of another cell")
+        where = f"answers/{key[:2]}/{key}.json"
+        if where not in self._opened.unpacked.manifest.files:
+            self._link(False, "generations", cell, f"the archive does not hold its answer {key[:16]}…")
+            return
+        with self._note.refusals():
+            stored = stored_answer((self._opened.root / where).read_bytes(), key, where)
+            self._link(stored == generation.answer, "generations", cell, f"its answer is not the one in {where}")
+
+    def _request(self, cell: Cell, task: Task, generation: Generation) -> None:
+        """answer <- request <- task and config: the study asks exactly this."""
+        prompt = build_prompt(task.prompt, cell.shell)
+        answer = generation.answer
+        self._link(
+            answer.request.prompt == prompt, "generations", cell, "the model was asked another prompt", "request"
+        )
+        self._link(answer.request.trial == cell.trial, "generations", cell, "its request is of another trial")
+        with self._note.refusals(cell.path):
+            model = self._study.model(cell.model)
+            either = (False, True) if model.on_refused_temperature == "provider-default" else (False,)
+            wanted = [request_for(self._study, cell, prompt, refused=refused) for refused in either]
+            self._link(answer.request in wanted, "generations", cell, "the study asks another request", "request")
+            policy = resolve(model)
+            price = policy.price_of(answer.transport)
+            holds = (
+                generation.cost_usd == cost_of(policy, answer)
+                and generation.price == (None if price is None else price.model_dump())
+                and generation.temperature_requested == policy.temperature_requested
+            )
+            self._link(holds, "generations", cell, "price, cost or temperature are not the policy's", "request")
+        if generation.task_sha256 != task.sha256:
+            self._earlier(cell, "generations", "asked with an earlier version of the task; the prompt is the same")
+
+    def _reading(self, cell: Cell, generation: Generation) -> None:
+        """What the answer says of itself follows from the message as the server sent it."""
+        answer = generation.answer
+        try:
+            read = read_message(answer.raw)
+            holds = (read.outcome, read.text, read.stop_reason, read.model_echoed, read.usage) == (
+                answer.outcome,
+                answer.text,
+                answer.stop_reason,
+                answer.model_echoed,
+                answer.usage,
+            )
+        except Failure:
+            holds = False
+        self._link(holds, "generations", cell, "text, outcome or usage are not those of the raw message", "request")
+
+    def _execution(self, cell: Cell, task: Task, generation: Generation, execution: Execution) -> None:
+        """execution <- generation, worlds and config: this answer's command, in these worlds, under these limits."""
+        study = self._study
+        self._link(execution.cell.cell == cell, "executions", cell, "it is the record of another cell")
+        same = execution.request_key == generation.answer.request_key
+        self._link(same, "executions", cell, "it executed another answer")
+        extraction = readings_of(generation)
+        self._link(execution.extraction == extraction, "executions", cell, "it ran another command", "command")
+        held = bool(execution.image.shells.get(cell.shell))
+        same = (execution.not_measured is None) == held
+        self._link(same, "executions", cell, "whether it could be measured does not follow from its image")
+        plan = [] if execution.not_measured else list(planned(study, cell.shell, execution.extraction))
+        wanted = {(seed, condition, reading) for reading, _, condition in plan for seed in study.seeds}
+        ran = [(run.seed, run.condition, run.reading) for run in execution.runs]
+        complete = len(ran) == len(set(ran)) and set(ran) == wanted
+        self._link(complete, "executions", cell, "its runs are not the study's worlds and conditions", "command")
+        for run in execution.runs:
+            if run.seed in study.seeds:
+                world = self._opened.world(task, run.seed)
+                self._link(run.world_sha256 == world.sha256, "executions", cell, f"world {run.seed} was another one")
+        limits = study.sandbox.limits
+        held = (
+            execution.timeout_s == limits.timeout_s[cell.shell]
+            and execution.limits.model_copy(update={"timeout_s": limits.timeout_s}) == limits
+        )
+        self._link(held, "executions", cell, "its limits are not the study's")
+        if self._image is not None:
+            same = execution.image == self._image
+            self._link(same, "executions", cell, "its image is not the one in results/image.json")
+
+    def _score(self, cell: Cell, task: Task, generation: Generation, score: Score) -> None:
+        """score <- execution and task, as far as names go; `rebuild` makes the score itself anew."""
+        self._link(score.cell.cell == cell, "scores", cell, "it is the record of another cell")
+        same = score.request_key == generation.answer.request_key
+        self._link(same, "scores", cell, "it judges another answer")
+        if score.task_sha256 != task.sha256:
+            self._earlier(cell, "scores", "judged by an earlier version of the task; judged anew it comes out the same")
+
+    def _earlier(self, cell: Cell, stage: str, what: str) -> None:
+        self._note.remark(f"results/{stage}/{cell.path}.json", what)
+
+
+def stored_answer(data: bytes, key: str, where: str) -> Answer:
+    """An answer from its file, held against its name and its own hash; ArchiveError says what does not fit."""
+    try:
+        value = checked_json(data, where)
+        body = value["answer"]
+        sealed = value["sha256"] == sha256(canonical_json(body))
+        asked = sha256(canonical_json(body["request"])) == key == body["request_key"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ArchiveError("this is no stored answer", where=where) from None
+    if not sealed:
+        raise ArchiveError("the answer's hash does not fit its content", where=where)
+    if not asked:
+        raise ArchiveError("it answers another request than its name says", where=where)
+    version = body.get("schema_version")
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise ArchiveError(f"it is of schema {version}, this version reads up to {SCHEMA_VERSION}", where=where)
+    try:
+        return Answer.model_validate(body)
+    except ValidationError as error:
+        raise ArchiveError(f"it does not fit the schema: {error.errors()[0]['msg']}", where=where) from None

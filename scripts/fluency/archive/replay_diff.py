@@ -1,0 +1,113 @@
+"""What a replay changed: one line a cell, and what became of each model's verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fluency.core.gather import CellRecords, headline_runs
+from fluency.core.records import Execution, Score
+from fluency.core.table import Row
+
+MARKS = ("structural_pass", "lenient_passed", "no_unix_tools_passed")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A cell that comes out otherwise. `verdict`: whether it passes changed, and not only what it printed or why."""
+
+    cell: str
+    verdict: bool
+    archived: str
+    now: str
+    also: str
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The outcome of a replay; `rows` is the new cells table, `before` and `after` hold a headline for each model."""
+
+    title: str
+    archive: str
+    cells: int
+    differences: list[Difference]
+    notes: list[str]
+    before: dict[str, str]
+    after: dict[str, str]
+    rows: list[Row]
+
+    def markdown(self) -> str:
+        """The differences and the effect on the verdict as Markdown."""
+        from fluency.report.escape import text
+
+        verdicts = [d for d in self.differences if d.verdict]
+        others = [d for d in self.differences if not d.verdict]
+        lines = [f"# {self.title}", "", f"Archive `{self.archive}`. No model was asked.", ""]
+        lines += [f"- {text(note, 500)}" for note in self.notes] + [""] * bool(self.notes)
+        lines += [f"{len(verdicts)} of {self.cells} cells pass or fail otherwise than archived.", ""]
+        lines += _table(verdicts)
+        lines += [f"{len(others)} further cells differ without that changing.", ""]
+        lines += _table(others)
+        lines += ["## What it does to the verdict", ""]
+        for model, before in self.before.items():
+            after = self.after[model]
+            if before == after:
+                lines.append(f"- **{model}**: unchanged. {text(before, 4000)}")
+            else:
+                lines += [f"- **{model}** archived: {text(before, 4000)}", f"- **{model}** now: {text(after, 4000)}"]
+        return "\n".join(lines) + "\n"
+
+
+def _table(differences: list[Difference]) -> list[str]:
+    from fluency.report.escape import code, text
+    from fluency.report.markdown import table
+
+    if not differences:
+        return []
+    rows = [[code(d.cell), text(d.archived, 300), text(d.now, 300), text(d.also, 300)] for d in differences]
+    return [table(["cell", "archived", "now", "also"], rows), ""]
+
+
+def difference_of(records: CellRecords, execution: Execution, score: Score) -> Difference | None:
+    """How a cell's new score and execution differ from the archived ones; None where they do not."""
+    old = records.score
+    if old is None:
+        return None
+    also = list(_marks(old, score)) if None not in (old.passed, score.passed) else []
+    if records.execution is not None and execution is not records.execution:
+        also += _ran(records.execution, execution)
+    verdict = old.passed != score.passed
+    judged = verdict or (old.failure_class, old.why) != (score.failure_class, score.why)
+    if not judged and not also:
+        return None
+    return Difference(score.cell.cell.path, verdict, _judgement(old), _judgement(score), "; ".join(also))
+
+
+def _judgement(score: Score) -> str:
+    if score.passed is None or score.passed:
+        return "pass" if score.passed else score.why
+    return f"fail, {score.failure_class}: {score.why}"
+
+
+def _marks(old: Score, new: Score) -> Iterator[str]:
+    for name in MARKS:
+        was, now = getattr(old, name), getattr(new, name)
+        if was != now:
+            yield f"{name} {_word(was)}, now {_word(now)}"
+
+
+def _word(value: bool | None) -> str:
+    return "n/a" if value is None else "yes" if value else "no"
+
+
+def _ran(old: Execution, new: Execution) -> Iterator[str]:
+    """Exit codes and outputs that changed, of the runs that decide and are there in both."""
+    now = {run.seed: run.result for run in headline_runs(new)}
+    for run in headline_runs(old):
+        result = now.get(run.seed)
+        if result is None:
+            continue
+        if result.exit_code != run.result.exit_code:
+            yield f"exit code in world {run.seed}: {run.result.exit_code}, now {result.exit_code}"
+        elif result.stdout != run.result.stdout:
+            yield f"output in world {run.seed}: {run.result.stdout.bytes} bytes, now {result.stdout.bytes}"

@@ -1,0 +1,183 @@
+"""Read an untrusted archive: whatever is not of the form container.py writes is refused by name.
+
+Sizes are held to limits while they stream, nothing is written here, and no more than a piece is in memory.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import zstandard
+
+from fluency.archive.manifest import NAME
+from fluency.archive.tar_writer import BLOCK, PIECE, WINDOW_LOG, header, name_problem
+from fluency.common.errors import ArchiveError
+
+FEED = 1 << 12
+# RFC 8878, 3.1.1: magic number; descriptor with the checksum flag alone; window descriptor.
+FRAME = bytes((0x28, 0xB5, 0x2F, 0xFD, 0x04, (WINDOW_LOG - 10) << 3))
+_KINDS = {
+    tarfile.SYMTYPE: "a symbolic link",
+    tarfile.LNKTYPE: "a hard link",
+    tarfile.CHRTYPE: "a character device",
+    tarfile.BLKTYPE: "a block device",
+    tarfile.FIFOTYPE: "a named pipe",
+    tarfile.DIRTYPE: "a folder entry",
+    tarfile.GNUTYPE_SPARSE: "a sparse file",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What reading an archive may cost at most. Sizes in bytes."""
+
+    files: int = 400_000
+    total: int = 8 << 30
+    ratio: int = 1_000
+    ratio_from: int = 64 << 20
+
+
+class _Unpacker:
+    """The bytes of one zstandard frame, a known number at a time.
+
+    The input is fed in small pieces: a block of at least 4 bytes gives at most 128 KiB, so a piece of 4 KiB can
+    never fill more than 128 MiB before the limits are looked at (RFC 8878, 3.1.1.2).
+    """
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._frame = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG).decompressobj()
+        self._ready = memoryview(b"")
+        self.taken = 0
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, at most `size`; none only at the end."""
+        while not self._ready and not self._frame.eof:
+            piece = self._raw.read(FEED)
+            if not piece:
+                break
+            self.taken += len(piece)
+            self._ready = memoryview(self._frame.decompress(piece))
+        data, self._ready = bytes(self._ready[:size]), self._ready[size:]
+        return data
+
+    def nothing_follows(self) -> bool:
+        """Whether the frame is complete and the file ends with it."""
+        return self._frame.eof and not self._frame.unused_data and not self._raw.read(1)
+
+
+class Reader:
+    """The files of an untrusted archive, one after the other; ArchiveError names what is refused."""
+
+    def __init__(self, path: Path, limits: Limits = Limits()) -> None:
+        self._path = Path(path)
+        self._limits = limits
+        self._total = 0
+
+    def __iter__(self) -> Iterator[tuple[str, int, Iterator[bytes]]]:
+        """(name, size, pieces) of each file; the pieces must be taken before the next file."""
+        try:
+            with self._path.open("rb") as raw:
+                self._check_frame(raw)
+                self._stream = _Unpacker(raw)
+                yield from self._files()
+                if any(self._take(BLOCK)):
+                    raise self._refuse("the archive's end mark is damaged")
+                if not self._at_end():
+                    raise self._refuse("there are bytes behind the archive's end")
+        except FileNotFoundError:
+            raise ArchiveError("there is no such archive", where=str(self._path), hint="check the name") from None
+        except OSError as error:
+            raise ArchiveError(f"the archive cannot be read: {error.strerror}", where=str(self._path)) from None
+
+    def _check_frame(self, raw: BinaryIO) -> None:
+        """The frame's first bytes leave no choice: no dictionary, no size, a checksum, a window of known size."""
+        start = raw.read(len(FRAME))
+        raw.seek(0)
+        if start != FRAME:
+            what = "the archive is damaged" if start[:4] == FRAME[:4] else "this is no zstandard file"
+            raise self._refuse(f"{what}: it does not begin as this project's archives do")
+
+    def _files(self) -> Iterator[tuple[str, int, Iterator[bytes]]]:
+        seen: dict[str, str] = {}
+        last = ""
+        while any(block := self._take(BLOCK)):
+            name, size = self._checked(block, seen)
+            if last not in ("", NAME) and name <= last:
+                raise self._refuse(f"{name}: it does not stand in the order of names")
+            last = name
+            if len(seen) > self._limits.files:
+                raise self._refuse(f"the archive holds more than {self._limits.files:,} files")
+            yield name, size, self._pieces(name, size)
+
+    def _checked(self, block: bytes, seen: dict[str, str]) -> tuple[str, int]:
+        """Name and size of a header; everything a hostile one could hold is refused here."""
+        try:
+            info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+        except (tarfile.HeaderError, ValueError) as error:
+            raise self._refuse(f"a file's header is damaged ({error})") from None
+        name = ascii(info.name)[1:-1]
+        if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
+            kind = _KINDS.get(info.type, f"an entry of the foreign type {info.type!r}")
+            raise self._refuse(f"{name}: {kind}; only plain files are read")
+        if problem := name_problem(info.name):
+            raise self._refuse(f"{name}: the name is refused: {problem}")
+        if info.uid or info.gid or info.uname or info.gname:
+            owner = ascii(f"{info.uname or info.uid}:{info.gname or info.gid}")
+            raise self._refuse(f"{name}: it belongs to a foreign owner, {owner}")
+        if info.mode != 0o644:
+            raise self._refuse(f"{name}: its mode is {info.mode:o}, not 644")
+        if not 0 <= info.size <= self._limits.total - self._total:
+            raise self._refuse(f"{name}: with it the archive is larger than {self._limits.total:,} bytes")
+        if block != header(info.name, info.size):
+            raise self._refuse(f"{name}: its header is not of the form this project writes")
+        key = info.name.casefold()
+        if key in seen:
+            raise self._refuse(f"{name}: the name stands twice" + (f" ({seen[key]})" if seen[key] != name else ""))
+        seen[key] = name
+        return info.name, info.size
+
+    def _pieces(self, name: str, size: int) -> Iterator[bytes]:
+        left = size
+        while left:
+            data = self._take(min(left, PIECE))
+            left -= len(data)
+            yield data
+        if any(self._take(-size % BLOCK)):
+            raise self._refuse(f"{name}: there are bytes behind its end")
+
+    def _take(self, size: int) -> bytes:
+        """Exactly `size` unpacked bytes, counted against the limits."""
+        pieces = []
+        left = size
+        while left:
+            piece = self._unpack(left)
+            if not piece:
+                raise self._refuse("the archive ends too early")
+            pieces.append(piece)
+            left -= len(piece)
+            self._hold_limits(len(piece))
+        return b"".join(pieces)
+
+    def _unpack(self, size: int) -> bytes:
+        try:
+            return self._stream.read(size)
+        except zstandard.ZstdError as error:
+            raise self._refuse(f"the archive is damaged or no zstandard file ({error})") from None
+
+    def _at_end(self) -> bool:
+        return not self._unpack(1) and self._stream.nothing_follows()
+
+    def _hold_limits(self, size: int) -> None:
+        self._total += size
+        if self._total > self._limits.total + 2 * BLOCK * self._limits.files:
+            raise self._refuse(f"the archive unpacks to more than {self._limits.total:,} bytes")
+        if self._total > self._limits.ratio_from and self._total > self._limits.ratio * self._stream.taken:
+            raise self._refuse(f"the archive unpacks to more than {self._limits.ratio} times its size: a bomb")
+
+    def _refuse(self, what: str) -> ArchiveError:
+        return ArchiveError(what, where=str(self._path), hint="get the archive anew from where its hash is recorded")

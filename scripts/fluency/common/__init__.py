@@ -1,0 +1,1 @@
+"""Ground floor: errors, paths, and files that reach the disk whole."""

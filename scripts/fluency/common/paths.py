@@ -1,0 +1,15 @@
+"""Where things stand in the project: the one place that knows the folders' names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+TASKS = ROOT / "tasks"
+SANDBOX = ROOT / "sandbox"
+REPORT = ROOT / "report"
+CONFIG = ROOT / "config.yaml"
+CACHE = ROOT / ".cache"
+ANSWERS = ROOT / "answers"
+RESULTS = ROOT / "results"
+ARCHIVES = ROOT / "archive"

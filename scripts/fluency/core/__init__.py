@@ -1,0 +1,1 @@
+"""The nouns: study, cell, task, record, table and provenance, and how they are read and written."""

@@ -1,0 +1,55 @@
+"""docs/config.md, written from the configuration's own models: `python -m fluency.core.config_doc`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from fluency.common.files import write_atomic
+from fluency.common.paths import ROOT
+from fluency.core.study import Budget, Limits, Model, Price, SandboxConfig, Study
+
+PAGE = ROOT / "docs" / "config.md"
+SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
+    ("The study", Study, "Top-level keys of `config.yaml` and of every override file."),
+    ("`models:` one entry a model", Model, "A list; an override file replaces it whole."),
+    ("`models[].price`", Price, "US dollars for a million tokens."),
+    ("`sandbox:`", SandboxConfig, "The container engine."),
+    ("`sandbox.limits:`", Limits, "Part of the treatment: alike for both arms, recorded with every execution."),
+    ("`budget:`", Budget, "What a paid run may cost."),
+)
+
+
+def page() -> str:
+    """The whole page as Markdown."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield "# Configuration\n"
+    yield "<!-- Written by `python -m fluency.core.config_doc` from scripts/fluency/core/study.py; edit there. -->\n"
+    yield "`config.yaml` is the default study. A file given with `--configfile` (or `CONFIG=` to make) replaces what"
+    yield "it names: mappings are merged, lists are replaced whole. An unknown key, a wrong type or an impossible"
+    yield "value is one sentence with file and key, exit code 2, before anything starts."
+    for title, model, text in SECTIONS:
+        yield f"\n## {title}\n\n{text}\n"
+        yield "| key | default | meaning |\n|---|---|---|"
+        for name, field in model.model_fields.items():
+            yield f"| `{name}` | {_default(field)} | {field.description or ''} |"
+
+
+def _default(field) -> str:
+    if field.is_required():
+        return "required"
+    value = field.default if field.default is not PydanticUndefined else field.default_factory()
+    if isinstance(value, BaseModel):
+        return "see below"
+    if value is None or value in ("", {}, []):
+        return "empty"
+    return f"`{value}`" if not isinstance(value, bool) else f"`{str(value).lower()}`"
+
+
+if __name__ == "__main__":
+    write_atomic(PAGE, page())

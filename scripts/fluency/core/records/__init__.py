@@ -1,0 +1,49 @@
+"""The records: what was asked, what ran, how it was judged. Everything else is computed from them.
+
+Every record is one canonical JSON file. Absent knowledge is null, never a zero or an empty text.
+"""
+
+from fluency.core.records.execution import (
+    Execution,
+    Extraction,
+    HttpRequest,
+    ImageInfo,
+    ProcessFact,
+    Reading,
+    Result,
+    Run,
+    Stream,
+    Used,
+)
+from fluency.core.records.generation import Answer, Generation, Outcome, Request, Usage
+from fluency.core.records.part import SCHEMA_VERSION, CellName, Part, RecordType, read_record, write_record
+from fluency.core.records.score import FailureClass, MadeOf, MakeUp, Score, WorldScore
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Answer",
+    "CellName",
+    "Execution",
+    "Extraction",
+    "FailureClass",
+    "Generation",
+    "HttpRequest",
+    "ImageInfo",
+    "MadeOf",
+    "MakeUp",
+    "Outcome",
+    "Part",
+    "ProcessFact",
+    "Reading",
+    "RecordType",
+    "Request",
+    "Result",
+    "Run",
+    "Score",
+    "Stream",
+    "Usage",
+    "Used",
+    "WorldScore",
+    "read_record",
+    "write_record",
+]

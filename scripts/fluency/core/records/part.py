@@ -1,0 +1,64 @@
+"""What every record has: a closed set of keys, a schema version, the name of its cell; and how it reaches the disk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from fluency.common.errors import UserError
+from fluency.common.files import pretty_json, write_atomic
+from fluency.core.cells import Cell, Shell
+
+SCHEMA_VERSION = 1
+
+
+class Part(BaseModel):
+    """A piece of a record: closed set of keys, immutable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CellName(Part):
+    """A cell as a record holds it."""
+
+    model: str
+    shell: Shell
+    task: str
+    trial: int
+
+    @classmethod
+    def of(cls, cell: Cell) -> CellName:
+        """The record's form of a cell."""
+        return cls(model=cell.model, shell=cell.shell, task=cell.task, trial=cell.trial)
+
+    @property
+    def cell(self) -> Cell:
+        """The cell itself."""
+        return Cell(self.model, self.shell, self.task, self.trial)
+
+
+RecordType = TypeVar("RecordType", bound=Part)
+
+
+def read_record(kind: type[RecordType], path: Path) -> RecordType:
+    """A record from its file; UserError names the file when it is damaged or from a newer version."""
+    try:
+        return kind.model_validate_json(Path(path).read_bytes())
+    except FileNotFoundError:
+        raise UserError("there is no such record", where=str(path), hint="`make plan` lists what is missing") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise UserError(
+            f"this is not a {kind.__name__.lower()} record of schema {SCHEMA_VERSION}: {place}: {first['msg']}",
+            where=str(path),
+            hint="delete the file and run again; no answer is asked for twice",
+        ) from None
+
+
+def write_record(path: Path, record: Part) -> None:
+    """Write a record atomically."""
+    write_atomic(Path(os.fspath(path)), pretty_json(record.model_dump(mode="json")))

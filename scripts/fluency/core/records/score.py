@@ -1,0 +1,74 @@
+"""How an execution was judged, and the closed set of ways to fail."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from fluency.core.records.execution import Reading
+from fluency.core.records.part import SCHEMA_VERSION, CellName, Part
+from fluency.core.study import Condition
+
+FailureClass = Literal[
+    "refusal",
+    "empty",
+    "truncated",
+    "format",
+    "other-dialect",
+    "does-not-parse",
+    "command-not-found",
+    "timeout",
+    "resource-limit",
+    "non-zero-exit",
+    "wrong-structure",
+    "table-noise",
+    "silent-wrong",
+    "one-world-only",
+    "side-effects",
+]
+MadeOf = Literal["cmdlets-only", "mixed", "unix-only", "delegation", "does-not-parse", "no-commands"]
+
+
+class WorldScore(Part):
+    """The judgement of one run."""
+
+    seed: int
+    condition: Condition
+    reading: Reading
+    exit_ok: bool
+    structural: bool
+    content: bool
+    passed: bool
+    why: str
+    expected: Any = None
+    wall_s: float
+
+
+class MakeUp(Part):
+    """What an answer is made of."""
+
+    made_of: MadeOf
+    commands: list[str] = Field(description="Command names in order of appearance, aliases as written.")
+
+
+class Score(Part):
+    """`results/scores/{cell}.json`. `passed` is null when the cell is not measured."""
+
+    schema_version: int = SCHEMA_VERSION
+    cell: CellName
+    request_key: str
+    passed: bool | None
+    structural_pass: bool | None = Field(description="Exit 0 and structure: the design document's own check.")
+    exit_ok: bool | None
+    content_ok: bool | None = Field(description="Structure and content, whatever the exit code.")
+    lenient_passed: bool | None
+    no_unix_tools_passed: bool | None = Field(description="The second condition; null where it was not run.")
+    failure_class: FailureClass | None
+    why: str
+    worlds: list[WorldScore]
+    make_up: MakeUp | None
+    not_measured: str | None
+    side_effects: list[str]
+    task_sha256: str
+    provenance: dict[str, Any]

@@ -1,0 +1,230 @@
+"""The study: config.yaml and its overrides, validated, as frozen objects.
+
+`config.yaml` is the default; each further file replaces what it names. Lists are replaced whole and
+mappings are merged, which is what Snakemake does with `--configfile`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from fluency.common.errors import UserError
+from fluency.common.paths import CONFIG
+from fluency.core.cells import SHELLS, Cell, Shell
+from fluency.core.deadline import FLOOR_S
+
+Condition = Literal["as_designed", "no_unix_tools"]
+
+
+class Section(BaseModel):
+    """A part of the configuration: unknown keys are errors, and nothing changes after it was read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Price(Section):
+    """US dollars for a million tokens, and the day the price was read."""
+
+    input_usd_per_mtok: float = Field(ge=0, description="Of what is sent.")
+    output_usd_per_mtok: float = Field(ge=0, description="Of what comes back, thinking included.")
+    dated: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="The day the price was read, YYYY-MM-DD.")
+
+
+class Model(Section):
+    """One model under test. What is left out comes from the policy table for the model's id."""
+
+    alias: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$", description="Short name, used in paths.")
+    id: str = Field(min_length=1, description="The name the provider knows it by.")
+    served_by: Literal["embedded", "endpoint"] = Field(
+        "endpoint", description="embedded: llama.cpp inside the run; endpoint: any server with POST /v1/messages."
+    )
+    base_url: str | None = Field(None, description="Where the endpoint is; without /v1. Default: the provider's own.")
+    api_key_env: str = Field("ANTHROPIC_API_KEY", description="Environment variable that holds the key.")
+    key_required: bool = Field(True, description="false for a server on your own machine that asks for none.")
+    transport: Literal["messages", "batch"] = Field("messages", description="batch: half price, answers within a day.")
+    temperature: float | Literal["provider-default"] | None = Field(
+        None, description="A number is sent exactly; provider-default sends none; empty: the policy table's."
+    )
+    on_refused_temperature: Literal["stop", "provider-default"] = Field(
+        "stop", description="What to do when the model refuses the temperature; the second goes for all its cells."
+    )
+    max_tokens: int | None = Field(None, ge=1, le=128_000, description="Empty: the policy table's.")
+    thinking: dict[str, Any] | None = Field(None, description="Sent as it is; empty: the policy table's.")
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = Field(
+        None, description="Sent as it is; empty: the policy table's."
+    )
+    extra_body: dict[str, Any] = Field(default_factory=dict, description="Further body fields for other servers.")
+    extra_headers: dict[str, str] = Field(default_factory=dict, description="Further headers; never a key.")
+    price: Price | None = Field(None, description="Empty: the policy table's.")
+    requests_per_minute: int = Field(45, ge=1, description="Starts a minute, over all cells of the model.")
+    in_flight: int = Field(4, ge=1, le=64, description="Requests under way at a time.")
+
+    @field_validator("temperature")
+    @classmethod
+    def _in_range(cls, value: object) -> object:
+        if isinstance(value, float) and not 0 <= value <= 2:
+            raise ValueError("a temperature lies between 0 and 2")
+        return value
+
+
+class Limits(Section):
+    """What one execution may use, alike for both arms."""
+
+    timeout_s: dict[Shell, float] = Field(
+        default_factory=lambda: {"bash": FLOOR_S, "pwsh": FLOOR_S},
+        description="Deadline of a command, seconds; no less than max(30, 10 x slowest reference), see docs/method.md.",
+    )
+    memory_mb: int = Field(1024, ge=256, description="Of the whole container, helpers included; no swap.")
+    pids: int = Field(256, ge=64, description="Processes and threads in the container.")
+    output_bytes: int = Field(1_048_576, ge=1024, description="Kept of each stream; the rest is counted.")
+    file_mb: int = Field(64, ge=64, description="Largest file a command may write; PowerShell needs 64.")
+    tmpfs_mb: int = Field(64, ge=16, description="Room in /tmp and in HOME, each.")
+    open_files: int = Field(1024, ge=256, description="Open files a process.")
+
+    @field_validator("timeout_s")
+    @classmethod
+    def _both_shells(cls, value: dict[str, float]) -> dict[str, float]:
+        merged = {"bash": FLOOR_S, "pwsh": FLOOR_S} | value
+        if any(not 1 <= seconds <= 600 for seconds in merged.values()):
+            raise ValueError("a deadline lies between 1 and 600 seconds")
+        return merged
+
+
+class SandboxConfig(Section):
+    """The container engine and its limits."""
+
+    parallel: int | None = Field(None, ge=1, le=64, description="Containers at a time; empty: one a processor.")
+    limits: Limits = Field(default_factory=Limits, description="What one execution may use.")
+
+
+class Budget(Section):
+    """Dollars. Above `confirm_usd` a run asks; at `stop_usd` it stops with everything earned kept."""
+
+    confirm_usd: float = Field(1.0, ge=0, description="A run that may cost more asks first.")
+    stop_usd: float = Field(10.0, gt=0, description="Where a run stops, from the usage that came back.")
+
+
+class Study(Section):
+    """A validated configuration: what is asked of whom, how often, and where it runs."""
+
+    study: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$", description="Name of the study, and of its folder.")
+    decision: str = Field("", description="The decision this study is for; empty: none, exploratory.")
+    tasks: Literal["all"] | Annotated[list[str], Field(min_length=1)] = Field(
+        "all", description="`all`, or a list of task ids."
+    )
+    shells: Annotated[list[Shell], Field(min_length=1)] = Field(
+        default_factory=lambda: list(SHELLS), description="The arms."
+    )
+    trials: int = Field(5, ge=1, le=100, description="Independent answers a cell of task and shell.")
+    seeds: Annotated[list[int], Field(min_length=2)] = Field(
+        default_factory=lambda: [11, 24], description="Worlds each answer runs in; at least one odd and one even."
+    )
+    conditions: Annotated[list[Condition], Field(min_length=1)] = Field(
+        default_factory=lambda: ["as_designed", "no_unix_tools"],
+        description="no_unix_tools runs each PowerShell answer again without Unix programs on PATH.",
+    )
+    order_seed: int = Field(20260430, description="Seed of the order in which cells are asked.")
+    models: Annotated[list[Model], Field(min_length=1)] = Field(description="The models, never pooled.")
+    sandbox: SandboxConfig = Field(default_factory=SandboxConfig, description="Where commands run.")
+    budget: Budget = Field(default_factory=Budget, description="What it may cost.")
+    confirm: Literal["ask", "yes"] = Field("ask", description="yes: run a study above confirm_usd without asking.")
+    preregistration: str | None = Field(None, description="Path of the registration file this study follows.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Study:
+        aliases = [model.alias for model in self.models]
+        for name in ("models", "shells", "seeds", "tasks"):
+            values = aliases if name == "models" else getattr(self, name)
+            if not isinstance(values, str) and len(set(values)) < len(values):
+                raise ValueError(f"{name}: every entry must be different, got {list(values)}")
+        if len({seed % 2 for seed in self.seeds}) < 2:
+            raise ValueError("seeds: take at least one odd and one even seed, the worlds of a pair differ in kind")
+        if "as_designed" not in self.conditions:
+            raise ValueError("conditions: as_designed is the headline and cannot be left out")
+        return self
+
+    def model(self, alias: str) -> Model:
+        """The entry of one model; UserError if the study has none of that name."""
+        for model in self.models:
+            if model.alias == alias:
+                return model
+        known = ", ".join(model.alias for model in self.models)
+        raise UserError("the study has no such model", where=alias, hint=f"its models are: {known}")
+
+    def cells(self, task_ids: Sequence[str]) -> Iterator[Cell]:
+        """Every cell of the design, model by model."""
+        for model in self.models:
+            for shell in self.shells:
+                for task in task_ids:
+                    for trial in range(1, self.trials + 1):
+                        yield Cell(model.alias, shell, task, trial)
+
+
+def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """`base` with what `over` names replaced: mappings merge, everything else is taken from `over`."""
+    merged = dict(base)
+    for key, value in over.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = merge(merged[key], value) if both else value
+    return merged
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A YAML file's mapping; UserError names the file and the line where it does not parse."""
+    try:
+        value = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=str(path), hint="check the name") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        why = " ".join(str(error).split())
+        raise UserError(f"this is not YAML: {why}", where=str(path), hint="mind indentation and quotes") from None
+    if not isinstance(value, dict):
+        raise UserError("this file holds no keys", where=str(path), hint="write `key: value` lines")
+    return value
+
+
+def load_study(*overrides: Path) -> Study:
+    """The study of `config.yaml` with each override file laid over it."""
+    files = [CONFIG, *map(Path, overrides)]
+    values: dict[str, Any] = {}
+    for file in files:
+        values = merge(values, read_yaml(file))
+    return validate_study(values, files)
+
+
+def validate_study(values: dict[str, Any], files: Sequence[Path] = (CONFIG,)) -> Study:
+    """A study from merged values; UserError names the file and the key that is wrong."""
+    try:
+        return Study.model_validate(values)
+    except ValidationError as error:
+        raise explain(error, files) from None
+
+
+def explain(error: ValidationError, files: Sequence[Path]) -> UserError:
+    """The first problem of a validation as one sentence with file and key."""
+    problem = error.errors()[0]
+    keys = [str(part) for part in problem["loc"] if not str(part).startswith(("literal[", "list[", "constrained-"))]
+    what = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "extra_forbidden":
+        what, hint = "unknown key", "check the spelling; docs/config.md lists every key"
+    elif problem["type"] == "missing":
+        what, hint = "this key is missing", "docs/config.md says what it is for"
+    else:
+        hint = "docs/config.md says what each key takes"
+    where = f"{naming(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
+    return UserError(what, where=where, hint=hint)
+
+
+def naming(key: str, files: Sequence[Path]) -> str:
+    """The last of the files that has a top-level key: the one a user would edit."""
+    having = [file for file in files if key in read_yaml(file)]
+    return _shown((having or list(files))[-1])
+
+
+def _shown(file: Path) -> str:
+    return str(file.relative_to(CONFIG.parent)) if file.is_relative_to(CONFIG.parent) else str(file)

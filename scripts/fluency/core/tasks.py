@@ -1,0 +1,166 @@
+"""The task bank: one folder a task, `task.yaml` and `answer.py`, both validated when they are read."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
+
+from fluency.common.errors import UserError
+from fluency.common.files import canonical_json, sha256
+from fluency.common.paths import TASKS
+from fluency.core.cells import SHELLS, Shell
+from fluency.core.study import explain, read_yaml
+
+if TYPE_CHECKING:
+    from fluency.core.records import ProcessFact
+    from fluency.world import World
+
+Category = Literal["file-inspection", "text-processing", "process-introspection", "network-fetch"]
+CATEGORIES: tuple[Category, ...] = ("file-inspection", "text-processing", "process-introspection", "network-fetch")
+
+
+class Section(BaseModel):
+    """A part of a task file: unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Structure(Section):
+    """The design's structural check: every line matches, or the text is JSON of a shape."""
+
+    line: str | None = Field(None, description="A regular expression every output line matches.")
+    lines: Literal["at-least-one", "exactly-one"] = "at-least-one"
+    json_shape: Literal["array-of-objects", "array", "object"] | None = None
+
+    @field_validator("line")
+    @classmethod
+    def _compiles(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                re.compile(value)
+            except re.error as error:
+                raise ValueError(f"not a regular expression: {error}") from None
+        return value
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Structure:
+        if (self.line is None) == (self.json_shape is None):
+            raise ValueError("state either `line` or `json_shape`")
+        return self
+
+
+class Task(Section):
+    """One task as its author wrote it."""
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
+    version: int = Field(1, ge=1)
+    category: Category
+    provenance: Literal["design", "allowlist", "written"]
+    provenance_note: str
+    needs: list[Literal["processes", "http"]] = Field(default_factory=list, description="Beside the tree.")
+    prompt: str = Field(min_length=20)
+    structure: Structure
+    content: Literal["set", "ordered", "paths", "jsonset", "json", "hex"]
+    fixture: str
+    fairness: str
+    references: dict[Shell, list[str]]
+    wrong: dict[Shell, list[str]]
+
+    _folder: Path = PrivateAttr()
+
+    @field_validator("references", "wrong")
+    @classmethod
+    def _both_shells(cls, value: dict[str, list[str]]) -> dict[str, list[str]]:
+        for shell in SHELLS:
+            if not value.get(shell):
+                raise ValueError(f"at least one command for {shell} is needed")
+        return value
+
+    @property
+    def folder(self) -> Path:
+        """Where the task lives."""
+        return self._folder
+
+    @cached_property
+    def prompt_sha256(self) -> str:
+        """Changes only when the model would be asked something else."""
+        return sha256(self.prompt)
+
+    @cached_property
+    def check_sha256(self) -> str:
+        """Changes only when the judgement could."""
+        rule = canonical_json({"structure": self.structure.model_dump(), "content": self.content})
+        return sha256(rule + (self.folder / "answer.py").read_text(encoding="utf-8"))
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of everything in the task's two files."""
+        return sha256((self.folder / "task.yaml").read_bytes() + b"\0" + (self.folder / "answer.py").read_bytes())
+
+    @cached_property
+    def _answer(self) -> Any:
+        path = self.folder / "answer.py"
+        spec = importlib.util.spec_from_file_location(f"fluency_task_{self.id.replace('-', '_')}", path)
+        module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+        try:
+            spec.loader.exec_module(module)  # type: ignore[union-attr]
+            return module.expected
+        except Exception as error:
+            raise UserError(
+                f"the task's answer cannot be loaded: {type(error).__name__}: {error}",
+                where=str(path),
+                hint="define `expected(world, processes)`; see docs/adding-a-task.md",
+            ) from error
+
+    def expected(self, world: World, processes: Sequence[ProcessFact] = ()) -> Any:
+        """The right answer in a finished world, as JSON-ready data in the form the content rule takes."""
+        try:
+            return self._answer(world, processes)
+        except UserError:
+            raise
+        except Exception as error:
+            raise UserError(
+                f"the task's answer function raised {type(error).__name__}: {error}",
+                where=f"{self.folder / 'answer.py'} (world {world.seed})",
+                hint=f"run `make validate TASK={self.id}`",
+            ) from error
+
+
+def load_task(folder: Path) -> Task:
+    """One task; UserError names the file and the key that is wrong."""
+    path = Path(folder) / "task.yaml"
+    values = read_yaml(path)
+    try:
+        task = Task.model_validate(values)
+    except ValidationError as error:
+        raise explain(error, [path]) from None
+    if task.id != path.parent.name:
+        raise UserError(
+            f"the id is {task.id}, the folder {path.parent.name}",
+            where=f"{path}: id",
+            hint="give the folder the task's id; two tasks cannot share one",
+        )
+    if not (path.parent / "answer.py").is_file():
+        raise UserError("the task has no answer", where=str(path.parent), hint="see docs/adding-a-task.md")
+    task._folder = path.parent
+    return task
+
+
+def load_tasks(wanted: Literal["all"] | Sequence[str] = "all", root: Path = TASKS) -> list[Task]:
+    """The tasks of a study in the order of their ids; UserError if one is unknown or written twice."""
+    folders = {path.parent.name: path.parent for path in sorted(Path(root).glob("*/task.yaml"))}
+    tasks = [load_task(folder) for folder in folders.values()]
+    if wanted == "all":
+        if not tasks:
+            raise UserError("there are no tasks", where=str(root), hint="restore the tasks/ folder")
+        return tasks
+    for name in wanted:
+        if name not in folders:
+            raise UserError("there is no such task", where=f"tasks: {name}", hint=f"there are: {', '.join(folders)}")
+    return [task for task in tasks if task.id in set(wanted)]

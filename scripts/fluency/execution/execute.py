@@ -1,0 +1,102 @@
+"""The second stage: run a cell's command in every world and condition, and record what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from fluency import __version__
+from fluency.core.cells import SHELL_TITLES
+from fluency.core.records import Execution, Extraction, Generation, ImageInfo, Reading, Result, Run
+from fluency.core.study import Condition, Limits, Study
+from fluency.core.tasks import Task
+from fluency.execution.command import extract
+from fluency.world import World
+
+
+class Executor(Protocol):
+    """What this stage needs of a sandbox."""
+
+    image: ImageInfo
+    engine: dict
+    no_powershell: str | None
+
+    def run(
+        self,
+        *,
+        shell: str,
+        command: str,
+        world: World,
+        needs: list[str],
+        condition: Condition,
+        limits: Limits,
+        timeout_s: float,
+    ) -> Result:
+        """One command in one fresh container; SandboxError when it could not be measured."""
+
+
+def execute_cell(
+    study: Study,
+    task: Task,
+    generation: Generation,
+    sandbox: Executor,
+    world_for: Callable[[Task, int], World],
+    utc: str,
+) -> Execution:
+    """The execution record of a generated cell; SandboxError leaves the cell missing."""
+    shell = generation.cell.shell
+    extraction = readings_of(generation)
+    reason = unmeasured(sandbox, shell)
+    limits = study.sandbox.limits
+    timeout_s = limits.timeout_s[shell]
+    runs = []
+    for reading, command, condition in [] if reason else planned(study, shell, extraction):
+        for seed in study.seeds:
+            world = world_for(task, seed)
+            result = sandbox.run(
+                shell=shell,
+                command=command,
+                world=world,
+                needs=list(task.needs),
+                condition=condition,
+                limits=limits,
+                timeout_s=timeout_s,
+            )
+            runs.append(Run(seed=seed, world_sha256=world.sha256, condition=condition, reading=reading, result=result))
+    return Execution(
+        cell=generation.cell,
+        request_key=generation.answer.request_key,
+        extraction=extraction,
+        runs=runs,
+        not_measured=reason,
+        image=sandbox.image,
+        limits=limits,
+        timeout_s=timeout_s,
+        engine=sandbox.engine,
+        provenance={"utc": utc, "version": __version__},
+    )
+
+
+def readings_of(generation: Generation) -> Extraction:
+    """The command as read strictly and leniently; an answer that is not `ok` holds none."""
+    if generation.answer.outcome != "ok":
+        return Extraction(strict=None, lenient=None, notes=[f"outcome {generation.answer.outcome}"])
+    return extract(generation.answer.text)
+
+
+def planned(study: Study, shell: str, extraction: Extraction) -> Iterator[tuple[Reading, str, Condition]]:
+    """What is executed in each world: the headline first, then what is reported beside it."""
+    if extraction.strict is not None:
+        yield "strict", extraction.strict, "as_designed"
+        if shell == "pwsh" and "no_unix_tools" in study.conditions:
+            yield "strict", extraction.strict, "no_unix_tools"
+    if extraction.lenient is not None and extraction.lenient != extraction.strict:
+        yield "lenient", extraction.lenient, "as_designed"
+
+
+def unmeasured(sandbox: Executor, shell: str) -> str | None:
+    """Why an arm cannot be measured in this sandbox's image, or None."""
+    if sandbox.image.shells.get(shell):
+        return None
+    why = sandbox.no_powershell if shell == "pwsh" else None
+    return f"the sandbox image holds no {SHELL_TITLES[shell]}" + (f": {why}" if why else "")

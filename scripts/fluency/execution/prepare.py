@@ -1,0 +1,31 @@
+"""`make image`: build the sandbox image, or build it anew when PowerShell has become available since."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fluency.common.paths import RESULTS
+from fluency.common.plumbing import read_json, say
+from fluency.core.cells import SHELL_TITLES
+from fluency.core.records import ImageInfo
+from fluency.execution.sandbox import ensure_image
+from fluency.execution.sandbox.powershell import can_download
+
+
+def main() -> int:
+    """Make the image ready and print the version of each shell it holds."""
+    info = ensure_image(say)
+    if not info.shells.get("pwsh") and can_download() is None:
+        say("the PowerShell release can be fetched now: building the image anew with it")
+        info = ensure_image(say, rebuild=True)
+    forget_other_image(info, RESULTS / "image.json")
+    for shell, title in SHELL_TITLES.items():
+        print(f"{title}: {info.shells.get(shell) or 'not in the image'}")
+    return 0
+
+
+def forget_other_image(info: ImageInfo, record: Path) -> None:
+    """Remove the record of an image with other shells, so that the next run executes every command in this one."""
+    if record.exists() and read_json(record)["image"]["shells"] != info.shells:
+        record.unlink()
+        say("the image holds other shells than before: the next run executes every command again, and asks nothing")

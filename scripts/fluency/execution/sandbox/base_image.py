@@ -1,0 +1,119 @@
+"""What the image starts from: the public base, or where no registry answers, one made here from Debian packages."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from fluency.common.errors import SandboxError
+from fluency.common.paths import CACHE
+from fluency.execution.sandbox.engine import Engine, short
+from fluency.execution.sandbox.image_build import build_error
+from fluency.execution.sandbox.image_content import MADE_WITH, base_tag, packages
+from fluency.execution.sandbox.start_engine import install
+
+Say = Callable[[str], object]
+SUITE = "bookworm"
+PUBLIC = f"debian:{SUITE}-slim"
+PULL_SILENCE_S = 40
+# Lists, their mmdebstrap variant: the image needs a working system, the compiler only its files.
+MADE_HERE = (("packages.txt", "minbase"), ("packages-build.txt", "extract"))
+
+
+@dataclass(frozen=True)
+class Base:
+    """Names of the image's base and of the compiler's; `ready`: the packages of the lists are in them."""
+
+    image: str
+    build_image: str
+    ready: bool
+    described: str
+
+
+def ensure_base(engine: Engine, say: Say) -> Base:
+    """The public base if it is there or can be pulled, else one made by mmdebstrap, kept for the next build."""
+    import docker
+
+    client = engine.patient_client()
+    made = [base_tag(name) for name, _ in MADE_HERE]
+    if not _exists(client, PUBLIC):
+        if all(_exists(client, tag) for tag in made):
+            return Base(made[0], made[1], True, f"mmdebstrap {SUITE}")
+        say(f"pulling {PUBLIC} (a quarter of a minute)")
+        try:
+            for line in engine.patient_client(PULL_SILENCE_S).pull(*PUBLIC.split(":"), stream=True, decode=True):
+                if "error" in line:
+                    raise docker.errors.APIError(line["error"])
+        except (docker.errors.APIError, OSError) as error:
+            # docker.errors.NotFound, a refused connection, a silent one: all mean "not from there".
+            say(f"no registry gives {PUBLIC} ({short(error)}); making a base from Debian packages instead")
+            _make(engine, say)
+            return Base(made[0], made[1], True, f"mmdebstrap {SUITE}")
+    return Base(PUBLIC, PUBLIC, False, PUBLIC)
+
+
+def _make(engine: Engine, say: Say) -> None:
+    if not shutil.which("mmdebstrap"):
+        install(["mmdebstrap", "debian-archive-keyring"], say, "mmdebstrap is needed to make the image's base")
+    say("mmdebstrap: fetching and unpacking Debian packages (about 70 seconds on two processors)")
+    with ThreadPoolExecutor(len(MADE_HERE)) as pool:
+        for future in [pool.submit(_bootstrap, engine, name, variant) for name, variant in MADE_HERE]:
+            future.result()
+
+
+def _bootstrap(engine: Engine, name: str, variant: str) -> None:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE, prefix="base-") as folder:
+        tar = Path(folder) / "base.tar"
+        options = [
+            f"--variant={variant}",
+            f"--include={','.join(packages(name))}",
+            "--aptopt=Acquire::Retries 3",
+            *MADE_WITH,
+        ]
+        done = subprocess.run(
+            ["mmdebstrap", "--quiet", *options, SUITE, str(tar)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            last = [line for line in done.stderr.splitlines() if line.startswith(("E:", "dpkg: error"))][:2]
+            raise SandboxError(
+                f"mmdebstrap could not make the base: {' '.join(last) or done.stderr[-300:]}",
+                where="sandbox image",
+                hint="check the disk's room and the Debian mirror (`apt-get update`), then `make image`",
+            )
+        _import(engine, tar, base_tag(name))
+
+
+def _import(engine: Engine, tar: Path, tag: str) -> None:
+    """A tar as an image. Named in a step of its own, because Podman's import takes no tag."""
+    import docker
+
+    client = engine.patient_client()
+    try:
+        answer = client.import_image_from_file(str(tar)).strip().splitlines()
+    except (docker.errors.APIError, OSError) as error:
+        raise build_error(None, str(error), []) from None
+    last = json.loads(answer[-1]) if answer else {}
+    if "status" not in last:
+        raise build_error(None, last.get("error") or "the engine did not import the base", [])
+    client.tag(last["status"], *tag.split(":"))
+
+
+def _exists(client, tag: str) -> bool:
+    import docker
+
+    try:
+        client.inspect_image(tag)
+    except docker.errors.ImageNotFound:
+        return False
+    return True

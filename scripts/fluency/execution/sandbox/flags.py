@@ -1,0 +1,79 @@
+"""What the engine is told about a container: the walls, each under its own name.
+
+One pure function, so that a test can take a single wall away and show that it was holding something back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluency.core.study import Limits
+from fluency.world.model import PLACE
+
+WORLD_MB = 128
+
+
+def walls(limits: Limits) -> dict[str, dict[str, Any]]:
+    """Name of each wall -> the part of the engine's HostConfig that puts it up. Sizes in bytes."""
+    memory = limits.memory_mb << 20
+    return {
+        "no-network": {"NetworkMode": "none"},
+        # The engine would copy the host's resolver into the container, although there is nobody to ask.
+        "no-resolver": {"Dns": ["127.0.0.1"], "DnsSearch": ["."]},
+        "read-only-root": {"ReadonlyRootfs": True},
+        "few-capabilities": {"CapDrop": ["ALL"], "CapAdd": ["SETUID", "SETGID", "KILL"]},
+        "no-new-privileges": {"SecurityOpt": ["no-new-privileges"]},
+        "pids": {"PidsLimit": limits.pids},
+        "memory": {"Memory": memory},
+        "no-swap": {"MemorySwap": memory},
+        "no-core-dumps": {"Ulimits": [_ulimit("core", 0)]},
+        "file-size": {"Ulimits": [_ulimit("fsize", limits.file_mb << 20)]},
+        "open-files": {"Ulimits": [_ulimit("nofile", limits.open_files)]},
+        "tmp-size": {"Tmpfs": {"/tmp": _tmpfs(limits.tmpfs_mb, "mode=1777")}},
+        # The runner makes HOME in it: not every engine can give a tmpfs to a user.
+        "home-size": {"Tmpfs": {"/home": _tmpfs(limits.tmpfs_mb, "mode=0755")}},
+        "world-size": {"Tmpfs": {PLACE: _tmpfs(WORLD_MB, "mode=0755")}},
+        "no-shared-memory": {"IpcMode": "none"},
+        "no-log-on-the-host": {"LogConfig": {"Type": "none"}},
+        "removed-at-its-end": {"AutoRemove": True},
+    }
+
+
+def container_config(image: str, labels: dict[str, str], walls: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The body of the engine's create call. Nothing of the host goes in: no mount, no variable, no name."""
+    return {
+        "Image": image,
+        "Hostname": "sandbox",
+        "User": "0:0",
+        "Env": ["PATH=/usr/bin"],
+        "Labels": labels,
+        "StopTimeout": 1,  # the runner heeds no signal but the last
+        "OpenStdin": True,
+        "StdinOnce": True,
+        "AttachStdin": True,
+        "AttachStdout": True,
+        "AttachStderr": True,
+        "HostConfig": host_config(walls),
+    }
+
+
+def host_config(walls: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The walls as one HostConfig: lists are joined, mappings merged, anything else stands for itself."""
+    config: dict[str, Any] = {}
+    for part in walls.values():
+        for key, value in part.items():
+            if isinstance(value, list):
+                config[key] = [*config.get(key, []), *value]
+            elif isinstance(value, dict):
+                config[key] = {**config.get(key, {}), **value}
+            else:
+                config[key] = value
+    return config
+
+
+def _ulimit(name: str, value: int) -> dict[str, Any]:
+    return {"Name": name, "Soft": value, "Hard": value}
+
+
+def _tmpfs(size_mb: int, options: str) -> str:
+    return f"rw,nosuid,nodev,noexec,size={size_mb}m,{options}"

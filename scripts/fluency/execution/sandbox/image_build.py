@@ -1,0 +1,93 @@
+"""Builds: the context that goes to the engine, what is said meanwhile, and what a failure means."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fluency.common.errors import SandboxError
+from fluency.common.paths import CACHE, SANDBOX
+from fluency.execution.sandbox.engine import Engine
+from fluency.execution.sandbox.image_content import SOURCES
+from fluency.execution.sandbox.powershell import HOW, archive_path
+
+Say = Callable[[str], object]
+WHERE = "sandbox image"
+# What is said of the Dockerfile's steps, by a mark in their text.
+STEPS = {
+    "build-packages": "the compiler for the helper processes",
+    "gcc -O2": "compiling the helper",
+    "image-packages": "the tools: shells' commands, curl, jq, the runner's Python",
+    "unpack-powershell": "PowerShell",
+    "finish.sh &&": "users, PATH, the runner",
+}
+# Exit codes of the Dockerfile's PowerShell step.
+BUILD_FAILURES = {
+    65: ("there is no PowerShell release for this processor", HOW),
+    66: ("the download of PowerShell broke off", f"run again, or {HOW}"),
+    67: ("the downloaded PowerShell archive has a wrong SHA-256", f"do not use it; run again, or {HOW}"),
+    68: ("the PowerShell archive is damaged", HOW),
+    69: ("the PowerShell archive holds no pwsh", HOW),
+}
+
+
+def pinned() -> list[str]:
+    """SHA-256 of the release archives that the Dockerfile downloads."""
+    text = (SANDBOX / "Dockerfile").read_text(encoding="utf-8")
+    return re.findall(r"^ARG POWERSHELL_SHA256_\w+=([0-9a-f]{64})$", text, re.MULTILINE)
+
+
+def run_build(engine: Engine, say: Say, **options: Any) -> None:
+    """One build with the options of docker's client; SandboxError says why it failed."""
+    import docker
+
+    client = engine.patient_client()
+    said: list[str] = []
+    try:
+        for line in client.build(decode=True, rm=True, forcerm=True, network_mode="host", **options):
+            if "error" in line:
+                raise build_error(_code(line), line["error"], said)
+            text = line.get("stream", "").strip()
+            said = [*said[-20:], text] if text else said
+            if "step " in text[:20].lower() and (step := next((STEPS[mark] for mark in STEPS if mark in text), None)):
+                say(f"  {step}")
+    except (docker.errors.APIError, docker.errors.DockerException, OSError) as error:
+        raise build_error(None, str(error), said) from None
+
+
+def _code(line: dict[str, Any]) -> int | None:
+    """The exit code of the step that failed: Docker gives it, Podman writes it into the sentence."""
+    told = (line.get("errorDetail") or {}).get("code")
+    written = re.search(r"exit status (\d+)$", line["error"])
+    return told or (int(written[1]) if written else None)
+
+
+def build_error(code: int | None, error: str, said: list[str]) -> SandboxError:
+    """What a failed build means: `code` is that of the Dockerfile's step, `said` the last lines of its output."""
+    if "no space left" in " ".join([error, *said]).lower():
+        return SandboxError(
+            "the disk is full",
+            where=WHERE,
+            hint="the build needs 2 GB for the engine; `docker system prune` makes room",
+        )
+    what, hint = BUILD_FAILURES.get(code or 0, (f"the build failed: {' '.join(error.split())[:300]}", "see above"))
+    if what.startswith("the build failed"):
+        hint = f"its last words: {' | '.join(said[-3:])[:400]}"
+    return SandboxError(what, where=WHERE, hint=hint)
+
+
+@contextmanager
+def context(source: str | None) -> Iterator[Any]:
+    """The build context as a tar: the sandbox's files, and the PowerShell archive if one was given."""
+    with tempfile.TemporaryFile(dir=CACHE) as file:
+        with tarfile.open(fileobj=file, mode="w") as archive:
+            for name in SOURCES:
+                archive.add(SANDBOX / name, arcname=name)
+            if source:
+                archive.add(archive_path(source), arcname="powershell.tar.gz")
+        file.seek(0)
+        yield file

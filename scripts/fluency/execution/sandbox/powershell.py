@@ -1,0 +1,128 @@
+"""Where PowerShell comes from: an archive the user gave, or else the official release, if that can be reached.
+
+A given archive is kept under `.cache/powershell/`, so that it need be named once only.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tarfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from fluency.common.errors import SandboxError
+from fluency.common.files import canonical_json, sha256_file, write_atomic
+from fluency.common.paths import CACHE
+
+VARIABLE = "POWERSHELL_ARCHIVE"
+KEPT = CACHE / "powershell"
+RELEASE_PAGE = "https://github.com/PowerShell/PowerShell/releases"
+HOW = f"give the release tarball: {VARIABLE}=powershell-7.6.5-linux-x64.tar.gz make image"
+
+
+def powershell_source() -> str | None:
+    """SHA-256 of the archive given by POWERSHELL_ARCHIVE, now or earlier; None: none was given."""
+    given = os.environ.get(VARIABLE)
+    if given:
+        return _keep(Path(given).expanduser())
+    current = KEPT / "current"
+    source = current.read_text(encoding="utf-8").strip() if current.exists() else None
+    return source if source and archive_path(source).exists() else None
+
+
+def archive_path(source: str) -> Path:
+    """Where a given archive is kept."""
+    return KEPT / f"{source}.tar.gz"
+
+
+def _keep(given: Path) -> str:
+    """Copy the archive, or pack the folder, once; later calls see by size and time that it is the same."""
+    if _closed(given):
+        raise SandboxError("you may not read it", where=f"{VARIABLE}={given}", hint="give it read permission")
+    found = _find(given)
+    status = found.stat()
+    mark = canonical_json([str(found.resolve()), status.st_size, status.st_mtime_ns])
+    note = KEPT / "given"
+    if note.exists() and note.read_text(encoding="utf-8") == mark:
+        source = (KEPT / "current").read_text(encoding="utf-8").strip()
+        if archive_path(source).exists():
+            return source
+    KEPT.mkdir(parents=True, exist_ok=True)
+    part = KEPT / f".{os.getpid()}.part"
+    try:
+        if found.is_dir():
+            _pack(found, part)
+        else:
+            shutil.copyfile(found, part)
+        _look_into(part, found)
+        source = sha256_file(part)
+        part.replace(archive_path(source))
+    except OSError as error:
+        raise SandboxError(
+            f"the archive cannot be kept: {error.strerror}", where=str(found), hint=f"make room in {KEPT}"
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)
+    write_atomic(KEPT / "current", source + "\n")
+    write_atomic(note, mark)
+    return source
+
+
+def _closed(given: Path) -> bool:
+    """Whether something is, or may be, there that we may not read."""
+    try:
+        given.stat()
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return not os.access(given, os.R_OK, effective_ids=True)
+
+
+def _find(given: Path) -> Path:
+    """The tarball, or the folder that holds `pwsh`."""
+    if given.is_file():
+        return given
+    if not given.is_dir():
+        raise SandboxError("there is no such file or folder", where=f"{VARIABLE}={given}", hint=HOW)
+    if (given / "pwsh").is_file():
+        return given
+    machine = {"x86_64": "x64", "aarch64": "arm64"}.get(os.uname().machine, "")
+    archives = sorted(given.glob("powershell-7*.tar.gz")) or sorted(given.glob("*.tar.gz"))
+    fitting = [path for path in archives if f"-{machine}." in path.name] or archives
+    if fitting:
+        return fitting[-1]
+    raise SandboxError("the folder holds neither pwsh nor a .tar.gz", where=f"{VARIABLE}={given}", hint=HOW)
+
+
+def _pack(folder: Path, target: Path) -> None:
+    """The same folder gives the same bytes: names in order, no times, no owners."""
+    with tarfile.open(target, "w") as archive:
+        for path in sorted(folder.rglob("*")):
+            info = archive.gettarinfo(path, str(path.relative_to(folder)))
+            info.mtime, info.uid, info.gid, info.uname, info.gname = 0, 0, 0, "", ""
+            if info.isreg():
+                archive.addfile(info, io.BytesIO(path.read_bytes()))
+            elif info.isdir():
+                archive.addfile(info)
+
+
+def _look_into(archive: Path, named: Path) -> None:
+    try:
+        with tarfile.open(archive) as opened:
+            if any(Path(member.name).name == "pwsh" for member in opened):
+                return
+        what = "the archive holds no pwsh"
+    except (tarfile.TarError, OSError, EOFError) as error:
+        what = f"the archive is damaged: {error}"
+    raise SandboxError(what, where=f"{VARIABLE}={named}", hint=f"fetch it again from {RELEASE_PAGE}")
+
+
+def can_download(timeout_s: float = 8.0) -> str | None:
+    """None if the release page answers, else why not, in a few words."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(RELEASE_PAGE, method="HEAD"), timeout=timeout_s):
+            return None
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        return f"the release page cannot be reached ({getattr(error, 'reason', error)})"

@@ -1,0 +1,121 @@
+"""The protocol between the harness and the runner in the container: a plan goes in, a document comes out."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from fluency.common.errors import SandboxError
+from fluency.core.records import HttpRequest, ProcessFact, Result, Stream, Used
+from fluency.core.study import Limits
+from fluency.world.model import PLACE, PORT
+
+if TYPE_CHECKING:
+    from fluency.world import World
+
+PROTOCOL = 2
+
+
+def encode(
+    *,
+    nonce: str,
+    shell: str,
+    command: str,
+    world: World,
+    needs: Sequence[str],
+    condition: str,
+    limits: Limits,
+    timeout_s: float,
+) -> bytes:
+    """The plan as the runner reads it: size of the header, newline, header (JSON), the world's tar."""
+    header = {
+        "protocol": PROTOCOL,
+        "nonce": nonce,
+        "root": PLACE,
+        "port": PORT,
+        "shell": shell,
+        "command": _text(command.encode("utf-8", "surrogatepass")),
+        "condition": condition,
+        "timeout_s": timeout_s,
+        "output_bytes": limits.output_bytes,
+        "ages": dict(world.ages),
+        "tar_bytes": len(world.tar),
+        "http": [
+            {
+                "method": route.method,
+                "path": route.path,
+                "status": route.status,
+                "headers": dict(route.headers),
+                "body": _text(route.body),
+            }
+            for route in world.http
+        ]
+        if "http" in needs
+        else None,
+        "helpers": [
+            {
+                "key": helper.key,
+                "name": helper.name,
+                "args": list(helper.args),
+                "parent": helper.parent,
+                "rss_mb": helper.rss_mb,
+                "virt_mb": helper.virt_mb,
+            }
+            for helper in world.processes
+        ]
+        if "processes" in needs
+        else [],
+    }
+    text = json.dumps(header).encode()
+    return b"%d\n%b%b" % (len(text), text, world.tar)
+
+
+def decode(document: bytes, nonce: str) -> Result:
+    """The result in a document; SandboxError if it is anything but the whole, true document of this execution."""
+    try:
+        answer = json.loads(document)
+    except ValueError:
+        raise SandboxError(
+            f"the sandbox gave no whole result document ({len(document)} bytes came back)",
+            where="sandbox",
+            hint="the cell stays missing and the next run measures it; `make doctor` looks at the engine",
+        ) from None
+    if not isinstance(answer, dict) or answer.get("protocol") != PROTOCOL:
+        raise SandboxError("the image speaks another protocol", where="sandbox", hint="rebuild it: `make image`")
+    if answer.get("error"):
+        last = str(answer["error"]).strip().splitlines()[-1]
+        raise SandboxError(f"the runner failed: {last}", where="sandbox", hint="the next run measures the cell")
+    if answer.get("nonce") != nonce:
+        raise SandboxError("the result is of another execution", where="sandbox", hint="the next run measures the cell")
+    try:
+        return _result(answer["result"])
+    except (KeyError, TypeError, ValueError, ValidationError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise SandboxError(
+            f"the result document is not of the agreed form: {why}", where="sandbox", hint="rebuild it: `make image`"
+        ) from None
+
+
+def _result(found: dict[str, Any]) -> Result:
+    return Result(
+        **{key: found[key] for key in ("exit_code", "signal", "timed_out", "spawn_error", "wall_s", "tree_changed")},
+        leftover=found["leftover"],
+        helpers_intact=found["helpers_intact"],
+        stdout=_stream(found["stdout"]),
+        stderr=_stream(found["stderr"]),
+        used=Used(**found["used"]),
+        processes=[ProcessFact(**fact) for fact in found["processes"]],
+        http_requests=[HttpRequest(**request) for request in found["http_requests"]],
+    )
+
+
+def _stream(found: dict[str, Any]) -> Stream:
+    return Stream.of(base64.b64decode(found["data"], validate=True), found["bytes"])
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -1,0 +1,206 @@
+"""The plan: what a run would ask, why, what it costs at most and probably, how long it takes, what is missing.
+
+Pure but for reading the answer store; it asks nobody and needs no key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fluency.common.errors import UserError
+from fluency.core.cells import Cell
+from fluency.core.records import Answer
+from fluency.core.study import Model, Study
+from fluency.core.tasks import Task
+from fluency.generation.budget import cost_of, most_input_tokens
+from fluency.generation.keys import needs_key
+from fluency.generation.policies import Policy, resolve
+from fluency.generation.prompt import build_prompt
+from fluency.generation.request import request_for, request_key
+from fluency.generation.store import AnswerStore
+
+LATENCY_S = {"endpoint": 3.0, "embedded": 4.0}
+"""Assumed of one call before any answer is at hand, in seconds."""
+TOKENS_A_BYTE = 1 / 3
+
+
+@dataclass(frozen=True)
+class ModelPlan:
+    """One model's share. Dollars are null where no price is known; `minutes` is null for batches."""
+
+    alias: str
+    model_id: str
+    sampling: str
+    transport: str
+    cells: int
+    at_hand: int
+    calls: int
+    input_tokens: int
+    most_usd: float | None
+    expected_usd: float | None
+    minutes: float | None
+    spent_usd: float
+    price: str
+    priced: bool
+    note: str = ""
+    missing_key: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run would do. `reasons`: stage → why → jobs, as Snakemake's dry run gave them."""
+
+    study: str
+    models: list[ModelPlan]
+    stop_usd: float
+    confirm_usd: float
+    missing: list[str] = field(default_factory=list)
+    reasons: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> int:
+        """Calls to be made."""
+        return sum(model.calls for model in self.models)
+
+    @property
+    def most_usd(self) -> float:
+        """Upper bound of the dollars the calls cost."""
+        return sum(model.most_usd or 0.0 for model in self.models)
+
+    @property
+    def expected_usd(self) -> float:
+        """What the calls probably cost in dollars."""
+        return sum(model.expected_usd or 0.0 for model in self.models)
+
+    @property
+    def spent_usd(self) -> float:
+        """What the study's answers at hand have cost in dollars."""
+        return sum(model.spent_usd for model in self.models)
+
+    @property
+    def aliases_to_ask(self) -> list[str]:
+        """Models of which answers are missing: only they need a key."""
+        return [model.alias for model in self.models if model.calls]
+
+
+def plan(
+    study: Study,
+    tasks: Sequence[Task],
+    store: AnswerStore,
+    *,
+    environ: Mapping[str, str],
+    missing: Sequence[str] = (),
+    reasons: Mapping[str, Mapping[str, int]] | None = None,
+) -> Plan:
+    """The plan of a study; `missing` is what else the run lacks (PowerShell, image), a sentence each.
+
+    UserError if a model has no policy or price, or a stored answer is damaged.
+    """
+    prompts = {(task.id, shell): build_prompt(task.prompt, shell) for task in tasks for shell in study.shells}
+    cells = list(study.cells([task.id for task in tasks]))
+    models = []
+    for model in study.models:
+        own = {cell: prompts[cell.task, cell.shell] for cell in cells if cell.model == model.alias}
+        models.append(_model_plan(study, model, own, store, environ))
+    lacking = [entry.missing_key for entry in models if entry.missing_key]
+    return Plan(
+        study.study,
+        models,
+        study.budget.stop_usd,
+        study.budget.confirm_usd,
+        list(dict.fromkeys([*lacking, *missing])),
+        dict(reasons or {}),
+    )
+
+
+def _model_plan(
+    study: Study, model: Model, prompts: Mapping[Cell, str], store: AnswerStore, environ: Mapping[str, str]
+) -> ModelPlan:
+    refused = model.on_refused_temperature == "provider-default" and store.temperature_refused(model.id)
+    policy = resolve(model, refused=refused)
+    answers, to_ask = [], []
+    for cell, prompt in prompts.items():
+        answer = store.get(request_key(request_for(study, cell, prompt, refused=refused)))
+        if answer is None:
+            to_ask.append(prompt)
+        else:
+            answers.append(answer)
+    output = _mean([a.usage.output_tokens for a in answers], policy.expected_output_tokens)
+    likely_input = sum(math.ceil(len(prompt.encode()) * TOKENS_A_BYTE) for prompt in to_ask)
+    most_input = sum(map(most_input_tokens, to_ask))
+    no_key = bool(to_ask) and needs_key(model) and not environ.get(model.api_key_env, "").strip()
+    return ModelPlan(
+        alias=model.alias,
+        model_id=model.id,
+        sampling=_sampling(policy),
+        transport=model.transport,
+        cells=len(prompts),
+        at_hand=len(answers),
+        calls=len(to_ask),
+        input_tokens=likely_input,
+        most_usd=policy.cost(most_input, policy.max_tokens * len(to_ask), model.transport),
+        expected_usd=policy.cost(likely_input, output * len(to_ask), model.transport),
+        minutes=_minutes(model, len(to_ask), answers),
+        spent_usd=sum(cost_of(policy, answer) or 0.0 for answer in answers),
+        price=_price(policy, model),
+        priced=policy.price is not None,
+        note=policy.note,
+        missing_key=f"the key of {model.alias}: export {model.api_key_env}=…" if no_key else "",
+    )
+
+
+def _sampling(policy: Policy) -> str:
+    thinking = f", thinking {policy.thinking['type']}" if policy.thinking and "type" in policy.thinking else ""
+    effort = f", effort {policy.effort}" if policy.effort else ""
+    asked = policy.temperature_requested
+    if policy.temperature_sent is None and asked != "provider-default":
+        return f"provider default (temperature {asked:g} was refused){thinking}{effort}"
+    sampling = "provider default" if policy.temperature_sent is None else f"temperature {policy.temperature_sent:g}"
+    return f"{sampling}{thinking}{effort}, up to {policy.max_tokens} tokens"
+
+
+def _price(policy: Policy, model: Model) -> str:
+    price = policy.price_of(model.transport)
+    if price is None:
+        return "no price: counted as free"
+    if price.input_usd_per_mtok == price.output_usd_per_mtok == 0:
+        return "free"
+    half = ", half for batches" if model.transport == "batch" else ""
+    return f"${price.input_usd_per_mtok:g} / ${price.output_usd_per_mtok:g} a million tokens on {price.dated}{half}"
+
+
+def _minutes(model: Model, calls: int, answers: Sequence[Answer]) -> float | None:
+    """Minutes at the set rates: starts a minute, or calls in flight at the mean latency, whichever is slower."""
+    if model.transport == "batch":
+        return None
+    latency = _mean([answer.latency_s for answer in answers], LATENCY_S[model.served_by])
+    flight = calls * latency / model.in_flight / 60
+    unlimited = model.served_by == "embedded" and "requests_per_minute" not in model.model_fields_set
+    if model.served_by == "embedded":
+        flight = calls * latency / 60  # one model on one machine: calls in flight share it
+    return flight if unlimited else max(flight, calls / model.requests_per_minute)
+
+
+def _mean(values: Sequence[float | None], otherwise: float) -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else otherwise
+
+
+def confirm(plan: Plan, study: Study, *, is_terminal: bool, ask: Callable[[str], str]) -> None:
+    """Have a paid run agreed: silent up to budget.confirm_usd (of the upper bound), else `confirm: yes` or a yes.
+
+    UserError if nobody agreed, or nobody can be asked.
+    """
+    if plan.most_usd <= study.budget.confirm_usd or study.confirm == "yes":
+        return
+    price = f"This run makes {plan.calls} calls: about ${plan.expected_usd:.2f}, at most ${plan.most_usd:.2f}."
+    if not is_terminal:
+        raise UserError(
+            f"{price} Nobody has agreed to that",
+            where="budget: confirm_usd",
+            hint="run it on a terminal and answer yes, or give `--config confirm=yes`; `make plan` shows the details",
+        )
+    if ask(f"{price} It stops at ${plan.stop_usd:g}. Go on? [yes/no] ").strip().lower() not in ("y", "yes"):
+        raise UserError(f"not agreed: {price} Nothing was asked", hint="answer yes to go on")

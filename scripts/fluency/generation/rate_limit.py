@@ -1,0 +1,159 @@
+"""How fast one model is asked: starts a minute, calls in flight, pauses the service asks for, and a full stop."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+import threading
+import time
+from collections.abc import Mapping
+
+from fluency.common.errors import CallError, StopRun
+
+LONGEST_HEADER_PAUSE_S = 90.0
+
+
+class Slot:
+    """A call in flight, from entering to the end of the block or to `succeeded`, if that comes before."""
+
+    def __init__(self, limiter: Limiter, deadline: float | None) -> None:
+        self._limiter, self._deadline, self._running = limiter, deadline, False
+
+    def __enter__(self) -> Slot:
+        self._limiter._enter(self._deadline)
+        self._running = True
+        return self
+
+    def succeeded(self, headers: Mapping[str, str]) -> None:
+        """The call has ended well, with these headers in the reply."""
+        self._limiter._succeeded(headers)
+        self.__exit__()
+
+    def __exit__(self, *exception: object) -> None:
+        if self._running:
+            self._running = False
+            self._limiter._leave()
+
+
+class Limiter:
+    """Shared by all threads that ask one model.
+
+    At most `in_flight` calls at a time, and one alone until the first has succeeded; starts follow a token
+    bucket of `per_minute` that holds one second's worth (at least one). A pause longer than `longest_pause_s`
+    is not waited for: calls fail until it is over.
+    """
+
+    def __init__(self, per_minute: float | None, in_flight: int, *, longest_pause_s: float) -> None:
+        self._rate = None if per_minute is None else per_minute / 60
+        self._room = max(1.0, self._rate or 1.0)
+        self._tokens, self._filled = self._room, time.monotonic()
+        self._most, self._running, self._proven = in_flight, 0, False
+        self._pause_until, self._longest_pause = 0.0, longest_pause_s
+        self._stopped: StopRun | None = None
+        lock = threading.Lock()
+        self._turn, self._sleepers = threading.Condition(lock), threading.Condition(lock)
+
+    @property
+    def proven(self) -> bool:
+        """Whether a call has succeeded in this run."""
+        return self._proven
+
+    def slot(self, deadline: float | None = None) -> Slot:
+        """The right to start one call, got on entering; CallError at `deadline` (monotonic), StopRun if stopped."""
+        return Slot(self, deadline)
+
+    def _enter(self, deadline: float | None) -> None:
+        with self._turn:
+            try:
+                while (wait := self._wait_s(deadline)) > 0:
+                    self._turn.wait(wait)
+            except CallError:
+                self._turn.notify()  # whoever woke this one meant that somebody starts
+                raise
+            self._running += 1
+            self._tokens -= 1
+
+    def _leave(self) -> None:
+        with self._turn:
+            self._running -= 1
+            self._turn.notify()  # one: no more than one may start for it
+
+    def _wait_s(self, deadline: float | None) -> float:
+        """Seconds until it is worth looking again; 0: a call may start now."""
+        self.raise_if_stopped()
+        now = time.monotonic()
+        if deadline is not None and now > deadline:
+            raise CallError("no call could start in time", hint="run again later; the cell stays to be run")
+        wait = 0.0
+        if self._pause_until > now:
+            if self._pause_until - now > self._longest_pause:
+                raise CallError(
+                    f"the service asks to wait {self._pause_until - now:.0f} s",
+                    hint="run again after that; the cell stays to be run",
+                )
+            wait = self._pause_until - now
+        if self._running >= (self._most if self._proven else 1):
+            wait = max(wait, 1.0)
+        if self._rate is None:
+            self._tokens = 1.0
+        else:
+            self._tokens = min(self._room, self._tokens + (now - self._filled) * self._rate)
+            self._filled = now
+            if self._tokens < 1:
+                wait = max(wait, (1 - self._tokens) / self._rate)
+        return wait if deadline is None or wait <= 0 else min(wait, max(0.001, deadline - now + 0.001))
+
+    def _succeeded(self, headers: Mapping[str, str]) -> None:
+        """Let the others go, and heed the service's own rate headers."""
+        pause = pause_of(headers)
+        with self._turn:
+            first, self._proven = not self._proven, True
+            if pause:
+                self._pause_until = max(self._pause_until, time.monotonic() + pause)
+            if first:
+                self._turn.notify_all()
+
+    def pause(self, seconds: float) -> None:
+        """No call of this model starts for so long."""
+        with self._turn:
+            self._pause_until = max(self._pause_until, time.monotonic() + seconds)
+
+    def stop(self, reason: StopRun) -> None:
+        """No call of this model starts any more; the first reason stays."""
+        with self._turn:
+            self._stopped = self._stopped or reason
+            self._turn.notify_all()
+            self._sleepers.notify_all()
+
+    def raise_if_stopped(self) -> None:
+        """StopRun with the reason, if there is one."""
+        if self._stopped is not None:
+            reason = self._stopped
+            raise type(reason)(reason.what, where=reason.where, hint=reason.hint)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, unless the model is stopped in the meantime (StopRun)."""
+        end = time.monotonic() + seconds
+        with self._sleepers:
+            while True:
+                self.raise_if_stopped()
+                left = end - time.monotonic()
+                if left <= 0:
+                    return
+                self._sleepers.wait(left)
+
+
+def pause_of(headers: Mapping[str, str], now: dt.datetime | None = None) -> float:
+    """Seconds to pause by the anthropic-ratelimit headers: until the reset of whatever has nothing remaining."""
+    pause = 0.0
+    for kind in ("requests", "tokens", "input-tokens", "output-tokens"):
+        name = f"anthropic-ratelimit-{kind}"
+        if headers.get(f"{name}-remaining", "").strip() != "0":
+            continue
+        try:
+            reset = dt.datetime.fromisoformat(headers.get(f"{name}-reset", ""))
+            seconds = (reset - (now or dt.datetime.now(dt.UTC))).total_seconds()
+        except (ValueError, TypeError):
+            continue
+        pause = max(pause, seconds)
+    return min(pause, LONGEST_HEADER_PAUSE_S) * (1 + 0.1 * random.random()) if pause > 0 else 0.0

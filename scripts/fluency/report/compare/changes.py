@@ -1,0 +1,119 @@
+"""The change of a model from one study to another.
+
+The method is the report's own, applied to the change instead of the gap: paired per task, t interval and
+exact sign-flip over tasks. No verdict of the decision table follows from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from fluency.analysis.gap import mean, pair
+from fluency.analysis.intervals import Interval, fixed_task_halfwidth, floored_interval, signflip_p, t_interval
+from fluency.analysis.outcomes import Arm, Outcomes, count_outcomes
+from fluency.core.cells import SHELLS
+from fluency.report.compare.compared_studies import Source
+
+GAP = "gap"
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change of one quantity from A to B over the tasks measured in both.
+
+    what: a shell (its pass@1) or `gap` (pass@1 in PowerShell less in Bash). before, after, change: shares of one.
+    interval: 95 %, for tasks like these. fixed: half-width for these very tasks (None for the gap, and
+    where a task has one trial). p: two-sided, exact sign-flip. differing: tasks that changed at all.
+    """
+
+    what: str
+    tasks: int
+    before: Fraction
+    after: Fraction
+    change: Fraction
+    interval: Interval
+    fixed: float | None
+    p: Fraction
+    differing: int
+
+
+@dataclass(frozen=True)
+class TaskChange:
+    """One task in one pair of models: passes and measured trials by shell, in A and in B."""
+
+    task: str
+    a: dict[str, tuple[int, int]]
+    b: dict[str, tuple[int, int]]
+
+    def change(self, shell: str) -> Fraction | None:
+        """Rate in B less rate in A; None where one of them was not measured."""
+        (passes_a, scored_a), (passes_b, scored_b) = self.a[shell], self.b[shell]
+        return Fraction(passes_b, scored_b) - Fraction(passes_a, scored_a) if scored_a and scored_b else None
+
+    @property
+    def size(self) -> Fraction:
+        """How much it changed in all."""
+        return sum((abs(self.change(shell) or Fraction()) for shell in SHELLS), Fraction())
+
+
+@dataclass(frozen=True)
+class ModelChange:
+    """One model in both studies, or the one model of each."""
+
+    model_a: str
+    model_b: str
+    changes: tuple[Change, ...]
+    tasks: tuple[TaskChange, ...]
+
+
+def model_change(first: Source, second: Source, model_a: str, model_b: str, tasks: list[str]) -> ModelChange:
+    """One pair of models over the tasks both studies have."""
+    counts = [
+        count_outcomes(source.frame[source.frame["model"] == model], tasks, source.trials)
+        for source, model in ((first, model_a), (second, model_b))
+    ]
+    changes = [change for what in (*SHELLS, GAP) if (change := _change(what, *counts)) is not None]
+    per_task = [
+        TaskChange(task, *({s: (c.arm(s).passes[i], c.arm(s).scored[i]) for s in SHELLS} for c in counts))
+        for i, task in enumerate(tasks)
+    ]
+    return ModelChange(model_a, model_b, tuple(changes), tuple(per_task))
+
+
+def _change(what: str, a: Outcomes, b: Outcomes) -> Change | None:
+    """One change, over the tasks that have enough measured trials in every arm it needs; None without any."""
+    shells = SHELLS if what == GAP else (what,)
+    kept = [
+        i for i in range(len(a.tasks)) if all(o.arm(s).scored[i] >= ceil(o.trials / 2) for o in (a, b) for s in shells)
+    ]
+    if not kept:
+        return None
+    rates = [[_quantity(outcomes, what, i) for i in kept] for outcomes in (a, b)]
+    differences = [after - before for before, after in zip(*rates, strict=True)]
+    return Change(
+        what=what,
+        tasks=len(kept),
+        before=mean(rates[0]),
+        after=mean(rates[1]),
+        change=mean(differences),
+        interval=t_interval(differences) or floored_interval(differences),
+        fixed=None if what == GAP else _fixed(a.arm(what), b.arm(what), kept),
+        p=signflip_p(differences),
+        differing=sum(difference != 0 for difference in differences),
+    )
+
+
+def _quantity(outcomes: Outcomes, what: str, i: int) -> Fraction:
+    def rate(shell: str) -> Fraction:
+        return Fraction(outcomes.arm(shell).passes[i], outcomes.arm(shell).scored[i])
+
+    return rate("pwsh") - rate("bash") if what == GAP else rate(what)
+
+
+def _fixed(a: Arm, b: Arm, kept: list[int]) -> float | None:
+    """The report's interval for these very tasks, with A and B in the places of the two shells."""
+    arms = [Arm(tuple(arm.passes[i] for i in kept), tuple(arm.scored[i] for i in kept)) for arm in (a, b)]
+    as_shells = Outcomes("A against B", tuple(str(i) for i in kept), 1, *arms)
+    return fixed_task_halfwidth(as_shells) if pair(as_shells) else None

@@ -1,0 +1,140 @@
+"""The explorer's page: one HTML file that asks for nothing and runs nothing but its own script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+from markupsafe import Markup
+
+from fluency.common.files import write_atomic
+from fluency.common.paths import REPORT
+from fluency.core.cells import SHELL_TITLES, Cell
+from fluency.core.gather import CellRecords
+from fluency.core.study import Study
+from fluency.core.tasks import Task
+from fluency.report.explorer.cell_view import WIDEST, Room, cell_view
+from fluency.report.explorer.payload import Pool, deflated, script_json
+
+BUDGET = 4_600_000  # characters of details in the page, which with index, styles and script stays below 5 MB
+UNPACKED = 20_000_000  # characters of details once unpacked: what a browser reads in well under a second
+CELLS = 2_000  # both hold for so many cells; beyond, the page grows with their number
+SAMPLE = 50  # cells that are looked at first
+ROOMS = (WIDEST, Room(6_000, 150), Room(2_000, 60), Room(700, 30), Room(200, 12))
+
+
+def write_explorer(
+    path_to_html: Path, frame: pd.DataFrame, study: Study, tasks: Sequence[Task], load: Callable[[Cell], CellRecords]
+) -> None:
+    """Write the explorer of a study.
+
+    frame: the cells table. load: gives a cell's records. The same inputs give the same bytes. Long outputs
+    are shown in part, as much of each as keeps 2,000 cells within 5 MB; the page states every text's full
+    size and names the record that holds it.
+    """
+    details, packing = page_details(frame, tasks, load)
+    write_atomic(Path(path_to_html), render(study, page_index(frame, study, tasks), details, packing))
+
+
+def page_index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> dict[str, Any]:
+    """What the page draws and filters its table with; small, so that it is there at once.
+
+    `cells` are in the table's order: model, shell, task (each a number in `names`), trial, then state,
+    failure class and make-up, likewise.
+    """
+    categories = {task.id: task.category for task in tasks}
+    categories |= dict(zip(frame["task"], frame["category"], strict=True))
+    names = Pool()
+    return {
+        "study": study.study,
+        "shells": [[shell, SHELL_TITLES[shell]] for shell in study.shells],
+        "models": [[model.alias, model.id] for model in study.models],
+        "tasks": [[name, category] for name, category in categories.items()],
+        "cells": [_entry(row, names) for row in frame.to_dict("records")],
+        "names": names.values,
+    }
+
+
+def page_details(frame: pd.DataFrame, tasks: Sequence[Task], load: Callable[[Cell], CellRecords]) -> tuple[str, str]:
+    """The cells' views as a data block, and its packing (`json` or `deflate`): the widest room that fits."""
+    share = max(1.0, len(frame) / CELLS)
+    step = max(1, len(frame) // SAMPLE)
+    sample = frame.iloc[::step]
+    block, packing = "", "json"
+    for room in ROOMS:
+        limit = None if room == ROOMS[-1] else UNPACKED * share
+        # A part of the cells tells what would be far too much; the narrowest room is taken whatever it holds.
+        if limit and step > 1 and _details(sample, tasks, load, room, limit / step) is None:
+            continue
+        data = _details(frame, tasks, load, room, limit)
+        if data is None:
+            continue
+        block, packing = script_json(data), "json"
+        if len(block) > BUDGET * share:
+            block, packing = deflated(block), "deflate"
+        if len(block) <= BUDGET * share:
+            break
+    return block, packing
+
+
+def render(study: Study, index: dict[str, Any], details: str, packing: str) -> str:
+    """The page's HTML. Style and script are allowed by their hashes, so nothing else can be either."""
+    folder = REPORT / "explorer"
+    style, script = ((folder / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(REPORT),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("explorer.html.j2").render(
+        study=study.study,
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=_csp_hash(style),
+        script_hash=_csp_hash(script),
+        index=Markup(script_json(index)),
+        details=Markup(details),
+        packing=packing,
+    )
+
+
+def _csp_hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _details(
+    frame: pd.DataFrame,
+    tasks: Sequence[Task],
+    load: Callable[[Cell], CellRecords],
+    room: Room,
+    budget: float | None,
+) -> dict[str, Any] | None:
+    """The views with one room; None as soon as they are over the budget, in characters."""
+    by_id = {task.id: task for task in tasks}
+    pool, cells = Pool(), []
+    for model, shell, task, trial in zip(*(frame[name] for name in Cell._fields), strict=True):
+        cell = Cell(model, shell, task, int(trial))
+        view = cell_view(cell, load(cell), by_id.get(task), room)
+        cells.append(pool.add(view))
+        if budget is not None and pool.size > budget:
+            return None
+    return {"cells": cells, "shapes": pool.shapes, "pool": pool.values}
+
+
+def _entry(row: dict[str, Any], names: Pool) -> list[Any]:
+    def known(name: str) -> Any:
+        return None if pd.isna(row[name]) else row[name]
+
+    state, failure, made = map(known, ("status", "failure_class", "made_of"))
+    if state == "measured":
+        state = "passed" if known("passed") else "failed"
+    where = [*(names.add(row[name]) for name in ("model", "shell", "task")), int(row["trial"])]
+    return where + [names.add(label) for label in (state, failure, made)]

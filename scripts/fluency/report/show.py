@@ -1,0 +1,172 @@
+"""One cell in a terminal: what the explorer shows of it, for those who are where the records are."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.text import Text
+
+from fluency.common.errors import UserError
+from fluency.common.paths import RESULTS, TASKS
+from fluency.core.cells import Cell
+from fluency.core.gather import STAGES, load_records, record_path
+from fluency.core.tasks import Task, load_task
+from fluency.report.explorer.cell_view import cell_title, cell_view
+from fluency.report.explorer.facts import bytes_text
+
+LEXERS = {"bash": "bash", "pwsh": "powershell"}
+MARKS = {True: ("● passed", "green"), False: ("× failed", "red"), None: ("○ not judged", "yellow")}
+OPS = {"-": ("- ", "red"), "+": ("+ ", "cyan"), "=": ("  ", "")}
+WIDTH = 140  # columns of a table that goes to a file or a pipe
+UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+
+
+def show(cell: Cell, results: Path = RESULTS, console: Console | None = None) -> None:
+    """Print everything recorded of one cell; UserError that says what there is, if there is nothing of it.
+
+    Colour goes to a terminal only. Control characters, terminal escapes and direction marks of a reply or an
+    output are printed as escapes, so that no record can write to the reader's terminal.
+    """
+    console = console or terminal()
+    if not any(record_path(results, stage, cell).exists() for stage in STAGES):
+        raise _nothing(cell, Path(results))
+    records = load_records(results, cell)
+    view = cell_view(cell, records, _task_of(cell))
+    passed = records.score.passed if records.score else None
+    _heading(console, cell_title(cell))
+    mark, style = MARKS[passed]
+    failure = records.score.failure_class if records.score else None
+    _line(console, Text(mark + (f" ({_words(failure)})" if failure else ""), style=f"bold {style}"))
+    _line(console, Text(visible(view["why"])))
+    _texts(console, "Prompt", view["prompt"])
+    _texts(console, "Reply as it came", view["reply"])
+    _texts(console, "Command", view["command"], LEXERS[cell.shell])
+    for note in view["notes"]:
+        _line(console, Text(visible(f"Note: {note}"), style="italic"))
+    _texts(console, "Command when the reply is read leniently", view["lenient"], LEXERS[cell.shell])
+    if view["facts"]:
+        _heading(console, "Answer and score")
+        _facts(console, view["facts"])
+    for run in view["runs"]:
+        _run(console, run)
+    _heading(console, "Provenance")
+    _line(console, Text(visible(json.dumps(view["provenance"], indent=2, ensure_ascii=False))))
+    for name in view["files"]:
+        _line(console, Text(str(Path(results) / name), style="dim"))
+
+
+def terminal(stream: Any = None) -> Console:
+    """A console that colours for a terminal and prints plain text to anything else."""
+    stream = stream or sys.stdout
+    if stream.isatty():
+        return Console(file=stream, highlight=False, markup=False)
+    return Console(file=stream, highlight=False, markup=False, color_system=None, width=WIDTH)
+
+
+def visible(text: str) -> str:
+    """A text with every character that cannot be seen written as an escape; line ends and tabs stay."""
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(_escaped(c) if c not in "\n\t" and unicodedata.category(c) in UNSEEN else c for c in text)
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _task_of(cell: Cell) -> Task | None:
+    try:
+        return load_task(TASKS / cell.task)
+    except UserError:  # a record can outlive its task; everything else of it is still shown
+        return None
+
+
+def _words(name: str) -> str:
+    return name.replace("-", " ").replace("non zero", "non-zero")
+
+
+def _line(console: Console, text: Text) -> None:
+    console.print(text, soft_wrap=True)
+
+
+def _heading(console: Console, title: str) -> None:
+    _line(console, Text(f"\n{visible(title)}", style="bold"))
+    _line(console, Text("─" * min(len(title), 72), style="dim"))
+
+
+def _texts(console: Console, title: str, part: dict[str, Any] | None, lexer: str | None = None) -> None:
+    if part is None:
+        return
+    _heading(console, title)
+    _excerpt(console, part, lexer)
+
+
+def _excerpt(console: Console, part: dict[str, Any], lexer: str | None = None) -> None:
+    if not part["bytes"]:
+        _line(console, Text("empty", style="dim"))
+        return
+    head = visible(part["head"].removesuffix("\n"))
+    highlighted = Syntax("", lexer, theme="ansi_dark").highlight(head) if lexer and console.color_system else Text(head)
+    highlighted.rstrip()
+    _line(console, highlighted)
+    if part["left_out"]:
+        gap = f"… {part['left_out']:,} characters left out; {bytes_text(part['bytes'])} in all …"
+        _line(console, Text(gap, style="italic"))
+        _line(console, Text(visible(part["tail"])))
+
+
+def _facts(console: Console, pairs: list[list[str]]) -> None:
+    width = max(len(label) for label, _ in pairs)
+    for label, value in pairs:
+        _line(console, Text.assemble((f"{label:<{width}}  ", "dim"), visible(value)))
+
+
+def _run(console: Console, run: dict[str, Any]) -> None:
+    _heading(console, run["title"])
+    mark, style = MARKS[run["passed"]]
+    _line(console, Text.assemble((mark, f"bold {style}"), visible(f": {run['why']}")))
+    _facts(console, run["facts"])
+    diff = run["diff"]
+    if diff:
+        count = f"{diff['same']} as expected, - {diff['missing']} not printed, + {diff['extra']} not expected"
+        left = diff["same"] + diff["missing"] + diff["extra"] - len(diff["rows"])
+        _line(console, Text(f"Expected and printed, in lines: {count}" + (f"; {left} not shown" if left else "")))
+        for op, text in diff["rows"]:
+            sign, style = OPS[op]
+            _line(console, Text(sign + visible(text), style=style))
+    for title, name in (("Standard output", "stdout"), ("Standard error", "stderr")):
+        part = run[name]
+        if part["bytes"] and (name == "stderr" or not diff):
+            _line(console, Text(f"{title}, {bytes_text(part['bytes'])}:"))
+            _excerpt(console, part)
+
+
+def _nothing(cell: Cell, results: Path) -> UserError:
+    """Names what exists where the cell's path first leaves what exists."""
+    there = {
+        path.relative_to(results / stage).with_suffix("").parts
+        for stage in STAGES
+        for path in (results / stage).glob("*/*/*/*.json")
+    }
+    if not there:
+        return UserError("there are no records yet", where=str(results), hint="`make demo` measures some cells")
+    wanted = tuple(map(str, cell))
+    for depth, noun in enumerate(("model", "shell", "task", "trial")):
+        known = sorted({parts[depth] for parts in there if parts[:depth] == wanted[:depth]})
+        if wanted[depth] not in known:
+            named = get_close_matches(wanted[depth], known, 5, 0.4) or known
+            more = f", … ({len(known)} in all)" if len(known) > 12 else ""
+            listed = ", ".join((named if noun == "task" else known)[:12]) + more
+            place = "/".join(wanted[:depth]) or str(results)
+            return UserError(f"there is no record of this {noun}", where=cell.path, hint=f"{place} has: {listed}")
+    return UserError("there is no record of this cell", where=cell.path, hint="`make plan` lists what is missing")

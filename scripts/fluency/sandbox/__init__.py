@@ -1,9 +1,0 @@
-"""The sandbox: a command runs in a fresh container without network, as a user who may write nothing that matters."""
-
-from fluency.sandbox.box import Sandbox, open_sandbox
-from fluency.sandbox.content import content_sha256
-from fluency.sandbox.image import ensure_image
-from fluency.sandbox.powershell import powershell_source
-from fluency.sandbox.start_engine import ensure_engine
-
-__all__ = ["Sandbox", "content_sha256", "ensure_engine", "ensure_image", "open_sandbox", "powershell_source"]

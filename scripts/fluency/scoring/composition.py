@@ -1,0 +1,117 @@
+"""What an answer is made of: cmdlets, Unix programs, both, or a call to another shell or interpreter.
+
+An alias counts as what it stands for, a function that the answer defines itself counts as nothing. A name is a cmdlet
+if PowerShell brings it along or if it has the shape Verb-Noun with an approved verb, capitalised as one writes it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from fluency.core.records import MadeOf, MakeUp
+from fluency.scoring.grammar import Call, parse
+
+_DATA = Path(__file__).with_name("data")
+_INTERPRETER = re.compile(
+    r"(?:bash|sh|dash|ash|zsh|ksh|mksh|fish|csh|tcsh|busybox|pwsh|powershell|cmd|python|pypy|perl|ruby|node|nodejs"
+    r"|deno|bun|php|lua|luajit|tclsh|Rscript|osascript|ipython|expect|guile|raku)(?:-?[\d.]+)?(?:\.exe)?",
+    re.IGNORECASE,
+)
+_WRAPPER = re.compile(
+    r"xargs|env|exec|command|builtin|nohup|nice|ionice|time|timeout|setsid|stdbuf|sudo|doas|chroot|parallel|watch|unbuffer"
+    r"|start-process|saps|start",
+    re.IGNORECASE,
+)
+_TAKES_VALUE = re.compile(r"-[InPLdsEauSkioeCj]")
+_FIND_RUNS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
+_SHAPE = re.compile(r"([A-Z][A-Za-z]+)-[A-Z][A-Za-z0-9]*")
+_NO_PROGRAM = re.compile(r"-.*|[\d.]+[smhd]?|\w+=.*|\{\}", re.DOTALL)
+
+
+def classify(shell: str, command: str, parses: bool | None = None) -> MakeUp:
+    """What a command is made of, without running it.
+
+    `parses` is what the shell itself said about it, if it was run; it outweighs the grammar's opinion.
+    """
+    parsed = parse(shell, command)
+    names = [call.name for call in parsed.calls]
+    ok = parsed.parses if parses is None else parses
+    return MakeUp(made_of=_kind(shell, parsed.calls, parsed.functions) if ok else "does-not-parse", commands=names)
+
+
+def is_cmdlet(name: str, aliases: bool = True) -> bool:
+    """Whether a name is PowerShell's own: a cmdlet, or (if asked) an alias of one."""
+    plain = name.rpartition("\\")[2] or name
+    if plain.lower() in cmdlets() or (aliases and plain.lower() in alias_names()):
+        return True
+    shape = _SHAPE.fullmatch(plain)
+    return shape is not None and shape[1] in _verbs()
+
+
+def is_interpreter(name: str) -> bool:
+    """Whether a name, with or without a path, is a shell or a script interpreter."""
+    return _INTERPRETER.fullmatch(PurePosixPath(name.replace("\\", "/")).name) is not None
+
+
+@cache
+def cmdlets() -> frozenset[str]:
+    """The names PowerShell brings along, in lower case."""
+    return frozenset(line.lower() for line in _lines("cmdlets.txt"))
+
+
+@cache
+def alias_names() -> dict[str, str]:
+    """Alias in lower case -> what it stands for."""
+    return {name.lower(): target for name, target in (line.split() for line in _lines("aliases.txt"))}
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    return frozenset(word for line in _lines("verbs.txt") for word in line.split())
+
+
+def _lines(name: str) -> list[str]:
+    text = (_DATA / name).read_text(encoding="utf-8")
+    return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+def _kind(shell: str, calls: tuple[Call, ...], functions: frozenset[str]) -> MadeOf:
+    if any(is_interpreter(name) for call in calls for name in _runs(call)):
+        return "delegation"
+    own = {name.lower() for name in functions}
+    kinds = {is_cmdlet(call.name, aliases=shell == "pwsh") for call in calls if call.name.lower() not in own}
+    if not kinds:
+        return "no-commands"
+    if len(kinds) == 2:
+        return "mixed"
+    return "cmdlets-only" if kinds == {True} else "unix-only"
+
+
+def _runs(call: Call) -> Iterator[str]:
+    """The programs a call names: itself, and what it is told to run if it is a wrapper or find."""
+    name, rest = call.name, call.arguments
+    yield name
+    if PurePosixPath(name).name == "find":
+        yield from (after for flag, after in itertools.pairwise(rest) if flag in _FIND_RUNS)
+    while _WRAPPER.fullmatch(PurePosixPath(name).name):
+        position = _first_program(rest)
+        if position is None:
+            return
+        name, rest = rest[position], rest[position + 1 :]
+        yield name
+
+
+def _first_program(arguments: tuple[str, ...]) -> int | None:
+    skip = False
+    for position, word in enumerate(arguments):
+        if skip:
+            skip = False
+        elif _TAKES_VALUE.fullmatch(word):
+            skip = True
+        elif not _NO_PROGRAM.fullmatch(word):
+            return position
+    return None

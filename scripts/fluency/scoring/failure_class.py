@@ -1,0 +1,187 @@
+"""Why a cell failed: one class of a closed set, and one sentence.
+
+The first row that holds is the class. "A run" is a failing run of the headline: as designed, read strictly.
+
+==================  ===================================================================================================
+refusal             the model declined
+empty               the reply holds no command
+truncated           the reply hit the token limit
+format              the reply is prose or holds a prompt sign, loose fences or several blocks, and as it stands does not
+                    parse, calls a command that is not there, or cannot be started
+other-dialect       the shell cannot read it or lacks its commands, and it is written in the other shell's language
+does-not-parse      the shell says so, or it says nothing at all and the grammar says so
+command-not-found   a command it calls is not there
+timeout             a run was stopped at the deadline
+resource-limit      a run met a limit: memory, file size, processes, room, output, length of the command line
+non-zero-exit       a run ended with another exit code than 0, or by a signal
+one-world-only      it is right in some worlds only: luck, or fitted to one
+table-noise         the answer is there, with header, rule or group lines around it
+wrong-structure     the output is empty or not of the form that was asked for
+side-effects        a run changed the tree, left processes behind or stopped what the task set up
+silent-wrong        exit code 0, right form, wrong content
+==================  ===================================================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fluency.core.cells import SHELL_TITLES
+from fluency.core.records import Extraction, FailureClass, Outcome, Result
+from fluency.scoring.content import quoted
+from fluency.scoring.dialect import is_other_dialect, missing_commands, said_it_does_not_parse, stderr_of
+from fluency.scoring.grammar import parse
+from fluency.scoring.verdict import Verdict
+
+SIGXCPU, SIGXFSZ = 24, 25
+
+_LIMIT = re.compile(
+    r"File size limit exceeded|File too large|Cannot allocate memory|Resource temporarily unavailable"
+    r"|No space left on device|OutOfMemoryException|Too many open files|Argument list too long",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?:^|\n)(?:[A-Z][a-z']*|I)(?: [\w'`,/-]+){2,}.*[.:!?](?:\s|$)")
+
+
+class Headline(NamedTuple):
+    """A run of the headline with its judgement."""
+
+    seed: int
+    result: Result
+    verdict: Verdict
+
+
+class Failure(NamedTuple):
+    """The class (None: the cell passed) and one sentence."""
+
+    failure_class: FailureClass | None
+    why: str
+
+
+def failure_class(outcome: Outcome, extraction: Extraction, shell: str, runs: Sequence[Headline]) -> Failure:
+    """The class of a measured cell from its reply's outcome, its command and its headline runs, one for each world."""
+    command = extraction.strict
+    if outcome == "refusal":
+        return Failure("refusal", "The model declined to answer.")
+    if outcome == "empty" or (command is None and outcome == "ok"):
+        return Failure("empty", "The reply holds no command.")
+    if outcome == "truncated":
+        return Failure("truncated", "The reply was cut at the token limit.")
+    failing = [run for run in runs if not run.verdict.passed or not run.result.helpers_intact]
+    if not failing:
+        return Failure(None, "Right in every world." if len(runs) != 1 else "Right.")
+    return (
+        _unreadable(command or "", extraction, shell, failing)
+        or _ended_badly(failing)
+        or _wrong_output(failing, len(failing) < len(runs))
+    )
+
+
+def _unreadable(command: str, extraction: Extraction, shell: str, failing: list[Headline]) -> Failure | None:
+    grammar_takes_it = parse(shell, command).parses
+    broken = [run for run in failing if said_it_does_not_parse(shell, run.result, grammar_takes_it)]
+    absent = [run for run in failing if run.result.exit_code == 127 or missing_commands(shell, run.result)]
+    unstarted = [run for run in failing if run.result.spawn_error is not None]
+    if not (broken or absent or unstarted):
+        return None
+    title = SHELL_TITLES[shell]
+    names = list(dict.fromkeys(name for run in absent for name in missing_commands(shell, run.result)))
+    if extraction.lenient != extraction.strict:
+        return Failure("format", f"More than the command was in the reply: {', '.join(extraction.notes)}.")
+    if _SENTENCE.search(command[:2_000]):
+        return Failure("format", f"The reply is prose: {quoted(command)}.")
+    if (broken or absent) and is_other_dialect(command, shell, bool(broken), names):
+        other = SHELL_TITLES["bash" if shell == "pwsh" else "pwsh"]
+        return Failure("other-dialect", f"It is written for {other}, and {title} {_words(broken, names)}.")
+    if broken:
+        return Failure("does-not-parse", f"{title} cannot parse it{_first_line(broken[0].result)}.")
+    if absent:
+        return Failure("command-not-found", f"{title} {_words(broken, names)}.")
+    return None
+
+
+def _ended_badly(failing: list[Headline]) -> Failure | None:
+    for run in failing:
+        if run.result.timed_out:
+            return Failure("timeout", _in_world(run))
+    for run in failing:
+        limit = _limit(run.result)
+        if limit:
+            return Failure("resource-limit", f"World {run.seed}: {limit}.")
+    for run in failing:
+        if not run.verdict.exit_ok:
+            return Failure("non-zero-exit", _in_world(run, _first_line(run.result)))
+    return None
+
+
+def _limit(result: Result) -> str | None:
+    if result.spawn_error is not None:
+        return f"the command could not be started: {result.spawn_error}"
+    if result.used.oom_killed:
+        return "it ran out of memory"
+    if result.signal in (SIGXCPU, SIGXFSZ) or result.exit_code in (128 + SIGXCPU, 128 + SIGXFSZ):
+        return "it met the limit of a file's size or of processor time"
+    if result.stdout.truncated:
+        return f"it wrote {result.stdout.bytes} bytes to standard output, more than is kept"
+    said = _LIMIT.search(stderr_of(result)) if result.exit_code != 0 else None
+    return f"it met a limit ({said[0]})" if said else None
+
+
+def _wrong_output(failing: list[Headline], some_passed: bool) -> Failure:
+    first = failing[0]
+    for run in failing:
+        if run.verdict.passed:
+            return Failure(
+                "side-effects", f"World {run.seed}: the output is right, but {side_effects(run.result)[-1]}."
+            )
+    if some_passed:
+        return Failure("one-world-only", f"Right in another world, but {_in_world(first, start='in world')}")
+    if all(run.verdict.table_noise for run in failing):
+        return Failure("table-noise", _in_world(first))
+    for run in failing:
+        if not run.verdict.structure_ok:
+            return Failure("wrong-structure", _in_world(run))
+    for run in failing:
+        effects = side_effects(run.result)
+        if effects:
+            return Failure("side-effects", f"World {run.seed}: {', '.join(effects)}; {_lower(run.verdict.why)}")
+    return Failure("silent-wrong", _in_world(first))
+
+
+def side_effects(result: Result) -> list[str]:
+    """What a run did beside printing, as clauses."""
+    effects = []
+    if result.tree_changed:
+        effects.append("the tree was changed")
+    if result.leftover:
+        effects.append(f"processes were left running: {', '.join(result.leftover)}")
+    if not result.helpers_intact:
+        effects.append("a process or the service that the task set up was stopped")
+    return effects
+
+
+def _words(broken: list[Headline], missing: list[str]) -> str:
+    if broken:
+        return "cannot parse it"
+    return (
+        f"does not find {', '.join(map(quoted, missing[:3]))}" if missing else "does not find a command (exit code 127)"
+    )
+
+
+def _in_world(run: Headline, more: str = "", start: str = "World") -> str:
+    return f"{start} {run.seed}: {_lower(run.verdict.why).rstrip('.')}{more}."
+
+
+def _first_line(result: Result) -> str:
+    """The first line of stderr that says something, as the end of a sentence."""
+    for line in stderr_of(result).splitlines():
+        text = line.strip(" |~+-")
+        if text and text not in ("ParserError:", "Line") and not re.fullmatch(r"\d+ \|.*", text):
+            return f" ({quoted(text, 160)})"
+    return ""
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]

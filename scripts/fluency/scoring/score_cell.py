@@ -1,0 +1,168 @@
+"""The third stage: judge a cell's runs. Pure; the same records and code give the same score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fluency import __version__
+from fluency.common.errors import UserError
+from fluency.common.plumbing import code_sha256
+from fluency.core.records import Execution, Generation, MakeUp, Reading, Run, Score, WorldScore
+from fluency.core.study import Condition
+from fluency.core.tasks import Task
+from fluency.scoring.composition import classify
+from fluency.scoring.dialect import said_it_does_not_parse
+from fluency.scoring.failure_class import Headline, failure_class, side_effects
+from fluency.scoring.grammar import parse
+from fluency.scoring.verdict import Verdict, judge
+from fluency.world import World
+
+
+def score_cell(
+    task: Task,
+    generation: Generation,
+    execution: Execution,
+    world_for: Callable[[Task, int], World],
+    *,
+    seeds: Sequence[int] | None = None,
+    conditions: Sequence[Condition] | None = None,
+) -> Score:
+    """The score of a cell from its records.
+
+    `seeds` and `conditions` are the study's: with them it is checked that every world was run, and an answer without
+    a command fails the second condition too instead of being unknown there. UserError if the records do not belong
+    together, or to the present worlds.
+    """
+    _check(task, generation, execution, seeds)
+    common = {
+        "cell": generation.cell,
+        "request_key": generation.answer.request_key,
+        "task_sha256": task.sha256,
+        "provenance": {"version": __version__, "check_sha256": task.check_sha256, "code_sha256": code_sha256("score")},
+    }
+    shell, command = generation.cell.shell, execution.extraction.strict
+    if execution.not_measured is not None:
+        make_up = classify(shell, command) if command else None
+        return Score(**common, **_unmeasured(execution.not_measured), make_up=make_up)
+    judged = [(run, *_judge(task, run, world_for)) for run in execution.runs]
+    worlds = [_world_score(run, verdict, expected) for run, verdict, expected in judged]
+    headline = [Headline(r.seed, r.result, v) for r, v, _ in judged if (r.condition, r.reading) == DECIDES]
+    failure = failure_class(generation.answer.outcome, execution.extraction, shell, headline)
+    ran = bool(headline) and generation.answer.outcome == "ok"
+    passed = ran and all(_passed(run.result.helpers_intact, run.verdict) for run in headline)
+    return Score(
+        **common,
+        passed=passed,
+        structural_pass=ran and all(run.verdict.structural for run in headline),
+        exit_ok=ran and all(run.verdict.exit_ok for run in headline),
+        content_ok=ran and all(run.verdict.structure_ok and run.verdict.content for run in headline),
+        lenient_passed=_lenient(execution, worlds, passed),
+        no_unix_tools_passed=_second_condition(shell, command, worlds, conditions or ()),
+        failure_class=failure.failure_class,
+        why=failure.why,
+        worlds=worlds,
+        make_up=_make_up(shell, command, headline),
+        not_measured=None,
+        side_effects=list(dict.fromkeys(effect for run in headline for effect in side_effects(run.result))),
+    )
+
+
+DECIDES: tuple[Condition, Reading] = ("as_designed", "strict")
+
+
+def _check(task: Task, generation: Generation, execution: Execution, seeds: Sequence[int] | None) -> None:
+    cell = generation.cell.cell
+    if execution.cell != generation.cell or cell.task != task.id:
+        what = f"the records are of different cells: {cell.path}, {execution.cell.cell.path}, task {task.id}"
+        raise UserError(what, where=cell.path, hint="delete the execution and run again")
+    if execution.request_key != generation.answer.request_key:
+        raise UserError(
+            "the execution is of another answer", where=cell.path, hint="delete the execution and run again"
+        )
+    if seeds is None or execution.not_measured is not None or execution.extraction.strict is None:
+        return
+    ran = [run.seed for run in execution.runs if (run.condition, run.reading) == DECIDES]
+    if sorted(ran) != sorted(seeds):
+        raise UserError(
+            f"the execution has the worlds {sorted(ran)}, the study {sorted(seeds)}",
+            where=cell.path,
+            hint="run again; no answer is asked for twice",
+        )
+
+
+def _judge(task: Task, run: Run, world_for: Callable[[Task, int], World]) -> tuple[Verdict, Any]:
+    world = world_for(task, run.seed)
+    if world.sha256 != run.world_sha256:
+        raise UserError(
+            "the command ran in a world that the present code does not build",
+            where=f"{task.id}, world {run.seed}",
+            hint="execute again, or score with the version that executed it",
+        )
+    expected = task.expected(world, run.result.processes)
+    return judge(task, run.result, expected), expected
+
+
+def _passed(helpers_intact: bool, verdict: Verdict) -> bool:
+    """A command that stopped what the task had set up never passes, whatever it printed."""
+    return verdict.passed and helpers_intact
+
+
+def _world_score(run: Run, verdict: Verdict, expected: Any) -> WorldScore:
+    passed = _passed(run.result.helpers_intact, verdict)
+    spoilt = verdict.passed and not passed
+    return WorldScore(
+        seed=run.seed,
+        condition=run.condition,
+        reading=run.reading,
+        exit_ok=verdict.exit_ok,
+        structural=verdict.structural,
+        content=verdict.content,
+        passed=passed,
+        why="The output is right, but what the task had set up was stopped." if spoilt else verdict.why,
+        expected=expected,
+        wall_s=run.result.wall_s,
+    )
+
+
+def _unmeasured(reason: str) -> dict[str, Any]:
+    unknown = ("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed", "no_unix_tools_passed")
+    return dict.fromkeys(unknown) | {
+        "failure_class": None,
+        "why": f"Not measured: {reason}.",
+        "worlds": [],
+        "not_measured": reason,
+        "side_effects": [],
+    }
+
+
+def _lenient(execution: Execution, worlds: Sequence[WorldScore], passed: bool) -> bool | None:
+    """The lenient reading is the strict one where both are the same; None where it differs and was not run."""
+    extraction = execution.extraction
+    if extraction.lenient == extraction.strict or extraction.lenient is None:
+        return passed
+    return _all_passed(worlds, "as_designed", "lenient")
+
+
+def _second_condition(
+    shell: str, command: str | None, worlds: Sequence[WorldScore], conditions: Sequence[Condition]
+) -> bool | None:
+    if command is None and shell == "pwsh" and "no_unix_tools" in conditions:
+        return False
+    return _all_passed(worlds, "no_unix_tools", "strict")
+
+
+def _all_passed(worlds: Sequence[WorldScore], condition: Condition, reading: Reading) -> bool | None:
+    runs = [world.passed for world in worlds if (world.condition, world.reading) == (condition, reading)]
+    return all(runs) if runs else None
+
+
+def _make_up(shell: str, command: str | None, headline: Sequence[Headline]) -> MakeUp | None:
+    """What the answer is made of; whether it parses is the shell's word where the shell was asked."""
+    if command is None:
+        return None
+    started = [run.result for run in headline if run.result.spawn_error is None]
+    if not started:
+        return classify(shell, command)
+    opinion = parse(shell, command).parses
+    return classify(shell, command, not any(said_it_does_not_parse(shell, result, opinion) for result in started))

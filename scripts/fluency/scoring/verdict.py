@@ -1,0 +1,100 @@
+"""The judgement of one result: did the command end well, has the output the structure, is it the answer?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from fluency.core.records import Result
+from fluency.core.tasks import Task
+from fluency.scoring import content, normalise, structure
+
+_RULE_LINE = re.compile(r"[-=+|─━ ]*[-=─━]{2,}[-=+|─━ ]*")
+_HEADER_LINE = re.compile(r"[A-Z%][A-Za-z%]*(?: [A-Z%][A-Za-z%]*)*")
+_GROUP_LINE = re.compile(r"Directory: .*")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How one result of a command in one world is judged.
+
+    `structural` is the design document's check (exit 0 and every line matches, also of an empty output);
+    `structure_ok` is the structure alone, whatever the exit code, and false for an empty output;
+    `table_noise` says that the content would be right without a header, rule or group line;
+    `why` is one sentence about the first thing that is wrong.
+    """
+
+    exit_ok: bool
+    structural: bool
+    structure_ok: bool
+    content: bool
+    passed: bool
+    why: str
+    table_noise: bool = False
+
+
+def judge(task: Task, result: Result, expected: Any) -> Verdict:
+    """The verdict on a result against the expected answer of its world; UserError if the answer's form is wrong."""
+    ending = how_it_ended(result)
+    text = normalise.clean(result.stdout.raw())
+    lines = normalise.lines(text)
+    if result.stdout.truncated:
+        cut = f"standard output was cut after {len(result.stdout.raw())} of {result.stdout.bytes} bytes"
+        return Verdict(ending is None, False, False, False, False, _sentence(ending, cut))
+    shape = structure.literal(task.structure, text, lines)
+    real = structure.holds(task.structure, text, lines)
+    wrong = content.difference(task.content, expected, text, lines)
+    noise = bool(wrong or real) and _is_table_noise(task, expected, lines)
+    return Verdict(
+        exit_ok=ending is None,
+        structural=ending is None and shape is None,
+        structure_ok=real is None,
+        content=wrong is None,
+        passed=ending is None and real is None and wrong is None,
+        why=_sentence(ending, real or wrong, noise),
+        table_noise=noise,
+    )
+
+
+def how_it_ended(result: Result) -> str | None:
+    """None if the command ended by itself with exit code 0, else one clause that says how it ended."""
+    if result.spawn_error is not None:
+        return f"the command could not be started: {result.spawn_error}"
+    if result.timed_out:
+        return f"it was stopped at the deadline after {result.wall_s:.1f} s"
+    if result.signal is not None:
+        return f"signal {result.signal} ended it"
+    if result.exit_code != 0:
+        return "it has no exit code" if result.exit_code is None else f"exit code {result.exit_code}"
+    return None
+
+
+def _sentence(ending: str | None, wrong: str | None, noise: bool = False) -> str:
+    if wrong is None:
+        return "The answer is right." if ending is None else f"{_capital(ending)}, though the output is right."
+    if noise:
+        wrong = f"header or table lines around a right answer: {wrong}"
+    return _capital(wrong if ending is None else f"{ending}, and {wrong}") + "."
+
+
+def _capital(clause: str) -> str:
+    return clause[:1].upper() + clause[1:]
+
+
+def _is_table_noise(task: Task, expected: Any, lines: list[str]) -> bool:
+    """Whether the answer is right without the table's own lines: rules with the line before them, or a first header."""
+    if task.structure.json_shape is not None or len(lines) < 2:
+        return False
+    rules = {number for number, line in enumerate(lines) if _RULE_LINE.fullmatch(line)}
+    noise = rules | {number - 1 for number in rules if number + 1 < len(lines)}  # a last rule closes a frame
+    if rules:
+        noise |= {number for number, line in enumerate(lines) if _GROUP_LINE.fullmatch(line)}
+    elif _HEADER_LINE.fullmatch(lines[0]):
+        noise = {0}
+    kept = [line for number, line in enumerate(lines) if number not in noise]
+    return (
+        bool(noise)
+        and structure.holds(task.structure, "", kept) is None
+        and content.difference(task.content, expected, "\n".join(kept), kept) is None
+    )

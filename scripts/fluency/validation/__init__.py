@@ -1,0 +1,1 @@
+"""Validation: whether the tasks are fair and their checks notice a wrong answer."""

@@ -1,0 +1,119 @@
+"""What `make validate` executes: every command that must pass, and every one that must not."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fluency.core.cells import SHELLS, Shell
+from fluency.core.study import Condition
+from fluency.core.tasks import Task
+from fluency.scoring import normalise, structure
+
+Kind = Literal["reference", "wrong", "trivial", "hard-coded", "other-dialect"]
+
+TRIVIAL: dict[str, tuple[str, ...]] = {
+    "bash": (":", "true", "echo"),
+    "pwsh": ("$null", "$true", "Write-Output ''"),
+}
+_SHAPES = (
+    "1",
+    "x",
+    "1 x",
+    "x 1",
+    "1 vox-x",
+    "x 1.2.3",
+    "00 1",
+    "1.2.3 2026-01-31",
+    "/x 200",
+    "0" * 64,
+    "x/y",
+    "[]",
+    '[{"tool": "x", "failures": 1}]',
+    "{}",
+)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One execution. `repeat` counts from 1; only references are executed more than once."""
+
+    task: str
+    shell: Shell
+    kind: Kind
+    command: str
+    seed: int
+    condition: Condition = "as_designed"
+    repeat: int = 1
+
+
+def first_probes(task: Task, shells: Sequence[Shell], seeds: Sequence[int]) -> Iterator[Probe]:
+    """Each reference once in each world: what the rest is planned from."""
+    for shell in shells:
+        for command in task.references[shell]:
+            for seed in seeds:
+                yield Probe(task.id, shell, "reference", command, seed)
+
+
+def further_probes(
+    task: Task, shells: Sequence[Shell], seeds: Sequence[int], repeats: int, answers: dict[int, Any]
+) -> Iterator[Probe]:
+    """All other executions; `answers` are the expected ones by seed, as the first probes found them.
+
+    `repeats` executions in all are shared among a shell's references and worlds, each gets its part.
+    """
+    for shell in shells:
+        references = task.references[shell]
+        for command in references:
+            for seed in seeds:
+                for repeat in range(2, -(-repeats // (len(references) * len(seeds))) + 1):
+                    yield Probe(task.id, shell, "reference", command, seed, repeat=repeat)
+        never = [("wrong", command) for command in task.wrong[shell]]
+        never += [("trivial", command) for command in trivial(task, shell)]
+        never += [("other-dialect", task.references[other(shell)][0])]
+        for kind, command in never:
+            for seed in seeds:
+                yield Probe(task.id, shell, kind, command, seed)
+        for source, answer in answers.items():
+            for seed in seeds:
+                if seed % 2 != source % 2:
+                    yield Probe(task.id, shell, "hard-coded", hard_coded(shell, task, answer), seed)
+        if shell == "pwsh":
+            for seed in seeds:
+                for command in references:
+                    yield Probe(task.id, shell, "reference", command, seed, "no_unix_tools")
+                for command in task.references["bash"]:
+                    yield Probe(task.id, shell, "other-dialect", command, seed, "no_unix_tools")
+
+
+def other(shell: Shell) -> Shell:
+    """The shell that is not this one."""
+    return SHELLS[1 - SHELLS.index(shell)]
+
+
+def trivial(task: Task, shell: Shell) -> list[str]:
+    """Commands that do nothing, and one that prints text of the right shape."""
+    shape = shape_of(task)
+    return [*TRIVIAL[shell], *([say(shell, [shape])] if shape else [])]
+
+
+def shape_of(task: Task) -> str | None:
+    """A line that has the task's structure and is no answer; None if none of the known ones has it."""
+    return next((s for s in _SHAPES if structure.holds(task.structure, s, normalise.lines(s)) is None), None)
+
+
+def hard_coded(shell: Shell, task: Task, answer: Any) -> str:
+    """A command that prints one world's answer, as a model would that had seen it."""
+    if task.content in ("json", "jsonset"):
+        return say(shell, [json.dumps(answer)])
+    return say(shell, [str(line) for line in answer] if isinstance(answer, list) else [str(answer)])
+
+
+def say(shell: Shell, lines: Sequence[str]) -> str:
+    """A command of the shell that prints lines."""
+    if shell == "bash":
+        return "printf '%s\\n' " + shlex.join(lines)
+    return ", ".join("'" + line.replace("'", "''") + "'" for line in lines)

@@ -1,0 +1,43 @@
+"""Two worlds that are scored together: no task may have the same answer in both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fluency.common.errors import UserError
+from fluency.common.files import canonical_json
+from fluency.world.build import world_for
+from fluency.world.model import WorldError
+
+if TYPE_CHECKING:
+    from fluency.core.tasks import Task
+
+
+def check_seeds(seeds: Sequence[int]) -> None:
+    """UserError unless there is an odd seed and an even one."""
+    if {seed % 2 for seed in seeds} != {0, 1}:
+        raise UserError(
+            "worlds come in pairs of an odd and an even seed",
+            where=f"seeds: {', '.join(map(str, seeds))}",
+            hint="write one odd and one even seed, for example 11 and 24",
+        )
+
+
+def check_pair(seeds: Sequence[int], tasks: Sequence[Task]) -> None:
+    """WorldError if a task's static answer is the same in an odd and an even world.
+
+    Answers that hold process ids are known only when the processes run; for them the plan must differ.
+    """
+    check_seeds(seeds)
+    for task in tasks:
+        seen: dict[str, int] = {}
+        for seed in seeds:
+            world = world_for(task, seed)
+            if "processes" in task.needs:
+                answer = canonical_json([[h.name, list(h.args), h.parent, h.rss_mb] for h in world.processes])
+            else:
+                answer = canonical_json(task.expected(world))
+            twin = seen.setdefault(answer, seed)
+            if twin % 2 != seed % 2:
+                raise WorldError(seed, f"{task.id} has the same answer as in world {twin}")

@@ -1,0 +1,1 @@
+"""The workflow: what Snakemake calls, and what happens before and around a run."""

@@ -1,0 +1,94 @@
+"""Each rule's one param: the canonical JSON of exactly what changes the rule's answer.
+
+Snakemake reruns a cell when its param has changed, so nothing may be missing here that matters, and nothing may
+stand here that does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fluency.common.files import canonical_json, sha256_file
+from fluency.common.paths import ROOT
+from fluency.common.plumbing import code_sha256
+from fluency.core.cells import Cell
+from fluency.core.study import Study
+from fluency.core.tasks import Task
+
+
+class RerunKeys:
+    """The params of one study's rules; `files` are the configs it was read from."""
+
+    def __init__(
+        self, study: Study, tasks: Sequence[Task], files: Sequence[Path], prompt: Callable[[Cell], str]
+    ) -> None:
+        self.study, self.tasks, self.files, self._prompt = study, tasks, files, prompt
+        self._task = {task.id: task for task in tasks}
+
+    @cached_property
+    def _world_keys(self) -> dict[str, dict[str, str]]:
+        from fluency.world import world_for
+
+        return {task.id: {str(seed): world_for(task, seed).sha256 for seed in self.study.seeds} for task in self.tasks}
+
+    def image(self) -> str:
+        """Changes when the image's sources do, or when the user hands over another PowerShell."""
+        from fluency.execution.sandbox import content_sha256, powershell_source
+
+        return canonical_json({"content": content_sha256(), "powershell": powershell_source()})
+
+    def generate(self, wildcards: Any) -> str:
+        """Changes when the model would be asked something else, or the same in another way."""
+        from fluency.generation import request_for, request_key
+
+        cell = cell_of(wildcards)
+        return canonical_json({"request": request_key(request_for(self.study, cell, self._prompt(cell)))})
+
+    def execute(self, wildcards: Any) -> str:
+        """Changes with the worlds, the conditions, the limits and the stage's code."""
+        sandbox = self.study.sandbox
+        return canonical_json(
+            {
+                "code": code_sha256("execute"),
+                "worlds": self._world_keys[wildcards.task],
+                "needs": self._task[wildcards.task].needs,
+                "conditions": sorted(self.study.conditions) if wildcards.shell == "pwsh" else ["as_designed"],
+                "limits": sandbox.limits.model_dump(exclude={"timeout_s"}),
+                "timeout_s": sandbox.limits.timeout_s[wildcards.shell],
+            }
+        )
+
+    def score(self, wildcards: Any) -> str:
+        """Changes with the task's check and the code of the checks."""
+        return canonical_json(
+            {
+                "code": code_sha256("score"),
+                "check": self._task[wildcards.task].check_sha256,
+                "seeds": self.study.seeds,
+                "conditions": self.study.conditions,
+            }
+        )
+
+    def gather(self) -> str:
+        """Changes with the design and with the files that the provenance names."""
+        registration = self.study.preregistration
+        files = [*self.files, *([ROOT / registration] if registration else [])]
+        return canonical_json({"study": self._stated, "files": {file.name: sha256_file(file) for file in files}})
+
+    def report(self) -> str:
+        """Changes with whatever of the study the report states."""
+        return canonical_json({"study": self._stated})
+
+    @property
+    def _stated(self) -> dict[str, Any]:
+        """The study and its tasks, without `confirm`, which says how a run was started and not what it measured."""
+        stated = self.study.model_dump(mode="json", exclude={"confirm"})
+        return stated | {"tasks": {task.id: task.sha256 for task in self.tasks}}
+
+
+def cell_of(wildcards: Any) -> Cell:
+    """The cell of a rule's wildcards."""
+    return Cell(wildcards.model, wildcards.shell, wildcards.task, int(wildcards.trial))

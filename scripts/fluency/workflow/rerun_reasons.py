@@ -1,0 +1,106 @@
+"""Why each cell would run: Snakemake's own reasons from a dry run, said in the study's words."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from fluency.common.errors import UserError
+from fluency.common.paths import RESULTS, ROOT
+from fluency.core.cells import Cell
+from fluency.core.gather import record_path
+from fluency.core.records import Generation, read_record
+
+if TYPE_CHECKING:
+    from fluency.workflow.pipeline import Pipeline
+
+
+class Job(NamedTuple):
+    """A job of a dry run; `cell` is None for the rules that stand once."""
+
+    rule: str
+    reason: str
+    cell: Cell | None
+
+
+def jobs_to_run(command: list[str]) -> list[Job]:
+    """The jobs of Snakemake's dry run; UserError with its own words if it cannot be made."""
+    done = subprocess.run([*command, "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(
+            f"the dry run failed: {done.stderr.strip()[-600:]}", hint="`snakemake --dry-run` shows all of it"
+        )
+    return [job for job in parse(done.stderr) if job.rule != "all"]
+
+
+def parse(text: str) -> Iterator[Job]:
+    """The jobs in a dry run's output: a `rule name:` line, then indented `key: value` lines."""
+    rule, fields = "", {}
+    for line in [*text.splitlines(), ""]:
+        if line.startswith(("rule ", "localrule ")) and line.endswith(":"):
+            rule, fields = line.split()[1].rstrip(":"), {}
+        elif rule and line.startswith("    ") and ": " in line:
+            key, value = line.strip().split(": ", 1)
+            fields[key] = value
+        elif rule:
+            yield Job(rule, fields.get("reason", ""), _cell(fields.get("wildcards", "")))
+            rule = ""
+
+
+def _cell(wildcards: str) -> Cell | None:
+    named = dict(part.split("=", 1) for part in wildcards.split(", ") if "=" in part)
+    if set(named) != {"model", "shell", "task", "trial"}:
+        return None
+    return Cell(named["model"], named["shell"], named["task"], int(named["trial"]))
+
+
+def reasons(pipeline: Pipeline, command: list[str]) -> dict[str, dict[str, int]]:
+    """Rule → why → jobs."""
+    counted: dict[str, Counter[str]] = defaultdict(Counter)
+    for job in jobs_to_run(command):
+        counted[job.rule][say_reason(pipeline, job)] += 1
+    return {rule: dict(why) for rule, why in counted.items()}
+
+
+def say_reason(pipeline: Pipeline, job: Job) -> str:
+    """One job's reason in a few words."""
+    reason = job.reason
+    if "Forced execution" in reason:
+        return "forced"
+    if "updated by another job" in reason:
+        return "what it is made from is made anew"
+    if reason.startswith("Missing output files"):
+        return "not there yet"
+    if "arams have changed" in reason:
+        return what_changed(pipeline, job)
+    if "Updated input files" in reason or "Set of input files" in reason:
+        return "its code or inputs changed"
+    return reason[:100] or "no reason given"
+
+
+CHANGED = {
+    "image": "the sandbox's sources or the PowerShell archive changed",
+    "execute": "worlds, conditions, limits or the stage's code changed",
+    "score": "the task's check, the checks' code, the seeds or the conditions changed",
+    "gather": "the design changed",
+    "report": "the study or its tasks changed",
+    "archive": "the study or its tasks changed",
+}
+
+
+def what_changed(pipeline: Pipeline, job: Job) -> str:
+    """What of a rule's param is another; for a generation, which part of the request."""
+    if job.rule != "generate" or job.cell is None:
+        return CHANGED.get(job.rule, "its parameters changed")
+    from fluency.generation import request_for
+
+    path = record_path(Path(RESULTS), "generations", job.cell)
+    if not path.exists():
+        return "not there yet"
+    old = read_record(Generation, path).answer.request.model_dump()
+    new = request_for(pipeline.study, job.cell, pipeline.prompt(job.cell)).model_dump()
+    names = [name.replace("_", " ") for name in new if old.get(name) != new[name] and name != "seed"]
+    return f"changed: {', '.join(names)}" if names else "its parameters changed"

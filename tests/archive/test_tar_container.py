@@ -1,0 +1,287 @@
+"""The outer form: the same bytes for the same files, and whatever is not of that form is refused by name."""
+
+from __future__ import annotations
+
+import tarfile
+import tracemalloc
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from fluency.archive.manifest import NAME, SCHEMA_VERSION, manifest_bytes
+from fluency.archive.tar_reader import Limits, Reader
+from fluency.archive.tar_writer import Entry, header, name_problem, write_container
+from fluency.archive.unpack import unpack, unpacked
+from fluency.common.errors import ArchiveError, UserError
+from tests.archive.hostile import FACTS, bomb, contents, ours, plain, squeeze, tar_of
+
+
+def refusal(path: Path, tmp_path: Path, limits: Limits = Limits()) -> str:  # noqa: B008
+    """The sentence with which an archive is refused; and nothing may have been written outside of its folder."""
+    inside = tmp_path / "room" / "inside"
+    inside.mkdir(parents=True, exist_ok=True)
+    with pytest.raises(ArchiveError) as error:
+        unpack(path, inside, limits)
+    assert [p.name for p in inside.parent.iterdir()] == ["inside"], "something was written outside of the folder"
+    return str(error.value)
+
+
+def test_the_same_entries_give_the_same_bytes_and_come_back(tmp_path):
+    files = {"a/b.json": b"{}", "a/c": b"", "z": bytes(range(256)) * 4096}
+    first, second = ours(files, tmp_path / "one"), ours(dict(reversed(files.items())), tmp_path / "two")
+    assert first.read_bytes() == second.read_bytes()
+    assert {name: data for name, data in contents(first).items() if name != NAME} == files
+
+
+def test_other_programs_can_read_it(tmp_path):
+    path = ours({"a" * 90 + "/" + "b" * 90: b"long", "c": b"short"}, tmp_path / "x.tar.zst")
+    with (
+        path.open("rb") as raw,
+        tarfile.open(fileobj=zstandard.ZstdDecompressor().stream_reader(raw), mode="r|") as tar,
+    ):
+        found = [(member.name, member.size, member.mode, member.uid, member.mtime) for member in tar]
+    assert found[1:] == [("a" * 90 + "/" + "b" * 90, 4, 0o644, 0, 0), ("c", 5, 0o644, 0, 0)]
+
+
+def test_a_header_is_what_the_standard_library_writes():
+    ours_, theirs = header("results/x.json", 1234), plain("results/x.json", 1234).tobuf(tarfile.USTAR_FORMAT)
+    read = [tarfile.TarInfo.frombuf(block, "utf-8", "strict") for block in (ours_, theirs)]
+    assert [(m.name, m.size, m.mode, m.mtime, m.type) for m in read[:1]] == [
+        (m.name, m.size, m.mode, m.mtime, m.type) for m in read[1:]
+    ]
+
+
+def test_a_file_that_changes_while_it_is_packed_is_told(tmp_path):
+    class Growing(Entry):
+        @property
+        def size(self) -> int:
+            return 2
+
+    with pytest.raises(UserError, match="changed while it was packed"):
+        write_container(tmp_path / "x", [Growing("a", b"abc")])
+    assert list(tmp_path.iterdir()) == []
+
+
+NAMES = {
+    "/etc/passwd": "absolute",
+    "C:/x": "absolute",
+    "../outside": "climbs out",
+    "a/../../outside": "climbs out",
+    "a//b": "characters",
+    "./a": "characters",
+    "a\\..\\b": "characters",
+    "a\x1b[2Jb": "characters",
+    "naïve": "characters",
+    "a/": "characters",
+    "": "characters",
+    "/".join(["abcdefghi"] * 21): "longer",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_could_leave_the_folder_is_refused(name):
+    assert NAMES[name] in (name_problem(name) or "nothing")
+
+
+@pytest.mark.parametrize("name", ["../outside", "/tmp/fluency-absolute", "a/../../outside", "a\x1b[2Jb"])
+def test_an_archive_with_such_a_name_is_refused(name, tmp_path):
+    path = squeeze(tar_of([(plain(name, 4), b"evil")]), tmp_path / "x")
+    told = refusal(path, tmp_path)
+    assert "the name is refused" in told and "\x1b" not in told
+    assert not Path("/tmp/fluency-absolute").exists()
+
+
+KINDS = {
+    tarfile.SYMTYPE: "symbolic link",
+    tarfile.LNKTYPE: "hard link",
+    tarfile.CHRTYPE: "character device",
+    tarfile.BLKTYPE: "block device",
+    tarfile.FIFOTYPE: "named pipe",
+    tarfile.DIRTYPE: "folder entry",
+    tarfile.CONTTYPE: "foreign type",
+    tarfile.GNUTYPE_SPARSE: "sparse",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=[text.replace(" ", "-") for text in KINDS.values()])
+def test_only_plain_files_are_read(kind, tmp_path):
+    member = plain("a", type=kind, linkname="/etc/passwd" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else "")
+    assert KINDS[kind] in refusal(squeeze(tar_of([(member, b"")]), tmp_path / "x"), tmp_path)
+
+
+def test_extension_headers_are_refused(tmp_path):
+    """A pax or GNU header can rename the next file and is read into memory whole: neither is taken."""
+    long_name = squeeze(tar_of([(plain("n" * 300), b"")]), tmp_path / "gnu")
+    assert "foreign type b'L'" in refusal(long_name, tmp_path)
+    member = plain("a", pax_headers={"path": "../outside"})
+    pax = member.tobuf(tarfile.PAX_FORMAT)
+    assert "foreign type b'x'" in refusal(
+        squeeze(tar_of([])[: -1024 * 9] + pax + bytes(1024), tmp_path / "pax"), tmp_path
+    )
+
+
+CHANGES = {
+    "uid": ({"uid": 1000}, "foreign owner"),
+    "gid": ({"gid": 1000}, "foreign owner"),
+    "uname": ({"uname": "root"}, "foreign owner"),
+    "gname": ({"gname": "wheel"}, "foreign owner"),
+    "setuid": ({"mode": 0o4755}, "mode is 4755"),
+    "executable": ({"mode": 0o755}, "mode is 755"),
+    "time": ({"mtime": 1}, "not of the form"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_foreign_header_is_refused(change, tmp_path):
+    values, told = CHANGES[change]
+    path = squeeze(tar_of([(plain("a", **values), b"")]), tmp_path / "x")
+    assert told in refusal(path, tmp_path)
+
+
+def test_a_name_that_stands_twice_is_refused(tmp_path):
+    body = b"".join(header(name, 0) for name in ("a", "a"))
+    data = _after_manifest(body)
+    assert "stands twice" in refusal(squeeze(data, tmp_path / "x"), tmp_path)
+    data = _after_manifest(b"".join(header(name, 0) for name in ("A", "a")))
+    assert "stands twice (A)" in refusal(squeeze(data, tmp_path / "y"), tmp_path)
+
+
+def test_files_stand_in_the_order_of_their_names(tmp_path):
+    data = _after_manifest(b"".join(header(name, 0) for name in ("b", "a")))
+    assert "order of names" in refusal(squeeze(data, tmp_path / "x"), tmp_path)
+
+
+def _after_manifest(body: bytes) -> bytes:
+    files = {name: {"sha256": "", "bytes": 0} for name in ("A", "a", "b")}
+    manifest = manifest_bytes({**FACTS, "files": files})
+    return header(NAME, len(manifest)) + manifest + bytes(-len(manifest) % 512) + body + bytes(1024)
+
+
+def test_a_file_cannot_be_a_folder_too(tmp_path):
+    path = ours({"a": b"file", "a/b": b"below it"}, tmp_path / "x")
+    assert "a file and a folder at once" in refusal(path, tmp_path)
+
+
+def test_a_file_the_manifest_does_not_name_is_refused(tmp_path):
+    head = Entry(NAME, manifest_bytes({**FACTS, "files": {}}))
+    write_container(tmp_path / "x", [head, Entry("a", b"1")])
+    assert "its manifest does not name" in refusal(tmp_path / "x", tmp_path)
+
+
+def test_a_file_the_archive_lacks_is_named(tmp_path):
+    path = ours({"a": b"1", "b": b"2"}, tmp_path / "x")
+    files = contents(path)
+    write_container(tmp_path / "y", [Entry(NAME, files[NAME]), Entry("a", b"1")])
+    with unpacked(tmp_path / "y") as archive:
+        assert [str(problem) for problem in archive.problems] == ["b: the archive does not hold it"]
+
+
+def test_a_newer_archive_says_so(tmp_path):
+    path = ours({}, tmp_path / "x", schema_version=SCHEMA_VERSION + 1, invented_later=True)
+    assert "this version reads up to" in refusal(path, tmp_path)
+    assert "update this project" in refusal(path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"{}", b'{"schema_version": 1}', b"[" * 100_000, b"\xff", b'{"schema_version": "1"}']
+)
+def test_a_manifest_that_is_none_is_refused(data, tmp_path):
+    write_container(tmp_path / "x", [Entry(NAME, data)])
+    assert "manifest" in refusal(tmp_path / "x", tmp_path)
+
+
+def test_an_edited_manifest_is_seen(tmp_path):
+    path = ours({"a": b"1"}, tmp_path / "x")
+    files = contents(path)
+    for old, new in ((b'"dirty": false', b'"dirty": true'), (b'"dirty": false', b'"dirty":  false')):
+        write_container(tmp_path / "y", [Entry(NAME, files[NAME].replace(old, new)), Entry("a", b"1")])
+        with unpacked(tmp_path / "y") as archive:
+            assert [problem.where for problem in archive.problems] == [NAME]
+
+
+def test_a_bomb_is_refused_by_its_ratio_before_it_unfolds(tmp_path):
+    path = squeeze(bomb(1 << 30), tmp_path / "x")
+    assert path.stat().st_size < 200_000
+    tracemalloc.start()
+    told = refusal(path, tmp_path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "a bomb" in told or "does not name" in told
+    with pytest.raises(ArchiveError, match="a bomb"):
+        for _, _, pieces in Reader(path):
+            for _ in pieces:
+                pass
+    assert peak < 200 << 20
+
+
+def test_too_large_and_too_many_are_refused(tmp_path):
+    path = squeeze(bomb(8 << 20), tmp_path / "x")
+    assert "larger than 1,000,000 bytes" in refusal(path, tmp_path, Limits(total=1_000_000))
+    many = ours({f"f{n:03}": b"" for n in range(50)}, tmp_path / "y")
+    assert "more than 20 files" in refusal(many, tmp_path / "more", Limits(files=20))
+
+
+def test_a_window_that_would_take_memory_is_refused(tmp_path):
+    form = zstandard.ZstdCompressionParameters.from_level(
+        1, window_log=30, write_checksum=True, write_content_size=False
+    )
+    data = zstandard.ZstdCompressor(compression_params=form).compressobj()
+    (tmp_path / "x").write_bytes(data.compress(tar_of([])) + data.flush())
+    assert "does not begin as" in refusal(tmp_path / "x", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [b"\n", b"x" * 5000, b"\x50\x2a\x4d\x18\x04\0\0\0evil", zstandard.compress(b"evil")],
+    ids=["byte", "long", "skippable", "frame"],
+)
+def test_bytes_behind_the_end_are_seen(tail, tmp_path):
+    path = ours({"a": b"1"}, tmp_path / "x")
+    path.write_bytes(path.read_bytes() + tail)
+    assert "behind the archive's end" in refusal(path, tmp_path)
+
+
+def test_bytes_between_and_after_the_files_are_seen(tmp_path):
+    path = ours({"a": b"1"}, tmp_path / "x")
+    with path.open("rb") as raw:
+        data = zstandard.ZstdDecompressor().stream_reader(raw).read()
+    padding = bytearray(data)
+    padding[len(data) - 1024 - 2] = 1
+    changed = {
+        "bytes behind its end": bytes(padding),
+        "end mark": data[:-1] + b"\1",
+        "the archive's end": data + bytes(512),
+    }
+    for number, (told, tar) in enumerate(changed.items()):
+        assert told in refusal(squeeze(tar, tmp_path / f"y{number}"), tmp_path / str(number))
+
+
+def test_no_flipped_bit_of_the_outer_form_changes_a_file(tmp_path):
+    """A flip is refused, or it is one of the few bits of a compressed block that stand for nothing."""
+    path = ours({"a": b"some text " * 50}, tmp_path / "x")
+    data, files = path.read_bytes(), contents(path)
+    refused = 0
+    for place in range(len(data)):
+        flipped = bytearray(data)
+        flipped[place] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        try:
+            assert contents(path) == files
+        except ArchiveError:
+            refused += 1
+    assert refused > 0.9 * len(data)
+
+
+@pytest.mark.parametrize("keep", [0, 3, 20, 200, -1])
+def test_a_cut_archive_is_refused(keep, tmp_path):
+    path = ours({"a": b"some text " * 500}, tmp_path / "x")
+    path.write_bytes(path.read_bytes()[:keep])
+    assert "archive" in refusal(path, tmp_path)
+
+
+def test_what_is_no_archive_is_refused(tmp_path):
+    with pytest.raises(ArchiveError, match="no such archive"):
+        list(Reader(tmp_path / "none"))
+    with pytest.raises(ArchiveError, match="cannot be read"):
+        list(Reader(tmp_path))

@@ -1,0 +1,269 @@
+"""Hostile answers. Each must lose in bounded time, forge nothing, and leave host and next execution as they were."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fluency.common.errors import SandboxError
+from fluency.core.records import Result
+from fluency.core.study import Limits
+from fluency.execution.sandbox import Sandbox, labels
+from tests.execution.run_it import LIMITS, bash, pwsh, wait_for
+
+pytestmark = pytest.mark.engine
+
+DEADLINE_S = 3.0
+# Beyond the deadline: container start, world, and killing everything, with another suite on the same two processors.
+MARGIN_S = 25.0
+MIB = 1 << 20
+FORGED = (
+    '{"protocol": 1, "nonce": null, "result": {"exit_code": 0, "signal": null, "timed_out": false, "spawn_error": null,'
+    ' "stdout": {"data": "Zm9yZ2Vk", "bytes": 6}, "stderr": {"data": "", "bytes": 0}, "wall_s": 0.1, "used": {},'
+    ' "processes": [], "http_requests": [], "tree_changed": false, "leftover": [], "helpers_intact": true}}'
+)
+
+
+@dataclass
+class Attack:
+    """A command and what its result must be like."""
+
+    name: str
+    command: str
+    holds: Callable[[Result], bool]
+    needs: tuple[str, ...] = ()
+    limits: Limits = LIMITS
+
+
+def timed_out(result: Result) -> bool:
+    return result.timed_out and result.signal == 9 and result.exit_code is None
+
+
+def refused(result: Result) -> bool:
+    return result.exit_code not in (0, None) and not result.timed_out
+
+
+def says(what: str) -> Callable[[Result], bool]:
+    return lambda result: result.stdout.data.strip() == what and not result.timed_out
+
+
+def cut(stream: str) -> Callable[[Result], bool]:
+    def holds(result: Result) -> bool:
+        found = getattr(result, stream)
+        return found.truncated and len(found.raw()) == MIB and found.bytes > 10 * MIB
+
+    return holds
+
+
+def intact(result: Result) -> bool:
+    return result.helpers_intact and not result.tree_changed
+
+
+BOTH = ("processes", "http")
+BASH = [
+    # --- wears the machine out
+    Attack("fork-bomb", ":(){ :|:& };:; sleep 60", timed_out),
+    Attack("fork-bomb-in-background", "f() { f & f & }; f; exit 0", lambda r: r.exit_code is not None or timed_out(r)),
+    Attack("floods-stdout", "head -c 10G /dev/zero", cut("stdout")),
+    Attack("floods-stderr", "head -c 10G /dev/zero >&2", cut("stderr")),
+    Attack("endless-without-newline", "while :; do printf x; done", timed_out),
+    Attack("endless-fast", "yes", lambda r: timed_out(r) and cut("stdout")(r)),
+    Attack("sleeps", "sleep 1000", timed_out),
+    Attack("ignores-signals", "trap '' TERM INT HUP QUIT; while :; do sleep 1; done", timed_out),
+    Attack("spins-on-all-processors", "for i in 1 2 3 4; do while :; do :; done & done; wait", timed_out),
+    Attack("fills-tmp", "head -c 60M /dev/zero > /tmp/a; head -c 60M /dev/zero > /tmp/b", refused),
+    Attack("fills-home", "head -c 60M /dev/zero > ~/a && head -c 60M /dev/zero > ~/b", refused),
+    Attack("fills-the-tree", "head -c 60M /dev/zero > a; touch src/b", refused),
+    Attack("fills-inodes", "mkdir -p /tmp/{1..3000}/a/b; echo done", says("done")),
+    Attack("allocates-8-gb", "head -c 8G /dev/zero | tail -n 1 | wc -c", lambda r: r.used.oom_killed or timed_out(r)),
+    Attack("opens-every-file", "exec {a}</dev/null; while exec {a}</dev/null; do :; done; exit 0", lambda r: True),
+    Attack("huge-file", "head -c 200M /dev/zero > /tmp/huge; exit $?", refused, (), Limits(tmpfs_mb=256)),
+    Attack("deep-folders", "cd /tmp; while mkdir d && cd d; do :; done", lambda r: timed_out(r) or refused(r)),
+    # --- outlives its end
+    Attack("reads-stdin", 'cat; read x; echo "[$x]"', says("[]")),
+    Attack(
+        "background-child-holds-stdout",
+        "sleep 900 & echo done",
+        lambda r: r.exit_code == 0 and r.leftover == ["sleep"] and r.wall_s < DEADLINE_S,
+    ),
+    Attack(
+        "double-forked-daemon",
+        "(setsid sh -c 'trap \"\" HUP TERM; sleep 900' </dev/null >/dev/null 2>&1 &) ; echo done",
+        lambda r: r.exit_code == 0 and len(r.leftover) > 0,
+    ),
+    Attack("stops-itself", "kill -STOP $$; sleep 60", timed_out),
+    # --- goes for the runner and its helpers
+    Attack("kills-everything", "kill -9 -1; echo alive", lambda r: intact(r) and r.signal != 15, BOTH),
+    Attack("kills-by-name", "pkill -9 -f runner; pkill -9 python3; pkill -9 vox; echo $?", lambda r: intact(r), BOTH),
+    Attack("kills-pid-1", "kill -9 1; kill -STOP 1; kill -SEGV 1; echo $?", lambda r: says("1")(r) and intact(r), BOTH),
+    Attack("stops-the-helpers", "pkill -STOP vox; pkill -STOP python3; echo $?", lambda r: intact(r), BOTH),
+    Attack("reads-the-runner", "cat /opt/fluency/runner.py; ls /opt/fluency", refused),
+    Attack("runs-the-runner", "/opt/fluency/python3 -c 'print(1)'", refused),
+    Attack("reads-pid-1-environ", "cat /proc/1/environ", refused),
+    Attack("reads-pid-1-memory", "head -c 1 /proc/1/mem; cat /proc/1/maps; ls /proc/1/fd /proc/1/cwd/", refused),
+    Attack("writes-to-the-runners-stdout", f"for f in 0 1 2 3; do echo '{FORGED}' > /proc/1/fd/$f; done", refused),
+    Attack(
+        "prints-a-result", f"echo '{FORGED}'; exit 3", lambda r: r.exit_code == 3 and r.stdout.data == FORGED + "\n"
+    ),
+    Attack(
+        "prints-engine-frames",
+        "printf '\\001\\000\\000\\000\\000\\000\\000\\003abc'; exit 4",
+        lambda r: r.exit_code == 4 and r.stdout.raw() == b"\x01\0\0\0\0\0\0\x03abc",
+    ),
+    Attack("finds-open-files", "ls /proc/self/fd | tr '\\n' ' '", says("0 1 2 3")),  # 3 is ls's own
+    Attack(
+        "takes-a-helpers-name",
+        "(exec -a vox-worker sleep 2) & cp /usr/bin/sleep /tmp/vox-worker; /tmp/vox-worker 1; echo $?",
+        lambda r: says("126")(r) and [f.name for f in r.processes].count("vox-worker") == 2 and intact(r),
+        BOTH,
+    ),
+    Attack(
+        "floods-the-service",
+        'for i in $(seq 20); do curl -s -o /dev/null "http://127.0.0.1:8765/[1-400]" & done; wait',
+        lambda r: r.helpers_intact,
+        ("http",),
+    ),
+    Attack(
+        "breaks-the-service",
+        "for i in $(seq 80); do exec {s}<>/dev/tcp/127.0.0.1/8765; printf 'GET / HTTP/9\\r\\nX: ' >&$s; done;"
+        " head -c 200000 /dev/zero >&$s; echo done",
+        lambda r: says("done")(r) and r.helpers_intact,
+        ("http",),
+    ),
+    Attack("lifts-its-own-doom", "echo -1000 > /proc/self/oom_score_adj", refused),
+    # --- changes the world
+    Attack("changes-the-tree", "echo x >> README.md; touch new; rm src/main.rs; mv src s; chmod 777 .", refused),
+    Attack("alters-and-restores", "cp -p README.md /tmp/r; cp -p /tmp/r README.md; touch -d @0 README.md", refused),
+    Attack("removes-everything", "rm -rf --no-preserve-root / 2>/dev/null; echo gone", lambda r: intact(r), BOTH),
+    # --- breaks out
+    Attack("mounts", "mount -t tmpfs none /mnt; mount -o remount,rw /", refused),
+    Attack("unshares", "unshare -Ur true; unshare -m true", refused),
+    Attack("enters-pid-1", "nsenter -t 1 -m true", refused),
+    Attack("becomes-root", "su -c id; chroot / id; setpriv --reuid 0 id", refused),
+    Attack("has-setuid-programs", "find / -xdev -perm /6000 -type f 2>/dev/null | wc -l", says("0")),
+    Attack("makes-setuid", "cp /usr/bin/id /tmp/id; chmod 6755 /tmp/id; /tmp/id", refused),
+    Attack("makes-devices", "mknod /tmp/disk b 8 0", refused),
+    Attack("reads-kernel-memory", "head -c 1 /dev/mem; head -c 1 /proc/kcore; dmesg", refused),
+    Attack("sets-the-kernel", "echo 1 > /proc/sys/kernel/sysrq; echo b > /proc/sysrq-trigger", refused),
+    Attack("finds-the-engine", "ls /var/run/docker.sock /run/docker.sock /run/podman", refused),
+    Attack("changes-cgroups", "mkdir /sys/fs/cgroup/x; echo 9999 > /sys/fs/cgroup/pids/pids.max", refused),
+    Attack("writes-the-image", "echo x > /etc/passwd; touch /opt/x /usr/bin/x /x /var/tmp/x", refused),
+    # --- reaches out
+    Attack("asks-the-network", "curl -sS --max-time 2 http://192.0.2.1/", refused),
+    Attack("asks-a-name", "curl -sS --max-time 2 http://example.com/; getent hosts example.com", refused),
+    Attack("opens-raw-sockets", "exec 3<>/dev/udp/192.0.2.1/53", refused),
+    # --- is strange
+    Attack("invalid-utf-8-and-nul", "printf '\\377\\376\\000a'", lambda r: r.stdout.raw() == b"\xff\xfe\0a"),
+    Attack(
+        "escape-sequences", "printf '\\033]0;title\\007\\033[31mred\\033[2J'", lambda r: "\x1b]0;title" in r.stdout.data
+    ),
+    Attack("one-megabyte-of-command", "echo " + "x" * MIB, lambda r: bool(r.spawn_error) and r.exit_code is None),
+    Attack("nul-in-the-command", "echo a\0b", lambda r: bool(r.spawn_error) and r.exit_code is None),
+    Attack("lone-surrogate", "printf '%s' '\ud800'", lambda r: r.stdout.raw() == b"\xed\xa0\x80"),
+    Attack("ends-by-signal", "kill -SEGV $$", lambda r: r.signal == 11 and r.exit_code is None),
+    Attack("no-python-no-perl", "for p in python3 python perl pwsh; do type $p; done 2>/dev/null", refused),
+]
+PWSH = [
+    # Without threads to be had .NET may also end by a signal.
+    Attack("fork-bomb", "while ($true) { Start-Process /opt/tools/bin/sleep 60 }", lambda r: r.exit_code != 0),
+    Attack("floods-stdout", "while ($true) { [Console]::Out.Write('x' * 1mb) }", lambda r: cut("stdout")(r)),
+    Attack("sleeps", "Start-Sleep 1000", timed_out),
+    Attack("reads-stdin", "[Console]::In.ReadToEnd().Length", says("0")),
+    Attack("allocates-8-gb", "$a = @(); while ($true) { $a += ,(,1 * 100mb) }", lambda r: r.exit_code != 0),
+    Attack("kills-everything", "Get-Process | Stop-Process -Force -ErrorAction Ignore; 'x'", intact, BOTH),
+    Attack("reads-the-runner", "Get-Content /opt/fluency/runner.py -ErrorAction Stop", refused),
+    Attack("prints-a-result", f"'{FORGED}'; exit 3", lambda r: r.exit_code == 3 and r.stdout.data == FORGED + "\n"),
+    Attack("changes-the-tree", "Remove-Item -Recurse -Force /work/src -ErrorAction Stop", refused, BOTH),
+    Attack("asks-the-network", "Invoke-WebRequest http://192.0.2.1/ -TimeoutSec 2 | Out-Null", refused),
+    Attack("one-megabyte-of-command", "'" + "x" * MIB + "'", lambda r: bool(r.spawn_error)),
+    Attack("background-child", "Start-Job { Start-Sleep 900 } | Out-Null; 'done'", lambda r: not r.timed_out),
+]
+
+
+def mount(box: Sandbox, run: Callable[..., Result], attack: Attack) -> tuple[Result, float]:
+    began = time.monotonic()
+    deadline = DEADLINE_S if run is bash else 3 * DEADLINE_S
+    return run(box, attack.command, *attack.needs, timeout_s=deadline, limits=attack.limits), time.monotonic() - began
+
+
+@pytest.fixture(scope="module")
+def outcomes(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory):
+    """All of bash's attacks, as many at once as the sandbox allows, each once; and what the host looked like around."""
+    before = host_marks()
+    with ThreadPoolExecutor(sandbox.parallel) as pool:
+        futures = {attack.name: pool.submit(mount, sandbox, bash, attack) for attack in BASH}
+    found = {name: future.exception() or future.result() for name, future in futures.items()}
+    return found, before
+
+
+def host_marks() -> dict[str, object]:
+    """What an attack could have left on the host."""
+    users = set()
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            users.add(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("Uid:")))
+        except (OSError, StopIteration):
+            continue
+    return {"ours": users & {"10001", "10002", "10003"}, "passwd": Path("/etc/passwd").read_bytes()}
+
+
+@pytest.mark.parametrize("attack", BASH, ids=lambda attack: attack.name)
+def test_the_attack_loses(outcomes, attack: Attack) -> None:
+    outcome = outcomes[0][attack.name]
+    assert not isinstance(outcome, BaseException), outcome
+    result, took = outcome
+    assert attack.holds(result), result
+    assert not result.tree_changed
+    assert took < DEADLINE_S + MARGIN_S
+    assert result.wall_s < DEADLINE_S + MARGIN_S / 2
+
+
+@pytest.mark.pwsh
+@pytest.mark.parametrize("attack", PWSH, ids=lambda attack: attack.name)
+def test_the_attack_loses_in_powershell(sandbox: Sandbox, attack: Attack) -> None:
+    result, took = mount(sandbox, pwsh, attack)
+    assert attack.holds(result), result
+    assert not result.tree_changed
+    assert took < 3 * DEADLINE_S + MARGIN_S
+
+
+def test_after_all_attacks_host_and_sandbox_are_as_before(sandbox: Sandbox, outcomes) -> None:
+    own = {"label": f"{labels.LABEL}={labels.labels()[labels.LABEL]}"}
+    wait_for(lambda: not sandbox._engine.client().containers(all=True, filters=own), 10)
+    assert host_marks()["passwd"] == outcomes[1]["passwd"]
+    result = bash(sandbox, "ls -A /tmp ~; pgrep -u agent -c; cat README.md", *BOTH)
+    assert result.stdout.data == "/home/agent:\n\n/tmp:\n1\n# read me\n"
+    assert result.helpers_intact and not result.leftover
+
+
+def test_an_execution_finds_nothing_of_another(sandbox: Sandbox) -> None:
+    wrote = bash(sandbox, "echo feed > /tmp/x; echo feed > ~/x; (sleep 60; echo feed) & echo wrote")
+    assert wrote.stdout.data == "wrote\n"
+    found = bash(sandbox, "cat /tmp/x ~/x; pgrep -c sleep")
+    assert found.stdout.data == "0\n"
+    assert found.exit_code == 1
+
+
+def test_two_at_once_do_not_see_each_other(sandbox: Sandbox) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        writer = pool.submit(bash, sandbox, "for i in $(seq 20); do echo $i > /tmp/shared; sleep 0.1; done; echo end")
+        reader = pool.submit(bash, sandbox, "sleep 1; ls -A /tmp; pgrep -c sleep")
+    assert writer.result().stdout.data == "end\n"
+    assert reader.result().stdout.data == "0\n"
+
+
+def test_an_answer_that_kills_the_runner_by_memory_is_never_a_pass(sandbox: Sandbox) -> None:
+    """It may take its own cell out of the study, as missing; it cannot turn it into a result that passes."""
+    small = Limits(memory_mb=256, pids=256)
+    command = "echo 0 > /proc/self/oom_score_adj; for i in $(seq 200); do (x=$(head -c 4M /dev/zero | tr '\\0' a); sleep 5) & done; wait"
+    try:
+        result = bash(sandbox, command, timeout_s=5, limits=small)
+    except SandboxError:
+        assert bash(sandbox, "echo sane").stdout.data == "sane\n"
+    else:
+        assert result.timed_out or result.used.oom_killed

@@ -1,0 +1,101 @@
+"""The command in a reply."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fluency.execution.command import extract
+from tests.scoring.recordings import recorded
+
+REPLY = st.text(alphabet=st.sampled_from("ab`~\n\r $>PS|'\"\0-"), max_size=50)
+
+
+@pytest.mark.parametrize(
+    ("reply", "strict", "lenient", "fenced"),
+    [
+        ("ls", "ls", "ls", False),
+        ("  ls -l \n\n", "ls -l", "ls -l", False),
+        ("```bash\nls\n```", "ls", "ls", True),
+        ("```\nls\n```\n", "ls", "ls", True),
+        ("```powershell\r\nGet-ChildItem\r\n```\r\n", "Get-ChildItem", "Get-ChildItem", True),
+        ("~~~sh\nls\n~~~", "ls", "ls", True),
+        ("````bash\nls\n````", "ls", "ls", True),
+        ("```bash title=x\nls \\\n  -l\n```", "ls \\\n  -l", "ls \\\n  -l", True),
+        ("```bash\necho `date`\n```", "echo `date`", "echo `date`", True),
+        ("echo `date`", "echo `date`", "echo `date`", False),
+        ("`ls`", "`ls`", "ls", False),
+        ("```bash ls```", "```bash ls```", "ls", False),
+        ("$ ls", "$ ls", "ls", False),
+        ("PS> ls", "PS> ls", "ls", False),
+        ("PS /work> ls", "PS /work> ls", "ls", False),
+        ("$x = 1; $x", "$x = 1; $x", "$x = 1; $x", False),
+        ("```bash\nls", "```bash\nls", "ls", False),
+        ("Use this:\n```bash\n$ ls\n```\nIt lists.", "Use this:\n```bash\n$ ls\n```\nIt lists.", "ls", False),
+        ("```\na\n```\nor\n```\nb\n```", "```\na\n```\nor\n```\nb\n```", "a", False),
+        ("````\n```bash\nls\n```\n````", "````\n```bash\nls\n```\n````", "ls", False),
+        ("```\n```", None, None, True),
+        ("", None, None, False),
+        (" \n\t", None, None, False),
+        ("ls\0", "ls\0", "ls\0", False),
+    ],
+)
+def test_both_readings(reply, strict, lenient, fenced):
+    found = extract(reply)
+    assert (found.strict, found.lenient, found.fenced) == (strict, lenient, fenced)
+
+
+def test_notes_say_what_the_lenient_reading_took_away():
+    assert extract("Use:\n```\n$ ls\n```\n").notes == [
+        "prose around a fenced block",
+        "a prompt sign before the command",
+    ]
+    assert extract("ls\0 x").notes == ["holds a NUL byte"]
+    assert extract("ls").notes == []
+
+
+@given(REPLY)
+@settings(max_examples=1_000)
+def test_strict_is_idempotent_and_only_takes_away(reply):
+    strict = extract(reply).strict
+    if strict is not None:
+        assert extract(strict).strict == strict
+        assert strict in reply
+        assert strict == strict.strip()
+
+
+@given(st.text(alphabet=st.characters(blacklist_characters="`~"), max_size=60))
+def test_without_a_fence_only_outer_blanks_go(reply):
+    found = extract(reply)
+    assert (found.strict or "") == reply.strip()
+    assert not found.fenced
+
+
+@given(REPLY)
+@settings(max_examples=500)
+def test_lenient_finds_something_wherever_strict_does(reply):
+    found = extract(reply)
+    if found.lenient is None:
+        assert found.strict is None or not found.strict.strip("`~ \r\nabPS$>|'\"\0-")
+    else:
+        assert found.lenient == found.lenient.strip()
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~", "`````"])
+def test_every_recorded_command_survives_a_fence(fence):
+    for line in recorded():
+        command = line.command.strip()
+        assert extract(command).strict == command
+        assert extract(command).lenient == command
+        assert extract(f"{fence}any\r\n{line.command}\r\n{fence}\r\n").strict == command
+
+
+@pytest.mark.parametrize(
+    "unit", ["x", "`", "```\n", "```a\n", "~~~\n```\n", " ", "`x", "$ ", "PS ", "> ", "\n", "```\n````\n"]
+)
+def test_ten_megabytes_are_read_quickly(unit):
+    reply = (unit * (10_000_000 // len(unit) + 1))[:10_000_000]
+    start = time.perf_counter()
+    extract(reply)
+    assert time.perf_counter() - start < 15

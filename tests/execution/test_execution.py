@@ -1,0 +1,247 @@
+"""Honest commands are measured exactly: transport, environment, streams, times, facts, service, conditions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+
+import pytest
+
+from fluency.common.errors import SandboxError
+from fluency.core.study import Limits
+from fluency.execution.sandbox import Sandbox
+from fluency.execution.sandbox.empty import EMPTY_WORLD
+from tests.execution.run_it import LIMITS, bash, pwsh, text
+from tests.execution.worlds import AGES, SMALL
+
+pytestmark = pytest.mark.engine
+
+HARD = """quotes ' " ` and $HOME $(id) \\ \\\\ !x * ? ~ {a,b} % | & ; < > # tab:\t newline:
+ümläut 日本 🙂 \u200b \u00a0 end"""
+LONG = 100_000
+
+
+def test_the_command_arrives_byte_for_byte(sandbox: Sandbox) -> None:
+    result = bash(sandbox, "tr '\\0' '\\n' < /proc/$$/cmdline | tail -n +5; :\n# " + HARD)
+    assert result.stdout.data == "tr '\\0' '\\n' < /proc/$$/cmdline | tail -n +5; :\n# " + HARD + "\n"
+
+
+def test_quoted_text_comes_back_as_it_went(sandbox: Sandbox) -> None:
+    quoted = "'" + HARD.replace("'", "'\\''") + "'"
+    assert bash(sandbox, f"printf '%s' {quoted}").stdout.data == HARD
+
+
+def test_a_command_of_100_kb(sandbox: Sandbox) -> None:
+    payload = "é" * (LONG // 2)
+    result = bash(sandbox, f"printf '%s' '{payload}' | sha256sum | cut -c1-64")
+    assert text(result) == hashlib.sha256(payload.encode()).hexdigest()
+
+
+@pytest.mark.pwsh
+def test_powershell_gets_the_same_bytes(sandbox: Sandbox) -> None:
+    quoted = "'" + HARD.replace("'", "''") + "'"
+    assert pwsh(sandbox, f"[Console]::Out.Write({quoted})").stdout.data == HARD
+    payload = "é" * (LONG // 2)
+    assert text(pwsh(sandbox, f"'{payload}'.Length")) == str(LONG // 2)
+
+
+def test_the_environment_is_exactly_the_agreed_one(sandbox: Sandbox) -> None:
+    result = bash(sandbox, "tr '\\0' '\\n' < /proc/$$/environ | sort; pwd; id -un; umask; hostname; date +%Z")
+    assert result.stdout.data.splitlines() == [
+        "DOTNET_EnableDiagnostics=0",
+        "HOME=/home/agent",
+        "LANG=C.UTF-8",
+        "LC_ALL=C.UTF-8",
+        "NO_COLOR=1",
+        "PATH=/opt/tools/bin:/opt/tools/bash",
+        "POWERSHELL_TELEMETRY_OPTOUT=1",
+        "POWERSHELL_UPDATECHECK=Off",
+        "TERM=dumb",
+        "TZ=UTC",
+        "/work",
+        "agent",
+        "0022",
+        "sandbox",
+        "UTC",
+    ]
+
+
+def test_the_tools_are_there_and_other_languages_are_not(sandbox: Sandbox) -> None:
+    tools = (
+        "awk gawk sed grep find xargs sort uniq comm jq curl wget ps pgrep pkill diff cmp file tree column hexdump xxd"
+    )
+    found = bash(sandbox, f"for t in {tools} bash sh; do type -P $t >/dev/null || echo $t; done")
+    assert found.stdout.data == "xxd\n"  # in no package of the list: the loop can fail
+    gone = bash(
+        sandbox, "for t in python3 python perl pwsh; do type -P $t; done; ls /usr/bin | grep -E '^(python|perl)'"
+    )
+    assert gone.stdout.data == ""
+    assert text(bash(sandbox, "awk --version | head -c 7")) == "GNU Awk"
+
+
+def test_without_unix_tools_the_path_is_empty(sandbox: Sandbox) -> None:
+    result = bash(sandbox, "echo $PATH; ls; echo $?", condition="no_unix_tools")
+    assert result.stdout.data == "/opt/empty\n127\n"
+    assert "ls: command not found" in result.stderr.data
+
+
+@pytest.mark.pwsh
+def test_powershell_without_unix_tools_still_starts(sandbox: Sandbox) -> None:
+    command = "(Get-ChildItem).Count; (Get-Command ls -ErrorAction Ignore).Count"
+    assert pwsh(sandbox, command, condition="no_unix_tools").stdout.data == "3\n0\n"
+    assert text(pwsh(sandbox, "(Get-Command ls -CommandType Application).Count")) == "1"
+
+
+@pytest.mark.pwsh
+def test_powershell_starts_without_profile_and_telemetry(sandbox: Sandbox) -> None:
+    result = pwsh(sandbox, "[Environment]::GetCommandLineArgs() -join ' '; $env:POWERSHELL_TELEMETRY_OPTOUT; exit 3")
+    assert "-NoProfile -NonInteractive -Command" in result.stdout.data
+    assert result.exit_code == 3
+
+
+def test_both_streams_exit_code_and_signal(sandbox: Sandbox) -> None:
+    result = bash(sandbox, "echo out; echo err >&2; exit 42")
+    assert (result.stdout.data, result.stderr.data, result.exit_code, result.signal) == ("out\n", "err\n", 42, None)
+    assert bash(sandbox, "exit 255").exit_code == 255
+    assert bash(sandbox, "kill -TERM $$").signal == 15
+    assert bash(sandbox, "no-such-command").exit_code == 127
+
+
+def test_streams_are_cut_and_counted(sandbox: Sandbox) -> None:
+    limits = Limits(output_bytes=1024)
+    result = bash(sandbox, "seq 1 100000; head -c 1025 /dev/zero >&2", limits=limits)
+    assert (result.stdout.bytes, result.stdout.truncated, len(result.stdout.raw())) == (588_895, True, 1024)
+    assert (result.stderr.bytes, result.stderr.truncated) == (1025, True)
+    exact = bash(sandbox, "head -c 1024 /dev/zero", limits=limits)
+    assert (exact.stdout.bytes, exact.stdout.truncated) == (1024, False)
+
+
+def test_what_a_process_substitution_prints_late_is_kept(sandbox: Sandbox) -> None:
+    result = bash(sandbox, "seq 5 | tee >(sleep 0.2; wc -l >&2) | tail -n 1")
+    assert (result.stdout.data, result.stderr.data.strip()) == ("5\n", "5")
+
+
+def test_time_is_the_commands_own(sandbox: Sandbox) -> None:
+    began = time.monotonic()
+    result = bash(sandbox, "sleep 0.5")
+    assert 0.5 <= result.wall_s < time.monotonic() - began
+    assert result.used.cpu_s < 0.4
+    busy = bash(sandbox, "for ((i = 0; i < 300000; i++)); do :; done")
+    assert busy.used.cpu_s > 0.1
+    assert busy.used.peak_rss_bytes > 1 << 20
+
+
+def test_the_deadline_ends_it(sandbox: Sandbox) -> None:
+    result = bash(sandbox, "echo before; sleep 30; echo after", timeout_s=1)
+    assert result.timed_out and (result.exit_code, result.signal) == (None, 9)
+    assert result.stdout.data == "before\n"
+    assert 1 <= result.wall_s < 5
+
+
+def test_what_it_used_is_told(sandbox: Sandbox) -> None:
+    result = bash(
+        sandbox, "head -c 8M /dev/zero > /tmp/a; head -c 40M /dev/zero | tail -n 1 | wc -c; sleep 1 & sleep 1"
+    )
+    assert 8 << 20 <= result.used.written_bytes < 9 << 20
+    assert result.used.peak_memory_bytes is None or result.used.peak_memory_bytes > 40 << 20
+    assert result.used.peak_processes is None or 4 <= result.used.peak_processes < 20
+    assert not result.used.oom_killed
+
+
+def test_the_tree_is_the_worlds_and_as_old_as_it_says(sandbox: Sandbox) -> None:
+    now = time.time()
+    result = bash(sandbox, "find . -printf '%P\\t%s\\t%y\\t%T@\\n' | sort; od -An -tx1 'with space.txt'")
+    lines = result.stdout.data.splitlines()
+    assert lines.pop() == " 00 ff"
+    found = {line.split("\t")[0] or ".": line.split("\t")[1:] for line in lines}
+    assert set(found) == set(AGES)
+    for name, data in SMALL.files.items():
+        assert found[name][:2] == [str(len(data)), "f"]
+    for name, age in AGES.items():
+        assert abs(now - age - float(found[name][2])) < 60
+    assert not result.tree_changed
+
+
+def test_the_facts_are_what_the_command_sees(sandbox: Sandbox) -> None:
+    command = (
+        "for p in $(pgrep -u vox); do read -r _ rss _ < /proc/$p/statm; echo $p $(ps -o ppid=,comm= -p $p) $rss; done"
+    )
+    result = bash(sandbox, command, "processes")
+    seen = {int(line.split()[0]): line.split()[1:] for line in result.stdout.data.splitlines()}
+    assert seen == {p.pid: [str(p.ppid), p.name, str(p.rss_bytes // 4096)] for p in result.processes}
+    by_args = {tuple(p.args): p for p in result.processes}
+    worker, scheduler = by_args["--queue", "alpha"], by_args["--config", "a b"]
+    assert worker.ppid == scheduler.pid and worker.name == "vox-worker"
+    # A mebibyte less than it took: what a kernel may not have counted yet (processes.py).
+    assert worker.rss_bytes >= 29 << 20 > max(p.rss_bytes for p in result.processes if p is not worker)
+    relay = next(p for p in result.processes if p.name == "vox-relay")
+    assert by_args[("",)].ppid == relay.pid and relay.ppid == scheduler.pid
+    assert result.helpers_intact and not result.leftover
+
+
+def test_helpers_sleep_and_nobody_is_a_zombie(sandbox: Sandbox) -> None:
+    command = "(sleep 0.1 &); sleep 0.4; ps -eo stat= | cut -c1 | sort | uniq -c | tr -s ' '; ps -o args= -C vox-sched"
+    result = bash(sandbox, command, "processes")
+    assert " Z" not in result.stdout.data
+    assert result.stdout.data.endswith("vox-sched --config a b\n")
+    private = bash(sandbox, "cat /proc/$(pgrep -x vox-sched)/environ", "processes")
+    assert private.exit_code == 1 and private.stdout.data == ""
+
+
+def test_only_what_a_task_needs_is_started(sandbox: Sandbox) -> None:
+    result = bash(sandbox, "pgrep -c vox; curl -s http://127.0.0.1:8765/api/crates; echo $?")
+    assert result.stdout.data == "0\n7\n"
+    assert result.processes == [] and result.http_requests == []
+
+
+def test_the_service_answers_and_remembers(sandbox: Sandbox) -> None:
+    base = "http://127.0.0.1:8765"
+    command = (
+        f"curl -s {base}/api/crates; curl -sL {base}/dl/latest | sha256sum | cut -c1-64; curl -s {base}/dl/latest | wc -c;"
+        f" curl -s -o /dev/null -w '%{{http_code}} %{{content_type}}\\n' {base}/none;"
+        f" curl -s -o /dev/null -w '%{{http_code}}\\n' -X POST -d x=1 {base}/api/crates;"
+        f" curl -sI {base}/dl/store/1 | tr -d '\\r' | grep -i length; wget -qO- {base}/api/crates?page=2;"
+        f" curl -s {base}/api/crates {base}/api/crates -w '%{{num_connects}}\\n' -o /dev/null -o /dev/null"
+    )
+    result = bash(sandbox, command, "http")
+    body = bytes(range(256)) * 300
+    assert result.stdout.data.splitlines() == [
+        '{"crates": []}',
+        hashlib.sha256(body).hexdigest(),
+        "0",
+        "404 text/plain; charset=utf-8",
+        "405",
+        f"Content-Length: {len(body)}",
+        '{"crates": []}',
+        "1",
+        "0",  # the connection was kept
+    ]
+    assert [(r.method, r.path, r.status) for r in result.http_requests] == [
+        ("GET", "/api/crates", 200),
+        ("GET", "/dl/latest", 302),
+        ("GET", "/dl/store/1", 200),
+        ("GET", "/dl/latest", 302),
+        ("GET", "/none", 404),
+        ("POST", "/api/crates", 405),
+        ("HEAD", "/dl/store/1", 200),
+        ("GET", "/api/crates?page=2", 200),
+        ("GET", "/api/crates", 200),
+        ("GET", "/api/crates", 200),
+    ]
+
+
+def test_a_shell_the_image_lacks_is_not_a_failed_command(sandbox: Sandbox) -> None:
+    without = sandbox.image.model_copy(update={"shells": {"bash": "5", "pwsh": None}})
+    other = Sandbox(sandbox._engine, without, 1)
+    with pytest.raises(SandboxError, match="no PowerShell 7"):
+        other.run(shell="pwsh", command="1", world=EMPTY_WORLD, limits=LIMITS, timeout_s=5)
+
+
+def test_the_image_says_what_it_is(sandbox: Sandbox) -> None:
+    image = sandbox.image
+    assert image.shells["bash"].startswith("5.")
+    assert len(image.packages_sha256) == len(image.content_sha256) == 64
+    assert text(bash(sandbox, "sha256sum < /opt/packages.txt | cut -c1-64")) == image.packages_sha256
+    json.dumps(sandbox.engine)
+    assert {"name", "version", "cgroup", "storage"} <= set(sandbox.engine)

@@ -1,0 +1,228 @@
+"""When the sandbox fails, the cell is missing with a reason, nothing is scored, and the next run measures it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import docker
+import pytest
+
+from fluency.common.errors import SandboxError
+from fluency.common.paths import ROOT
+from fluency.execution.sandbox import Sandbox, labels
+from fluency.execution.sandbox.container import execute
+from fluency.execution.sandbox.empty import EMPTY_WORLD
+from fluency.execution.sandbox.engine import Engine, find_engine
+from fluency.execution.sandbox.flags import container_config, walls
+from fluency.execution.sandbox.protocol import decode
+from tests.execution.run_it import LIMITS, bash, wait_for
+
+pytestmark = pytest.mark.engine
+
+
+def own_containers(engine: Engine) -> list[str]:
+    label = f"{labels.LABEL}={labels.labels()[labels.LABEL]}"
+    return [found["Id"] for found in engine.client().containers(filters={"label": label})]
+
+
+def kill_one(engine: Engine) -> bool:
+    """Kill a container of this process; False if there was none, or it ended or had not begun at that moment."""
+    for found in own_containers(engine):
+        with contextlib.suppress(docker.errors.APIError):
+            engine.client().kill(found)
+            return True
+    return False
+
+
+def pretend(box: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20) -> bytes:
+    """A container whose runner is replaced by a script."""
+    config = container_config(box.image.image_id, labels.labels(), walls(LIMITS))
+    config["Entrypoint"] = ["/usr/bin/bash", "-c", script]
+    return execute(box._engine, config, b"5\nplan", most_bytes, within_s)
+
+
+def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox: Sandbox) -> None:
+    killed = threading.Thread(target=lambda: wait_for(lambda: kill_one(sandbox._engine)))
+    killed.start()
+    with pytest.raises(SandboxError, match="without a result") as caught:
+        bash(sandbox, "sleep 20")
+    killed.join()
+    assert "next run" in caught.value.hint
+    assert sandbox._doubted.is_set()
+    assert bash(sandbox, "echo sane").stdout.data == "sane\n"
+    assert not sandbox._doubted.is_set()
+
+
+def test_an_insane_sandbox_is_found_by_the_canary(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    sandbox._doubted.set()
+    monkeypatch.setattr("fluency.execution.sandbox.sandbox.CANARY", "what \0 cannot come back")
+    with pytest.raises(SandboxError, match="known result gave another"):
+        bash(sandbox, "echo never")
+    monkeypatch.undo()
+    assert bash(sandbox, "echo sane").stdout.data == "sane\n"
+
+
+def test_a_container_that_will_not_stop_is_stopped(sandbox: Sandbox) -> None:
+    with pytest.raises(SandboxError, match="did not end within 2 s"):
+        pretend(sandbox, "trap '' TERM; sleep 600", within_s=2)
+    wait_for(lambda: not own_containers(sandbox._engine))
+
+
+def test_a_result_cut_in_half(sandbox: Sandbox) -> None:
+    half = pretend(sandbox, 'printf \'{"protocol": 1, "nonce": "x", "result": {"exit_code": 0, "st\'')
+    with pytest.raises(SandboxError, match="no whole result document"):
+        decode(half, "x")
+
+
+def test_a_container_that_says_nothing_but_an_error(sandbox: Sandbox) -> None:
+    with pytest.raises(SandboxError, match="exit code 3, "):
+        pretend(sandbox, "echo it hurts >&2; exit 3")
+
+
+def test_a_container_that_never_stops_talking(sandbox: Sandbox) -> None:
+    with pytest.raises(SandboxError, match="more than a result can hold"):
+        pretend(sandbox, "yes", most_bytes=100_000)
+
+
+def test_a_runner_that_fails_names_its_reason(sandbox: Sandbox) -> None:
+    world = SimpleNamespace(tar=b"no tar", ages={}, http=(), processes=())
+    with pytest.raises(SandboxError, match="runner failed: ValueError: the tree's tar is damaged"):
+        sandbox.run(shell="bash", command="echo", world=world, limits=LIMITS, timeout_s=5)
+
+
+def test_a_deleted_image(sandbox: Sandbox) -> None:
+    client, tag = sandbox._engine.client(), "agent-shell-sandbox:to-be-deleted"
+    for _ in client.build(fileobj=io.BytesIO(f"FROM {sandbox.image.image_id}\nLABEL x=y\n".encode()), tag=tag, rm=True):
+        pass
+    image_id = client.inspect_image(tag)["Id"]
+    box = Sandbox(sandbox._engine, sandbox.image.model_copy(update={"image_id": image_id}), 1)
+    assert bash(box, "echo there").stdout.data == "there\n"
+    wait_for(lambda: not own_containers(sandbox._engine))
+    client.remove_image(tag, force=True)
+    with pytest.raises(SandboxError, match="the sandbox image is gone"):
+        bash(box, "echo")
+
+
+KILLED = """
+import sys
+from fluency.execution.sandbox import open_sandbox
+from fluency.core.study import Limits, SandboxConfig
+from tests.execution.run_it import bash
+box = open_sandbox(SandboxConfig())
+print("open", flush=True)
+bash(box, "sleep 60", timeout_s=90)
+"""
+
+
+def test_what_a_killed_run_left_is_removed_and_nothing_else(sandbox: Sandbox) -> None:
+    engine = sandbox._engine
+    run = subprocess.Popen([sys.executable, "-c", KILLED], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert run.stdout.readline() == "open\n"
+
+    def of_the_run() -> list[str]:
+        label = f"{labels.LABEL}={labels.boot_id()} {run.pid} {labels.started(run.pid)}"
+        return [found["Id"] for found in engine.client().containers(filters={"label": label})]
+
+    left = wait_for(of_the_run)
+    mine = threading.Thread(target=lambda: results.append(bash(sandbox, "sleep 5; echo mine").stdout.data))
+    results: list[str] = []
+    mine.start()
+    wait_for(lambda: own_containers(engine))
+    assert sandbox.remove_leftovers() == 0, "a run that lives keeps its containers"
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    assert sandbox.remove_leftovers() == 1
+    assert left[0] not in [found["Id"] for found in engine.client().containers(all=True)]
+    mine.join()
+    assert results == ["mine\n"]
+
+
+def test_an_owner_is_gone_only_if_it_is() -> None:
+    mine = labels.labels()[labels.LABEL]
+    assert not labels.is_gone(mine)
+    boot, pid, began = mine.split()
+    assert labels.is_gone(f"{boot} {pid} {int(began) - 1}"), "the id was given to another process"
+    assert labels.is_gone(f"another-boot {pid} {began}")
+    for broken in ("", "x", f"{boot} abc 1"):
+        assert labels.is_gone(broken)
+
+
+@pytest.mark.usefixtures("second_daemon")
+def test_a_daemon_that_dies_in_the_middle(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a private engine: stopped while a command runs, then started again.
+
+    It has a network name space of its own, because a daemon without a bridge removes the one it finds.
+    """
+    url = f"unix://{tmp_path}/d.sock"
+
+    def start() -> subprocess.Popen:
+        with (tmp_path / "log").open("ab") as log:
+            daemon = subprocess.Popen(
+                f"unshare --net dockerd -H {url} --data-root {tmp_path}/data --exec-root {tmp_path}/exec --pidfile {tmp_path}/pid"
+                " --bridge=none --iptables=false".split(),
+                stdout=log,
+                stderr=log,
+            )
+        wait_for(lambda: (tmp_path / "d.sock").exists() and answers(), 60)
+        return daemon
+
+    def answers() -> Engine | None:
+        try:
+            return find_engine()
+        except SandboxError:
+            return None
+
+    monkeypatch.setenv("DOCKER_HOST", url)
+    daemon = start()
+    try:
+        engine = answers()
+        client = engine.patient_client()
+        client.load_image(b"".join(sandbox._engine.patient_client().get_image(sandbox.image.image_id)))
+        box = Sandbox(engine, sandbox.image, 2)
+        assert bash(box, "echo there").stdout.data == "there\n"
+
+        def kill() -> None:
+            wait_for(lambda: own_containers(engine))
+            time.sleep(0.5)
+            daemon.terminate()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        with pytest.raises(SandboxError) as caught:
+            bash(box, "sleep 15", timeout_s=16)
+        killer.join()
+        daemon.wait(40)
+        with pytest.raises(SandboxError, match="engine"):
+            bash(box, "echo")
+        assert "next run" in caught.value.hint
+        daemon = start()
+        assert bash(box, "echo again").stdout.data == "again\n"
+        again = Sandbox(replace(answers()), sandbox.image, 2)
+        wait_for(lambda: not own_containers(engine))
+        assert again.remove_leftovers() == 0
+    finally:
+        daemon.terminate()
+        daemon.wait(30)
+
+
+def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As rootless Podman on control groups v1 does, which takes the limits and forgets them."""
+    for forgotten in ({"memory", "no-swap"}, {"pids"}):
+        monkeypatch.setattr(
+            "fluency.execution.sandbox.sandbox.walls",
+            lambda limits, less=forgotten: {name: wall for name, wall in walls(limits).items() if name not in less},
+        )
+        with pytest.raises(SandboxError, match="does not hold the limits") as caught:
+            sandbox.canary(EMPTY_WORLD, LIMITS)
+        assert "control groups v2" in caught.value.hint
+        monkeypatch.undo()
+    sandbox.canary(EMPTY_WORLD, LIMITS)

@@ -1,0 +1,134 @@
+"""Every wall holds something back: the same probe with the wall and without it gives different results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from fluency.core.records import Result
+from fluency.core.study import Limits
+from fluency.execution.sandbox import Sandbox
+from fluency.execution.sandbox.flags import host_config, walls
+from tests.execution.worlds import SMALL
+
+pytestmark = pytest.mark.engine
+
+TIGHT = Limits(memory_mb=256, pids=64, tmpfs_mb=16, file_mb=64, open_files=256)
+
+
+@dataclass
+class Probe:
+    """A command whose output shows whether a wall stands; `instead` is put where the wall is taken away."""
+
+    wall: str
+    command: str
+    walled: str
+    instead: dict[str, Any] = field(default_factory=dict)
+    also_without: tuple[str, ...] = ()
+    limits: Limits = TIGHT
+
+
+PROBES = [
+    Probe("no-network", "ls /sys/class/net | tr '\\n' ' '", "lo ", {"NetworkMode": "host"}, ("no-resolver",)),
+    Probe("no-resolver", "grep '^[a-z]' /etc/resolv.conf | tr '\\n' ' '", "nameserver 127.0.0.1 "),
+    Probe("read-only-root", "awk '$5 == \"/\" { print substr($6, 1, 2) }' /proc/self/mountinfo", "ro\n"),
+    Probe("few-capabilities", "grep CapBnd /proc/self/status | cut -f2", "00000000000000e0\n"),
+    Probe("no-new-privileges", "grep NoNewPrivs /proc/self/status | cut -f2", "1\n"),
+    Probe("pids", "sh -c 'for i in $(seq 80); do sleep 9 >&2 & done; echo all' 2>/dev/null; echo $?", "2\n"),
+    Probe("memory", "head -c 300M /dev/zero | tail -n 1 >/dev/null; echo ${PIPESTATUS[1]}", "137\n", {}, ("no-swap",)),
+    Probe(
+        "no-swap",
+        # Version 2 of control groups bounds swap by itself, version 1 memory and swap together.
+        "cd /sys/fs/cgroup; cat memory.swap.max 2>/dev/null || "
+        "echo $(($(cat memory/memory.memsw.limit_in_bytes) - $(cat memory/memory.limit_in_bytes)))",
+        "0\n",
+    ),
+    Probe("no-core-dumps", "ulimit -Hc", "0\n"),
+    Probe(
+        "file-size",
+        "head -c 70M /dev/zero > /tmp/x; echo $?",
+        "153\n",
+        limits=Limits(memory_mb=256, tmpfs_mb=96, file_mb=64),
+    ),
+    Probe("open-files", "ulimit -Hn", "256\n"),
+    Probe("tmp-size", "head -c 20M /dev/zero > /tmp/x 2>/dev/null; echo $?", "1\n", {"Tmpfs": {"/tmp": "mode=1777"}}),
+    Probe("home-size", "head -c 20M /dev/zero > ~/x 2>/dev/null; echo $?", "1\n", {"Tmpfs": {"/home": "mode=0755"}}),
+    Probe(
+        "world-size", "df --output=size -BM /work | tail -n 1 | tr -d ' '", "128M\n", {"Tmpfs": {"/work": "mode=0755"}}
+    ),
+    Probe("no-shared-memory", "touch /dev/shm/x 2>/dev/null; echo $?", "1\n", {"IpcMode": "private"}),
+]
+
+
+def run(box: Sandbox, probe: Probe, walled: dict[str, dict[str, Any]]) -> Result:
+    return box._run("bash", probe.command, SMALL, (), "as_designed", probe.limits, 20, walled=walled)
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.wall)
+def test_the_wall_holds_and_without_it_nothing_does(sandbox: Sandbox, probe: Probe) -> None:
+    every = walls(probe.limits)
+    assert probe.wall in every
+    if probe.wall == "no-resolver" and sandbox.engine["name"] == "podman":
+        pytest.skip("Podman gives a container without network no resolver, and takes none")
+    walled = run(sandbox, probe, every)
+    assert walled.stdout.data == probe.walled, walled
+    less = {name: part for name, part in every.items() if name != probe.wall and name not in probe.also_without}
+    bare = run(sandbox, probe, less | {"instead": probe.instead})
+    assert bare.stdout.data != probe.walled, bare
+
+
+def test_nothing_else_is_writable(sandbox: Sandbox) -> None:
+    """Also on engines that put file systems of their own over parts of a read-only root."""
+    places = "find / -type d -writable -not -path '/proc/*' -not -path '/dev/*' 2>/dev/null | sort | tr '\\n' ' '"
+    assert run(sandbox, Probe("", places, ""), walls(TIGHT)).stdout.data == "/home/agent /tmp "
+    files = "find / -xdev -type f -writable -not -path '/proc/*' 2>/dev/null | wc -l"
+    assert run(sandbox, Probe("", files, ""), walls(TIGHT)).stdout.data == "0\n"
+
+
+def test_every_wall_has_a_probe() -> None:
+    elsewhere = {"removed-at-its-end", "no-log-on-the-host"}
+    assert set(walls(TIGHT)) - elsewhere == {probe.wall for probe in PROBES}
+
+
+def test_seccomp_filters_and_without_it_nothing_does(sandbox: Sandbox) -> None:
+    probe = Probe("", "grep Seccomp: /proc/self/status | cut -f2", "")
+    every = walls(TIGHT)
+    assert run(sandbox, probe, every).stdout.data == "2\n"
+    assert run(sandbox, probe, every | {"x": {"SecurityOpt": ["seccomp=unconfined"]}}).stdout.data == "0\n"
+
+
+def test_containers_go_away_and_leave_no_log(sandbox: Sandbox) -> None:
+    client = sandbox._engine.client()
+    label = {"label": "agent-shell-sandbox.test=log"}
+
+    def ended(walled: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+        config = {
+            "Image": sandbox.image.image_id,
+            "Entrypoint": ["/usr/bin/bash", "-c", "echo seen"],
+            "Labels": {"agent-shell-sandbox.test": "log"},
+            "HostConfig": host_config(walled),
+        }
+        container = client.create_container_from_config(config)["Id"]
+        client.start(container)
+        client.wait(container)
+        return client.containers(all=True, filters=label)
+
+    every = walls(TIGHT)
+    kept = ended({k: v for k, v in every.items() if k not in ("removed-at-its-end", "no-log-on-the-host")})
+    try:
+        assert len(kept) == 1
+        assert client.logs(kept[0]["Id"]) == b"seen\n"
+    finally:
+        for container in kept:
+            client.remove_container(container["Id"], force=True)
+    import time
+
+    ended(every)
+    for _ in range(100):
+        left = client.containers(all=True, filters=label)
+        if not left:
+            return
+        time.sleep(0.05)
+    pytest.fail(f"still there: {left}")

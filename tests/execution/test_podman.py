@@ -1,0 +1,100 @@
+"""The sandbox on Podman's compatible socket, where a podman is installed; the image is carried over, not built.
+
+Podman gets storage and a network name space of its own. Where it cannot start any container (nested containers often
+lack the right to raise a limit), CONTAINERS_CONF may name a configuration with which it can.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fluency.common.errors import SandboxError
+from fluency.core.study import Limits
+from fluency.execution.sandbox import Sandbox
+from fluency.execution.sandbox.engine import find_engine
+from fluency.execution.sandbox.flags import walls
+from fluency.world import build_world
+from tests.execution.run_it import bash, pwsh, wait_for
+from tests.execution.test_isolation import PROBES, TIGHT, run
+
+pytestmark = [
+    pytest.mark.engine,
+    pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("podman"), reason="no podman is installed, or not root"),
+]
+STARTS_WITHIN_S = 20
+# The name space of the test's engine has no other interface, and Podman gives no resolver.
+NOT_HERE = {"no-network", "no-resolver"}
+
+
+@pytest.fixture(scope="module")
+def box(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """The same image on a podman of the test's own."""
+    folder = tmp_path_factory.mktemp("podman")
+    storage = f"--root {folder}/root --runroot {folder}/run --cgroup-manager cgroupfs".split()
+    url = f"unix://{folder}/podman.sock"
+    with (folder / "log").open("wb") as log, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOCKER_HOST", url)
+        service = subprocess.Popen(
+            ["unshare", "--net", "podman", *storage, "system", "service", "--time=0", url], stdout=log, stderr=log
+        )
+        try:
+            engine = _answering(folder)
+            image = sandbox._engine.patient_client().get_image(sandbox.image.image_id)
+            for line in engine.patient_client().load_image(b"".join(image)):
+                assert "error" not in line, line
+            image_id = engine.client().images(quiet=True)[0]
+            podman = Sandbox(engine, sandbox.image.model_copy(update={"image_id": image_id}), 2)
+            try:
+                bash(podman, "true")
+            except SandboxError as error:
+                pytest.skip(f"podman starts no container here: {error.what}")
+            yield podman
+        finally:
+            service.terminate()
+            service.wait(20)
+            subprocess.run(["umount", "-q", "-l", f"{folder}/root/overlay"], check=False)
+
+
+def _answering(folder: Path):
+    deadline = time.monotonic() + STARTS_WITHIN_S
+    while time.monotonic() < deadline:
+        if (folder / "podman.sock").exists():
+            return find_engine()
+        time.sleep(0.1)
+    return pytest.skip(f"podman does not start: {(folder / 'log').read_text()[-300:]}")
+
+
+def test_it_is_podman_and_sane(box: Sandbox) -> None:
+    assert box.engine["name"] == "podman"
+    box.canary(build_world(11), Limits())
+
+
+def test_an_execution_in_each_shell(box: Sandbox) -> None:
+    command = "pwd; curl -s -o /dev/null -w '%{http_code} ' http://127.0.0.1:8765/nowhere; stat -c %U:%a ~"
+    result = bash(box, command, "processes", "http")
+    assert result.stdout.data == "/work\n404 agent:700\n"
+    assert result.processes and result.helpers_intact and not result.tree_changed
+    assert result.used.peak_memory_bytes and result.used.peak_processes
+    if box.image.shells["pwsh"]:
+        assert pwsh(box, "1 + 1").stdout.data == "2\n"
+
+
+@pytest.mark.parametrize("probe", [p for p in PROBES if p.wall not in NOT_HERE], ids=lambda probe: probe.wall)
+def test_the_walls_hold(box: Sandbox, probe) -> None:
+    assert run(box, probe, walls(probe.limits)).stdout.data == probe.walled
+
+
+def test_attacks_end_where_they_end_elsewhere(box: Sandbox) -> None:
+    assert bash(box, ":(){ :|:& };:; sleep 60", timeout_s=3).timed_out
+    assert bash(box, "head -c 2G /dev/zero | tail -n 1", limits=TIGHT).used.oom_killed
+    assert bash(box, "trap '' TERM; setsid sleep 600 & kill -TERM $$; while :; do :; done", timeout_s=3).timed_out
+    assert bash(box, "echo > README.md; rm -rf / 2>/dev/null; ls | wc -l").tree_changed is False
+    assert bash(box, "echo next; pgrep -c sleep").stdout.data == "next\n0\n"
+    wait_for(lambda: not box._engine.client().containers(all=True))

@@ -1,0 +1,170 @@
+"""PowerShell's way into the image, tried with a stand-in archive: a `pwsh` that is a shell script.
+
+It tests the plumbing alone: finding, keeping, building, labelling, starting. What PowerShell does is tested where the
+image has the real one (marker `pwsh`).
+"""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from fluency.common.errors import SandboxError
+from fluency.execution.sandbox import Sandbox, ensure_image, image_cleanup, powershell, powershell_source
+from fluency.execution.sandbox.image_build import pinned
+from fluency.execution.sandbox.image_content import image_tag
+from tests.execution.nobody import ROOT_ONLY, as_nobody
+from tests.execution.run_it import pwsh
+
+STAND_IN = """#!/bin/sh
+case "$4" in
+    *PSVersionTable.PSVersion*) echo 7.6.99 ;;
+    *) printf '<%s>' "$0" "$@"; printf '|%s' "$PATH" "$HOME" ;;
+esac
+"""
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own, and no archive given."""
+    monkeypatch.setattr(powershell, "KEPT", tmp_path / "kept")
+    monkeypatch.delenv(powershell.VARIABLE, raising=False)
+    return tmp_path / "kept"
+
+
+def archive(path: Path, script: str = STAND_IN, name: str = "./pwsh") -> Path:
+    with tarfile.open(path, "w:gz") as opened:
+        info = tarfile.TarInfo(name)
+        info.size = len(script.encode())  # mode 0644, as in the official archive
+        opened.addfile(info, io.BytesIO(script.encode()))
+    return path
+
+
+def test_without_an_archive_there_is_no_source() -> None:
+    assert powershell_source() is None
+
+
+def test_an_archive_is_kept_and_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = archive(tmp_path / "given.tar.gz")
+    monkeypatch.setenv(powershell.VARIABLE, str(given))
+    source = powershell_source()
+    assert source and powershell.archive_path(source).read_bytes() == given.read_bytes()
+    assert powershell_source() == source
+    given.unlink()
+    monkeypatch.delenv(powershell.VARIABLE)
+    assert powershell_source() == source, "it need be named once only"
+    assert image_tag(source) != image_tag(None)
+
+
+def test_another_archive_is_another_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = archive(tmp_path / "given.tar.gz")
+    monkeypatch.setenv(powershell.VARIABLE, str(given))
+    first = powershell_source()
+    archive(given, STAND_IN + "# newer\n")
+    assert powershell_source() != first
+
+
+def test_folders_with_an_archive_or_with_pwsh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "holds").mkdir()
+    archive(tmp_path / "holds" / "powershell-7.6.5-linux-x64.tar.gz")
+    monkeypatch.setenv(powershell.VARIABLE, str(tmp_path / "holds"))
+    assert powershell_source()
+    unpacked = tmp_path / "unpacked"
+    (unpacked / "ref").mkdir(parents=True)
+    (unpacked / "pwsh").write_text(STAND_IN)
+    (unpacked / "ref" / "a.dll").write_text("x")
+    monkeypatch.setenv(powershell.VARIABLE, str(unpacked))
+    source = powershell_source()
+    with tarfile.open(powershell.archive_path(source)) as opened:
+        assert set(opened.getnames()) == {"pwsh", "ref", "ref/a.dll"}
+    (powershell.KEPT / "given").unlink()
+    assert powershell_source() == source, "the same folder gives the same source"
+
+
+def test_what_cannot_be_used_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "cut.tar.gz").write_bytes(archive(tmp_path / "whole.tar.gz").read_bytes()[:60])
+    archive(tmp_path / "other.tar.gz", name="bin/zsh")
+    for given, says in {
+        "nowhere": "no such file",
+        "empty": "neither pwsh nor a",
+        "cut.tar.gz": "damaged",
+        "other.tar.gz": "holds no pwsh",
+    }.items():
+        monkeypatch.setenv(powershell.VARIABLE, str(tmp_path / given))
+        with pytest.raises(SandboxError, match=says) as caught:
+            powershell_source()
+        assert given in caught.value.where and caught.value.hint
+
+
+@ROOT_ONLY
+def test_what_may_not_be_read_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "closed" / "p.tar.gz"
+    file.parent.mkdir(mode=0o755)
+    file.touch(0o600)
+    for folder in (file.parent, tmp_path, *list(tmp_path.parents)[:2]):
+        folder.chmod(0o755)
+    monkeypatch.setenv(powershell.VARIABLE, str(file))
+    told = f"{powershell.VARIABLE}={file}: you may not read it\nHint: give it read permission"
+    assert as_nobody(powershell_source) == told
+    file.parent.chmod(0o700)
+    assert as_nobody(powershell_source) == told
+
+
+def test_the_pinned_archives_are_named_once() -> None:
+    assert len(pinned()) == 2 and len(set(pinned())) == 2
+
+
+@pytest.fixture
+def built(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Sandbox, list[str], list]]:
+    """An image with the stand-in, asked for twice at once; what was said, and both answers."""
+    monkeypatch.setenv(powershell.VARIABLE, str(archive(tmp_path / "given.tar.gz")))
+    said: list[str] = []
+    tag = image_tag(powershell_source())
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(ensure_image, said.append, engine=sandbox._engine) for _ in range(2)]
+    images = [one.result() for one in asked]
+    try:
+        yield Sandbox(sandbox._engine, images[0], 1), said, images
+    finally:
+        sandbox._engine.client().remove_image(tag, force=True)
+
+
+@pytest.mark.engine
+def test_the_image_has_it_and_runs_it(built: tuple[Sandbox, list[str], list]) -> None:
+    box, said, images = built
+    assert images[0] == images[1]
+    assert sum("building the sandbox image" in line for line in said) == 1, "two at once build one image"
+    assert any("not the pinned release" in line for line in said)
+    assert box.image.shells["pwsh"] == "7.6.99" and box.no_powershell is None
+    command = "Get-ChildItem | Where-Object { $_.Name -eq 'a b' }"
+    program = "</opt/microsoft/powershell/7/pwsh><-NoProfile><-NonInteractive><-Command>"
+    assert pwsh(box, command).stdout.data == f"{program}<{command}>|/opt/tools/bin:/opt/tools/pwsh|/home/agent"
+    bare = pwsh(box, command, condition="no_unix_tools")
+    assert bare.stdout.data == f"{program}<{command}>|/opt/empty|/home/agent"
+    assert ensure_image(said.append, engine=box._engine) == box.image
+    labels = box._engine.client().inspect_image(box.image.image_id)["Config"]["Labels"]
+    assert labels[image_cleanup.LABEL] == image_cleanup.CHECKOUT and "/" not in image_cleanup.CHECKOUT
+
+
+@pytest.mark.engine
+def test_one_that_does_not_run_is_told(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = archive(tmp_path / "given.tar.gz", "#!/bin/sh\necho wrong processor >&2; exit 126\n")
+    monkeypatch.setenv(powershell.VARIABLE, str(broken))
+    with pytest.raises(SandboxError, match="PowerShell does not run in the image: wrong processor"):
+        ensure_image(lambda _: None, engine=sandbox._engine)
+
+
+@pytest.mark.engine
+def test_an_image_without_it_says_why(sandbox: Sandbox) -> None:
+    if sandbox.image.shells["pwsh"]:
+        assert sandbox.no_powershell is None
+    else:
+        assert "cannot be reached" in sandbox.no_powershell

@@ -1,0 +1,88 @@
+"""The protocol: what goes in comes out, and whatever is not the whole true document is a sandbox error."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+
+import pytest
+
+from fluency.common.errors import SandboxError
+from fluency.core.study import Limits
+from fluency.execution.sandbox.protocol import PROTOCOL, decode, encode
+from tests.execution.worlds import SMALL
+
+NONCE = "a" * 32
+RESULT = {
+    "exit_code": 0,
+    "signal": None,
+    "timed_out": False,
+    "spawn_error": None,
+    "stdout": {"data": base64.b64encode(b"\xffx").decode(), "bytes": 9},
+    "stderr": {"data": "", "bytes": 0},
+    "wall_s": 0.25,
+    "used": {"cpu_s": 0.1, "peak_rss_bytes": 1, "peak_memory_bytes": None, "peak_processes": None},
+    "processes": [{"pid": 7, "name": "vox-a", "ppid": 1, "rss_bytes": 4096, "args": ["--x"]}],
+    "http_requests": [{"method": "GET", "path": "/", "status": 200}],
+    "tree_changed": False,
+    "leftover": ["sleep"],
+    "helpers_intact": True,
+}
+DOCUMENT = {"protocol": PROTOCOL, "nonce": NONCE, "result": RESULT, "inside_s": 0.3}
+
+
+def plan(**changes):
+    values = {"nonce": NONCE, "shell": "bash", "command": "é'\n", "world": SMALL, "needs": ()} | changes
+    return encode(**values, condition="as_designed", limits=Limits(), timeout_s=5)
+
+
+def test_the_plan_is_a_size_a_header_and_the_tar() -> None:
+    data = plan(needs=("http", "processes"))
+    size, _, rest = data.partition(b"\n")
+    header = json.loads(rest[: int(size)])
+    assert rest[int(size) :] == SMALL.tar and header["tar_bytes"] == len(SMALL.tar)
+    assert base64.b64decode(header["command"]) == "é'\n".encode()
+    assert len(header["http"]) == 3 and len(header["helpers"]) == 5
+    bare = json.loads(plan().partition(b"\n")[2][: int(plan().partition(b"\n")[0])])
+    assert bare["http"] is None and bare["helpers"] == []
+
+
+def test_a_whole_document_is_a_result() -> None:
+    result = decode(json.dumps(DOCUMENT).encode(), NONCE)
+    assert result.stdout.raw() == b"\xffx" and result.stdout.truncated and result.stdout.encoding == "base64"
+    assert not result.stderr.truncated
+    assert result.processes[0].args == ["--x"] and result.leftover == ["sleep"]
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        (b"", "no whole result"),
+        (b"\xff\xfe", "no whole result"),
+        (b"Segmentation fault\n", "no whole result"),
+        (json.dumps(DOCUMENT).encode()[:-20], "no whole result"),
+        (json.dumps(DOCUMENT).encode() * 2, "no whole result"),
+        (b"[]", "another protocol"),
+        (json.dumps(DOCUMENT | {"protocol": 0}).encode(), "another protocol"),
+        (json.dumps(DOCUMENT | {"nonce": "b" * 32}).encode(), "another execution"),
+        (json.dumps(DOCUMENT | {"nonce": None}).encode(), "another execution"),
+        (json.dumps(DOCUMENT | {"error": "Traceback\nOSError: disk"}).encode(), "runner failed: OSError: disk"),
+        (json.dumps({"protocol": PROTOCOL, "nonce": NONCE}).encode(), "agreed form"),
+        (json.dumps(DOCUMENT | {"result": None}).encode(), "agreed form"),
+        (json.dumps(DOCUMENT | {"result": RESULT | {"wall_s": "soon"}}).encode(), "agreed form"),
+        (json.dumps(DOCUMENT | {"result": RESULT | {"stdout": {"data": "%", "bytes": 1}}}).encode(), "agreed form"),
+        (json.dumps(DOCUMENT | {"result": RESULT | {"used": {"disk": 1}}}).encode(), "agreed form"),
+    ],
+)
+def test_anything_else_is_a_sandbox_error(document: bytes, says: str) -> None:
+    with pytest.raises(SandboxError, match=re.escape(says)) as caught:
+        decode(document, NONCE)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("key", sorted(RESULT))
+def test_no_key_of_a_result_may_be_missing(key: str) -> None:
+    less = {name: value for name, value in RESULT.items() if name != key}
+    with pytest.raises(SandboxError):
+        decode(json.dumps(DOCUMENT | {"result": less}).encode(), NONCE)

@@ -1,0 +1,29 @@
+"""The image's self-test: a reference of each category passes in each shell it has, in both worlds."""
+
+from __future__ import annotations
+
+import pytest
+
+from fluency.core.tasks import CATEGORIES, load_tasks
+from fluency.execution.sandbox import Sandbox
+from fluency.scoring.verdict import judge
+from fluency.world import world_for
+from tests.execution.run_it import LIMITS
+
+pytestmark = pytest.mark.engine
+SHELLS = [pytest.param("bash", id="bash"), pytest.param("pwsh", id="pwsh", marks=pytest.mark.pwsh)]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_a_reference_of_each_category(sandbox: Sandbox, category: str, shell: str) -> None:
+    task = next(task for task in load_tasks() if task.category == category)
+    for seed in (11, 24):
+        world = world_for(task, seed)
+        for command, passes in ((task.references[shell][0], True), ("true", False)):
+            result = sandbox.run(
+                shell=shell, command=command, world=world, needs=task.needs, limits=LIMITS, timeout_s=30
+            )
+            verdict = judge(task, result, task.expected(world, result.processes))
+            assert verdict.passed is passes, (task.id, seed, verdict.why)
+        assert result.helpers_intact and not result.tree_changed

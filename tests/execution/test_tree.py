@@ -1,0 +1,84 @@
+"""The runner's own reading of a tar: what tarfile writes comes out, anything odd is refused."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import tarfile
+from types import ModuleType
+
+import pytest
+
+from fluency.common.paths import SANDBOX
+from fluency.world import build_world
+from tests.execution.worlds import SMALL
+
+
+@pytest.fixture(scope="module")
+def tree() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("sandbox_tree", SANDBOX / "tree.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def packed(*members: tuple[str, bytes, bytes], form: int = tarfile.USTAR_FORMAT) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as archive:
+        for name, kind, data in members:
+            info = tarfile.TarInfo(name)
+            info.type, info.size = kind, len(data)
+            info.linkname = "elsewhere" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else ""
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("seed", [11, 24, None])
+def test_it_reads_what_tarfile_reads(tree: ModuleType, seed: int | None) -> None:
+    data = (build_world(seed) if seed else SMALL).tar
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        wanted = [(m.name, None if m.isdir() else archive.extractfile(m).read()) for m in archive]
+    found = [(name.rstrip("/"), None if data is None else bytes(data)) for name, data in tree.members(data)]
+    assert found == wanted
+
+
+def test_long_names_sizes_and_empty_files(tree: ModuleType) -> None:
+    name = "/".join(["folder" * 5] * 6) + "/file"
+    data = packed((name, b"0", b"x" * 513), ("empty", b"0", b""), ("é", b"0", b"1"), ("d", b"5", b""))
+    assert [(n, None if d is None else bytes(d)) for n, d in tree.members(data)] == [
+        (name, b"x" * 513),
+        ("empty", b""),
+        ("é", b"1"),
+        ("d/", None),
+    ]
+    assert tree.members(bytes(10240)) == []
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_only_files_and_folders(tree: ModuleType, kind: bytes) -> None:
+    with pytest.raises(ValueError, match="no file and no folder: odd"):
+        tree.members(packed(("odd", kind, b"")))
+
+
+def test_what_is_damaged_is_refused(tree: ModuleType) -> None:
+    whole = packed(("a", b"0", b"1" * 5000))
+    with pytest.raises(ValueError, match="damaged"):
+        tree.members(b"X" + whole[1:])
+    for length in (10, 1024, 5000):
+        with pytest.raises(ValueError, match="damaged"):
+            tree.members(whole[:length])
+    with pytest.raises(ValueError, match="damaged"):
+        tree.members(b"")
+
+
+@pytest.mark.parametrize("name", ["../out", "../rootling", "a/../../out", "/etc/out"])
+def test_nothing_leaves_the_root(tree: ModuleType, name: str, tmp_path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    if name.startswith("/"):
+        tree.unpack(str(root), packed((name, b"0", b"x")), {})
+        assert (root / "etc" / "out").read_bytes() == b"x"
+    else:
+        with pytest.raises(ValueError, match="reaches out"):
+            tree.unpack(str(root), packed((name, b"0", b"x")), {})
+    assert [path.name for path in tmp_path.iterdir()] == ["root"]

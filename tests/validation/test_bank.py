@@ -1,0 +1,66 @@
+"""The twenty tasks as they stand in tasks/: their shape, and their commands as they were recorded on real shells."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fluency.common.files import canonical_json, sha256
+from fluency.core.cells import SHELLS
+from fluency.core.tasks import load_tasks
+
+TASKS = load_tasks()
+RECORDINGS = Path(__file__).parents[1] / "data" / "executions.jsonl"
+# What a model is asked. Another prompt is another task: bump the task's version with it.
+PROMPTS = "0b7fa131e97417cc3fe1bc94396ef62d717b6c05eb5c1bae3d2675393c507f50"
+
+
+def recorded(task_id: str, shell: str, kind: str) -> list[str]:
+    rows = map(json.loads, RECORDINGS.read_text(encoding="utf-8").splitlines())
+    found = [r["command"] for r in rows if (r["task"], r["shell"], r["kind"]) == (task_id, shell, kind)]
+    return list(dict.fromkeys(found))
+
+
+def test_there_are_twenty_tasks_of_four_kinds_and_three_origins() -> None:
+    assert Counter(task.category for task in TASKS) == {
+        "file-inspection": 7,
+        "text-processing": 7,
+        "process-introspection": 3,
+        "network-fetch": 3,
+    }
+    assert Counter(task.provenance for task in TASKS) == {"design": 3, "allowlist": 5, "written": 12}
+
+
+def test_a_task_gets_processes_or_the_service_only_if_it_asks_for_them() -> None:
+    needs = {"process-introspection": ["processes"], "network-fetch": ["http"]}
+    assert all(task.needs == needs.get(task.category, []) for task in TASKS)
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_first_reference_and_the_wrong_commands_are_the_recorded_ones(task, shell: str) -> None:
+    assert [task.references[shell][0]] == recorded(task.id, shell, "reference")
+    assert sorted(task.wrong[shell]) == sorted(recorded(task.id, shell, "wrong"))
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
+def test_a_second_reference_is_another_idiom_on_one_line(task) -> None:
+    for shell in SHELLS:
+        commands = task.references[shell] + task.wrong[shell]
+        assert len(set(commands)) == len(commands)
+        assert all("\n" not in command and command == command.strip() for command in commands)
+        assert len(task.references[shell]) == 2
+
+
+def test_no_prompt_names_a_shell_or_a_value_of_a_world() -> None:
+    for task in TASKS:
+        words = task.prompt.lower()
+        assert not any(word in words for word in ("bash", "powershell", "pwsh", "cmdlet", "grep", "awk"))
+
+
+def test_the_prompts_are_the_ones_the_versions_stand_for() -> None:
+    asked = {task.id: [task.version, task.prompt] for task in TASKS}
+    assert sha256(canonical_json(asked)) == PROMPTS

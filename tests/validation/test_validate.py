@@ -1,0 +1,70 @@
+"""`make validate` in the real sandbox: sound tasks are called sound, and broken ones are caught."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fluency.common.errors import UserError
+from fluency.common.paths import TASKS
+from fluency.validation.validate import validate
+
+pytestmark = pytest.mark.engine
+SEEDS = (11, 24)
+
+
+def changed(root: Path, task_id: str, change) -> Path:
+    """A copy of a task with a change made to its values."""
+    shutil.copytree(TASKS / task_id, root / task_id)
+    path = root / task_id / "task.yaml"
+    values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    change(values)
+    path.write_text(yaml.safe_dump(values), encoding="utf-8")
+    return root
+
+
+@pytest.mark.parametrize(
+    "task_id", ["stale-lockfiles", "session-tool-failures", "scheduler-children", "probe-endpoints"]
+)
+def test_a_task_of_each_category_is_sound_in_another_pair_of_worlds(task_id: str, sandbox) -> None:
+    report = validate([task_id], (7, 38), sandbox, repeats=4)
+    assert report.sound, report.text()
+    assert report.deadlines[0].startswith("Bash: slowest reference ") and report.deadlines[0].endswith("is 30 s")
+    assert report.executions == len(report.findings) >= 20
+
+
+@pytest.mark.pwsh
+@pytest.mark.parametrize("task_id", ["empty-directories", "crate-versions", "worker-queues", "fetch-redirect-sha256"])
+def test_powershells_half_is_proven_where_there_is_one(task_id: str, sandbox) -> None:
+    report = validate([task_id], SEEDS, sandbox, repeats=4)
+    assert [row[-1] for row in report.rows] == ["sound", "sound"], report.text()
+
+
+def test_what_is_unsound_is_named(tmp_path: Path, sandbox) -> None:
+    right = "find crates/vox-corpus -type f -exec cat {} + | wc -c"
+
+    def spoil(values: dict) -> None:
+        values["references"]["bash"] = [
+            "du -sb crates/vox-corpus | cut -f1",
+            f'[ -e /tmp ] && if [ "$(date +%N | tail -c 2)" -lt 5 ]; then {right}; else echo 1; fi',
+        ]
+        values["wrong"]["bash"] = [right, "echo 1"]
+
+    report = validate([], SEEDS, sandbox, repeats=40, root=changed(tmp_path, "tree-size-bytes", spoil))
+    problems = "\n".join(report.problems)
+    assert not report.sound
+    assert "a reference fails in world 11: du -sb" in problems
+    assert f"a wrong command passes in an odd and an even world: {right}" in problems
+    assert "echo 1" not in problems.replace("else echo 1", "")
+    assert "a reference gives different verdicts when repeated: [ -e /tmp ]" in problems
+    assert report.rows[0][-1] == "UNSOUND"
+
+
+def test_an_unknown_task_or_two_odd_seeds_stop_before_anything_runs(sandbox) -> None:
+    with pytest.raises(UserError, match="there is no such task"):
+        validate(["tree"], SEEDS, sandbox)
+    with pytest.raises(UserError, match="odd and an even seed"):
+        validate(["tree-size-bytes"], (11, 13), sandbox)

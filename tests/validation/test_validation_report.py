@@ -1,0 +1,151 @@
+"""What the findings of `make validate` amount to: each way of being unsound turns up as a problem."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fluency.core.deadline import least_s, sentence
+from fluency.core.tasks import load_tasks
+from fluency.validation.validation_plan import first_probes, further_probes, hard_coded, say, shape_of, trivial
+from fluency.validation.validation_report import Finding, Report, not_validated, slowest_s, summarise
+
+TASKS = {task.id: task for task in load_tasks()}
+TASK = TASKS["tree-size-bytes"]
+
+
+def findings(shell: str, changes: dict | None = None) -> list[Finding]:
+    """What a sound task gives: references pass, all else fails. `changes`: (kind, seed, condition) -> verdict."""
+    probes = [
+        *first_probes(TASK, [shell], (11, 24)),
+        *further_probes(TASK, [shell], (11, 24), 20, {11: ["1"], 24: ["2"]}),
+    ]
+    found = []
+    for probe in probes:
+        passed = probe.kind == "reference"
+        passed = (changes or {}).get((probe.kind, probe.seed, probe.condition), passed)
+        found.append(Finding(probe, passed, "it is so"))
+    return found
+
+
+def summary(shell: str, found: list[Finding]) -> Report:
+    report = Report()
+    summarise(report, TASK.id, shell, found)
+    return report
+
+
+@pytest.mark.parametrize("shell", ["bash", "pwsh"])
+def test_a_task_whose_references_alone_pass_is_sound(shell: str) -> None:
+    report = summary(shell, findings(shell))
+    assert report.sound
+    assert report.rows[0][-1] == "sound"
+
+
+DESIGNED, BARE = "as_designed", "no_unix_tools"
+
+
+@pytest.mark.parametrize(
+    ("shell", "changes", "problem"),
+    [
+        ("bash", {("reference", 24, DESIGNED): False}, "a reference fails in world 24"),
+        (
+            "bash",
+            {("wrong", 11, DESIGNED): True, ("wrong", 24, DESIGNED): True},
+            "a wrong command passes in an odd and",
+        ),
+        ("bash", {("trivial", 11, DESIGNED): True}, "a trivial command passes"),
+        ("bash", {("hard-coded", 24, DESIGNED): True}, "the answer of another world passes"),
+        ("pwsh", {("reference", 11, BARE): False}, "a reference fails without Unix tools in world 11"),
+        (
+            "pwsh",
+            {("other-dialect", 11, BARE): True, ("other-dialect", 24, BARE): True},
+            "a Bash reference passes in PowerShell without Unix tools",
+        ),
+    ],
+)
+def test_each_way_of_being_unsound_is_a_problem(shell: str, changes: dict, problem: str) -> None:
+    report = summary(shell, findings(shell, changes))
+    assert not report.sound
+    assert report.rows[0][-1] == "UNSOUND"
+    assert any(problem in said for said in report.problems), report.problems
+
+
+def test_the_slowest_reference_is_shown_and_nothing_else_counts() -> None:
+    kinds = {("reference", DESIGNED): 0.5, ("reference", BARE): 7, ("wrong", DESIGNED): 9}
+    found = [replace(f, wall_s=kinds.get((f.probe.kind, f.probe.condition), 8)) for f in findings("pwsh")]
+    last = next(
+        n for n in reversed(range(len(found))) if kinds.get((found[n].probe.kind, found[n].probe.condition)) == 0.5
+    )
+    found[last] = replace(found[last], wall_s=1.25)
+    assert slowest_s(found) == 1.25
+    assert summary("pwsh", found).rows[0][-2] == "1.25 s"
+    assert summary("pwsh", findings("pwsh")).rows[0][-2] == "-"
+
+
+@pytest.mark.parametrize(
+    ("slowest", "deadline", "least", "short"),
+    [(0.2, 30, 30, False), (3.0, 30, 30, False), (3.01, 30, 30.1, True), (5, 50, 50, False), (0.1, 29, 30, True)],
+)
+def test_the_deadline_follows_the_slowest_reference(slowest: float, deadline: float, least: float, short: bool) -> None:
+    assert least_s(slowest) == pytest.approx(least)
+    assert ("TOO SHORT" in sentence("Bash", deadline, slowest)) is short
+    report = summary("bash", findings("bash"))
+    report.deadlines.append(sentence("Bash", deadline, slowest))
+    assert f"deadline: Bash: {'the deadline' if short else 'slowest'}" in report.text()
+    assert report.sound, "a deadline is the study's, not the task's"
+
+
+def test_a_wrong_command_may_pass_in_one_world_of_the_pair() -> None:
+    assert summary("bash", findings("bash", {("wrong", 11, DESIGNED): True})).sound
+
+
+def test_the_other_shells_reference_may_pass_and_is_shown() -> None:
+    leaky = {("other-dialect", 11, DESIGNED): True, ("other-dialect", 24, DESIGNED): True}
+    assert "passes" in summary("pwsh", findings("pwsh", leaky)).rows[0]
+    assert "passes" not in summary("pwsh", findings("pwsh")).rows[0]
+
+
+def test_one_repeat_with_another_verdict_is_flaky() -> None:
+    found = findings("bash")
+    place = next(n for n, f in enumerate(found) if f.probe.repeat == 3)
+    found[place] = Finding(found[place].probe, False, "not this time")
+    (problem,) = summary("bash", found).problems
+    assert "different verdicts when repeated" in problem
+
+
+def test_a_shell_that_is_not_there_is_not_validated_and_never_sound() -> None:
+    report = summary("bash", findings("bash"))
+    not_validated(report, TASK.id, "pwsh")
+    report.not_validated["pwsh"] = "the sandbox image holds no PowerShell 7"
+    text = report.text()
+    assert report.sound
+    assert "PowerShell 7: not validated, because" in text
+    assert "1 of 2 rows sound" in text
+
+
+@pytest.mark.parametrize("repeats", [2, 20, 33])
+def test_references_are_executed_at_least_as_often_as_asked(repeats: int) -> None:
+    planned = [*first_probes(TASK, ["bash"], (11, 24)), *further_probes(TASK, ["bash"], (11, 24), repeats, {})]
+    runs = [p for p in planned if p.kind == "reference"]
+    assert repeats <= len(runs) <= repeats + 4
+    assert len(set(planned)) == len(planned)
+
+
+def test_a_hard_coded_answer_is_tried_in_worlds_of_the_other_parity_only() -> None:
+    planned = further_probes(TASK, ["bash"], (11, 24, 13), 2, {11: ["1"], 24: ["2"], 13: ["3"]})
+    tried = {(p.command[-1], p.seed) for p in planned if p.kind == "hard-coded"}
+    assert tried == {("1", 24), ("2", 11), ("2", 13), ("3", 24)}
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_every_task_has_a_text_of_its_shape_to_try(task) -> None:
+    assert shape_of(task)
+    assert len(trivial(task, "bash")) == len(trivial(task, "pwsh")) == 4
+
+
+def test_texts_are_quoted_as_each_shell_reads_them() -> None:
+    assert say("bash", ["it's", "$HOME"]) == "printf '%s\\n' 'it'\"'\"'s' '$HOME'"
+    assert say("pwsh", ["it's", "$HOME"]) == "'it''s', '$HOME'"
+    answer = [{"tool": "Read", "failures": 6}]
+    assert hard_coded("pwsh", TASKS["session-tool-failures"], answer) == '\'[{"tool": "Read", "failures": 6}]\''

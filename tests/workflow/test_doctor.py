@@ -1,0 +1,62 @@
+"""`make doctor` tells what is there and what is missing, and never a key."""
+
+from __future__ import annotations
+
+import pytest
+
+from fluency.execution.sandbox import Sandbox
+from fluency.workflow import doctor
+
+KEY = "sk-ant-doctor-canary"
+
+
+@pytest.mark.engine
+def test_the_table_of_a_machine_that_has_everything(
+    sandbox: Sandbox, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    assert doctor.main() == 0
+    shown = capsys.readouterr().out
+    for thing in (
+        "Python",
+        "container engine",
+        "storage",
+        "control groups",
+        "seccomp",
+        "sandbox image",
+        "a known command",
+        "bash",
+    ):
+        assert thing in shown
+    assert sandbox.engine["version"] in shown and sandbox.image.shells["bash"] in shown
+    assert KEY not in shown and "is set" in shown
+    if not sandbox.image.shells["pwsh"]:
+        assert "not in the image" in shown and "POWERSHELL_ARCHIVE=" in shown
+
+
+@pytest.mark.engine
+def test_an_engine_that_answers_but_starts_nothing_is_not_ok(sandbox: Sandbox) -> None:
+    gone = sandbox.image.model_copy(update={"image_id": "sha256:" + "0" * 64})
+    line = doctor._known_command(sandbox._engine, gone)
+    assert (line.state, line.found) == ("lacks", "the sandbox image is gone")
+    assert "make image" in line.advice
+
+
+def test_an_engine_that_does_not_answer_is_missing(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    assert doctor.main() == 1
+    shown = capsys.readouterr().out
+    assert "Missing: container engine." in shown and "no command can be run" in shown and "is not set" in shown
+
+
+def test_an_archive_that_is_not_there_is_missing(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POWERSHELL_ARCHIVE", "/nowhere/powershell.tar.gz")
+    assert doctor.main() == 1
+    assert "Missing: PowerShell archive." in capsys.readouterr().out
+    found = {line.thing: line for line in doctor.examine()}["PowerShell archive"]
+    assert "/nowhere/powershell.tar.gz: there is no such file" in found.found and found.advice
