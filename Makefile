@@ -89,8 +89,8 @@ unlock: $(RUN) ## Take away the lock that a killed run left
 test: $(DEV) ## All tests, in real containers, with a real model once
 	@pytest
 
-lint: $(DEV) ## ruff, snakefmt and Snakemake's own linter
-	@ruff check . && ruff format --check . && snakefmt --check Snakefile && snakemake --lint
+lint: $(DEV) ## ruff, the layers of packages, strict types, snakefmt and Snakemake's own linter
+	@ruff check . && ruff format --check . && lint-imports --cache-dir .cache/import-linter && mypy && snakefmt --check Snakefile && snakemake --lint
 
 fix: $(DEV) ## Format the code
 	@ruff check --fix . && ruff format . && snakefmt Snakefile

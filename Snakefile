@@ -1,7 +1,7 @@
 """The pipeline on one page: generate, execute, score, gather, report, archive.
 
 Each rule has one action (workflow/pipeline.py) and one param (workflow/rerun_keys.py). The param is the canonical
-JSON of what changes the rule's answer, the code that decides it included (`CODE` in common/plumbing.py); the rules
+JSON of what changes the rule's answer, the code that decides it included (`CODE` in core/stage_code.py); the rules
 that stand once name their code as input files.
 """
 
@@ -10,7 +10,7 @@ import re
 from snakemake.utils import min_version
 
 from fluency.workflow.front import open_pipeline
-from fluency.common.plumbing import code
+from fluency.core.stage_code import code
 
 min_version("9.27")
 

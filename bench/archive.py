@@ -83,8 +83,8 @@ def _bare_pack(root: Path) -> dict[str, float]:
 def _bare_judging(root: Path) -> dict[str, float]:
     """Every cell's records read and judged once, and nothing else."""
     from fluency.core.gather import load_records
+    from fluency.core.task_world import world_for
     from fluency.scoring.score_cell import score_cell
-    from fluency.world import world_for
 
     made = _made(root)
     tasks = {task.id: task for task in made.tasks}

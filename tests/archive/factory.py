@@ -20,6 +20,7 @@ from fluency.core.provenance import collect_provenance
 from fluency.core.records import ImageInfo, ProcessFact, Result, Stream, Used, write_record
 from fluency.core.study import Study
 from fluency.core.table import read_table, write_table
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.execute import execute_cell
 from fluency.execution.sandbox.image_content import content_sha256
@@ -29,7 +30,7 @@ from fluency.generation.prompt import build_prompt
 from fluency.report import write_report
 from fluency.report.explorer import write_explorer
 from fluency.scoring.score_cell import score_cell
-from fluency.world import World, world_for
+from fluency.world import World
 
 TASKS = ("fetch-top-crates", "session-tool-failures", "stale-lockfiles", "tree-size-bytes")
 FACTS = {"commit": "0123456789abcdef0123456789abcdef01234567", "dirty": False, "utc_date": "2026-11-22"}

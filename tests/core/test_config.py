@@ -32,7 +32,7 @@ def test_the_paid_study_is_the_design():
         ({"trails": 4}, "trails", "unknown key"),
         ({"trials": 0}, "trials", "greater than or equal to 1"),
         ({"trials": "many"}, "trials", "valid integer"),
-        ({"shells": ["fish"]}, "shells.0", "'bash' or 'pwsh'"),
+        ({"shells": ["fish"]}, "shells.0", "there is no shell 'fish'"),
         ({"shells": ["bash", "bash"]}, "", "must be different"),
         ({"seeds": [2, 4]}, "", "one odd and one even"),
         ({"models": []}, "models", "at least 1"),

@@ -9,8 +9,9 @@ import yaml
 
 from fluency.common.errors import UserError
 from fluency.common.paths import TASKS
+from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task, load_tasks
-from fluency.world import build_world, world_for
+from fluency.world import build_world
 
 GOOD = yaml.safe_load((TASKS / "tree-size-bytes" / "task.yaml").read_text(encoding="utf-8"))
 ANSWER = "def expected(world, processes):\n    return ['1', '2']\n"
@@ -46,7 +47,7 @@ def less(key: str) -> dict:
         (GOOD | {"structure": {"line": "x", "rule": "y"}}, "structure.rule", "unknown key"),
         (GOOD | {"references": {"bash": ["x"]}}, "references", "at least one command for pwsh"),
         (GOOD | {"wrong": {"bash": [], "pwsh": ["x"]}}, "wrong", "at least one command for bash"),
-        (GOOD | {"references": {"zsh": ["x"], "bash": ["x"], "pwsh": ["x"]}}, "references", "'bash' or 'pwsh'"),
+        (GOOD | {"references": {"zsh": ["x"], "bash": ["x"], "pwsh": ["x"]}}, "references", "there is no shell"),
         (GOOD | {"id": "Tree Size"}, "id", "pattern"),
     ],
 )

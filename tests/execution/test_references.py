@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from fluency.core.task_world import world_for
 from fluency.core.tasks import CATEGORIES, load_tasks
 from fluency.execution.sandbox import Sandbox
 from fluency.scoring.verdict import judge
-from fluency.world import world_for
 from tests.execution.run_it import LIMITS
 
 pytestmark = pytest.mark.engine

@@ -8,7 +8,6 @@ import pytest
 
 from fluency.common.errors import UserError
 from fluency.common.paths import TASKS
-from fluency.common.plumbing import code_sha256
 from fluency.core.records import (
     Answer,
     CellName,
@@ -24,11 +23,13 @@ from fluency.core.records import (
     read_record,
     write_record,
 )
+from fluency.core.stage_code import code_sha256
 from fluency.core.study import Limits
+from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.command import extract
 from fluency.scoring.score_cell import score_cell
-from fluency.world import build_world, world_for
+from fluency.world import build_world
 from tests.scoring.recordings import recorded, result
 
 SEEDS = (11, 24)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from fluency.common.paths import ROOT
+from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
 from fluency.validation.validate import validate
-from fluency.world import world_for
 
 PAGE = (ROOT / "docs" / "adding-a-task.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.M | re.S)

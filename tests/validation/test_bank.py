@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fluency.common.files import canonical_json, sha256
-from fluency.core.cells import SHELLS
+from fluency.core.shells import SHELLS
 from fluency.core.tasks import load_tasks
 
 TASKS = load_tasks()

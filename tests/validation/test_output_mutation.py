@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Structure, load_tasks
 from fluency.scoring.verdict import judge
 from fluency.validation.output_mutation import (
@@ -17,7 +18,6 @@ from fluency.validation.output_mutation import (
     variants,
     with_table,
 )
-from fluency.world import world_for
 
 TASKS = {task.id: task for task in load_tasks()}
 

@@ -10,7 +10,8 @@ import pytest
 
 from fluency.common.errors import UserError
 from fluency.core.tasks import load_tasks
-from fluency.world import WorldError, build_with_tally, build_world, check_pair
+from fluency.validation.world_pairs import check_pair
+from fluency.world import WorldError, build_with_tally, build_world
 
 SEEDS = range(1, 41)
 TASKS = load_tasks()

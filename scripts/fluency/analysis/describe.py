@@ -12,8 +12,9 @@ import pandas as pd
 
 from fluency.analysis.gap import Paired, mean
 from fluency.analysis.outcomes import one_model
-from fluency.core.cells import SHELLS, Cell
+from fluency.core.cells import Cell
 from fluency.core.records import FailureClass, MadeOf
+from fluency.core.shells import SHELLS
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from fluency.analysis.intervals import (
 from fluency.analysis.outcomes import Outcomes
 from fluency.analysis.robustness import Flatness, LeaveOut, flatness, leave_categories_out, leave_tasks_out
 from fluency.analysis.tally import Tally
-from fluency.core.cells import SHELL_TITLES, SHELLS
+from fluency.core.shells import SHELLS
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def refusals(gap: GapEstimate | None, tallies: Mapping[str, Tally], tasks: int) 
     """Why there is no verdict; empty if there is one."""
     reasons = []
     for shell in SHELLS:
-        title = SHELL_TITLES[shell]
+        title = SHELLS[shell].title
         arm = tallies.get(shell)
         if arm is None:
             reasons.append(f"{title} is not part of this study")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fluency.analysis.estimate import GapEstimate
 from fluency.analysis.model_analysis import ModelAnalysis
 from fluency.analysis.numbers import percent, points, probability, signed, span
-from fluency.core.cells import SHELL_TITLES
+from fluency.core.shells import SHELLS
 
 BAND_NAMES = {
     "pwsh": "prefer PowerShell (mild evidence)",
@@ -87,8 +87,8 @@ def no_difference(gap: GapEstimate) -> str:
 def _arm(model: ModelAnalysis, shell: str) -> str:
     rate, arm = model.rates[shell], model.tallies[shell]
     if rate.value is None:
-        return f"{SHELL_TITLES[shell]}: {arm.measured}/{arm.planned} runs measured"
+        return f"{SHELLS[shell].title}: {arm.measured}/{arm.planned} runs measured"
     return (
-        f"{SHELL_TITLES[shell]} pass@1 {percent(rate.value)} ({rate.passes}/{rate.scored} runs, {rate.tasks} tasks, "
+        f"{SHELLS[shell].title} pass@1 {percent(rate.value)} ({rate.passes}/{rate.scored} runs, {rate.tasks} tasks, "
         f"{arm.measured}/{arm.planned} measured)"
     )

@@ -26,7 +26,8 @@ from fluency.analysis.robustness import NO_UNIX_TOOLS, Sensitivity, sensitivitie
 from fluency.analysis.tally import Tally, tally, unknown_marks
 from fluency.analysis.times import Times, times
 from fluency.common.errors import UserError
-from fluency.core.cells import SHELLS, Cell
+from fluency.core.cells import Cell
+from fluency.core.shells import SHELLS
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from math import ceil
 
 import pandas as pd
 
-from fluency.core.cells import SHELLS
+from fluency.core.shells import SHELLS
 
 
 class PoolingError(ValueError):

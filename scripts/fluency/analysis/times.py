@@ -18,7 +18,7 @@ from scipy.stats import t as student
 
 from fluency.analysis.analysis_plan import HORIZON_S
 from fluency.analysis.outcomes import one_model
-from fluency.core.cells import SHELLS
+from fluency.core.shells import SHELLS
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from fluency.common.files import canonical_json, sha256, sha256_file
 from fluency.common.paths import ROOT
-from fluency.common.plumbing import CODE
+from fluency.core.stage_code import CODE
 
 SHARED = (
     "scripts/fluency/common/files.py",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fluency.common.files import pretty_json
+from fluency.core.shells import SHELLS
 from fluency.core.study import Model, Study
 from fluency.core.tasks import Task
 from fluency.world import World
@@ -23,13 +24,13 @@ def design(
 ) -> dict[str, Any]:
     """Everything a result depends on and nothing of the machine: what is frozen, and compared later."""
     from fluency.analysis.analysis_plan import PLAN, VERSION, plan_sha256
-    from fluency.common.plumbing import code_sha256
+    from fluency.core.stage_code import code_sha256
     from fluency.execution.sandbox.image_content import content_sha256
     from fluency.generation import PROTOCOL
-    from fluency.generation.prompt import PREAMBLE, SHELL_LINE
+    from fluency.generation.prompt import PREAMBLE
 
     if world_for is None:
-        from fluency.world import world_for
+        from fluency.core.task_world import world_for
     frozen = {
         "study": study.study,
         "tasks": {
@@ -48,7 +49,7 @@ def design(
         "seeds": list(study.seeds),
         "order_seed": study.order_seed,
         "limits": study.sandbox.limits.model_dump(mode="json"),
-        "prompt": {"preamble": PREAMBLE, **{shell: SHELL_LINE[shell] for shell in study.shells}},
+        "prompt": {"preamble": PREAMBLE, **{shell: SHELLS[shell].prompt_line for shell in study.shells}},
         "analysis": {"version": VERSION, "sha256": plan_sha256(), "plan": PLAN},
         "scoring_sha256": code_sha256("score"),
         "sandbox_sha256": content_sha256(),

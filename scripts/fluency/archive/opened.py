@@ -28,8 +28,9 @@ from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, CellRecords, load_records, record_path
 from fluency.core.records import SCHEMA_VERSION, Part
 from fluency.core.study import Study
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_task, load_tasks
-from fluency.world import World, world_for
+from fluency.world import World
 
 MAX_TASK_BYTES = 256 << 10
 KEEP_BYTES = 48 << 20

@@ -49,8 +49,8 @@ def make_archive(
     a UserError unless `partial`, which then stands in the name and the manifest. With `image` the container
     image is saved too, by `save_image(image id, path)`.
     """
+    from fluency.core.task_world import world_for
     from fluency.generation import AnswerStore
-    from fluency.world import world_for
 
     state = state_of(study, tasks, results)
     check_complete(study, state, results, partial)

@@ -15,10 +15,11 @@ from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords, row_of
 from fluency.core.records import Execution, Score
 from fluency.core.table import Row
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.execute import Executor, execute_cell
 from fluency.scoring.score_cell import score_cell
-from fluency.world import World, world_for
+from fluency.world import World
 
 Stage = Literal["score", "execute"]
 Say = Callable[[str], None]

@@ -71,3 +71,8 @@ def flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def read_json(path: str | Path) -> Any:
+    """A JSON document of the project's own making."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from fluency.common.errors import UserError
-
-Shell = Literal["bash", "pwsh"]
-SHELLS: tuple[Shell, ...] = ("bash", "pwsh")
-SHELL_TITLES: dict[str, str] = {"bash": "Bash", "pwsh": "PowerShell 7"}
+from fluency.core.shells import SHELLS
 
 
 class Cell(NamedTuple):

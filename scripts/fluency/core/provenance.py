@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fluency import __version__
-from fluency.common.files import canonical_json, sha256_file
+from fluency.common.files import canonical_json, read_json, sha256_file
 from fluency.common.paths import ROOT
-from fluency.common.plumbing import read_json
 from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords, load_records
 from fluency.core.table import Row

@@ -15,10 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG
-from fluency.core.cells import SHELLS, Cell, Shell
+from fluency.core.cells import Cell
 from fluency.core.deadline import FLOOR_S
-
-Condition = Literal["as_designed", "no_unix_tools"]
+from fluency.core.shells import DESIGN, SHELLS, Condition, ShellName
 
 
 class Section(BaseModel):
@@ -75,8 +74,8 @@ class Model(Section):
 class Limits(Section):
     """What one execution may use, alike for both arms."""
 
-    timeout_s: dict[Shell, float] = Field(
-        default_factory=lambda: {"bash": FLOOR_S, "pwsh": FLOOR_S},
+    timeout_s: dict[ShellName, float] = Field(
+        default_factory=lambda: dict.fromkeys(SHELLS, FLOOR_S),
         description="Deadline of a command, seconds; no less than max(30, 10 x slowest reference), see docs/method.md.",
     )
     memory_mb: int = Field(1024, ge=256, description="Of the whole container, helpers included; no swap.")
@@ -89,7 +88,7 @@ class Limits(Section):
     @field_validator("timeout_s")
     @classmethod
     def _both_shells(cls, value: dict[str, float]) -> dict[str, float]:
-        merged = {"bash": FLOOR_S, "pwsh": FLOOR_S} | value
+        merged = dict.fromkeys(SHELLS, FLOOR_S) | value
         if any(not 1 <= seconds <= 600 for seconds in merged.values()):
             raise ValueError("a deadline lies between 1 and 600 seconds")
         return merged
@@ -117,8 +116,8 @@ class Study(Section):
     tasks: Literal["all"] | Annotated[list[str], Field(min_length=1)] = Field(
         "all", description="`all`, or a list of task ids."
     )
-    shells: Annotated[list[Shell], Field(min_length=1)] = Field(
-        default_factory=lambda: list(SHELLS), description="The arms."
+    shells: Annotated[list[ShellName], Field(min_length=1)] = Field(
+        default_factory=lambda: list(DESIGN), description="The arms."
     )
     trials: int = Field(5, ge=1, le=100, description="Independent answers a cell of task and shell.")
     seeds: Annotated[list[int], Field(min_length=2)] = Field(

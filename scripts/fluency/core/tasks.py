@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 from fluency.common.errors import UserError
 from fluency.common.files import canonical_json, sha256
 from fluency.common.paths import TASKS
-from fluency.core.cells import SHELLS, Shell
+from fluency.core.shells import DESIGN, ShellName
 from fluency.core.study import explain, read_yaml
 
 if TYPE_CHECKING:
@@ -69,15 +69,15 @@ class Task(Section):
     content: Literal["set", "ordered", "paths", "jsonset", "json", "hex"]
     fixture: str
     fairness: str
-    references: dict[Shell, list[str]]
-    wrong: dict[Shell, list[str]]
+    references: dict[ShellName, list[str]]
+    wrong: dict[ShellName, list[str]]
 
     _folder: Path = PrivateAttr()
 
     @field_validator("references", "wrong")
     @classmethod
     def _both_shells(cls, value: dict[str, list[str]]) -> dict[str, list[str]]:
-        for shell in SHELLS:
+        for shell in DESIGN:
             if not value.get(shell):
                 raise ValueError(f"at least one command for {shell} is needed")
         return value

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from fluency import __version__
-from fluency.core.cells import SHELL_TITLES
 from fluency.core.records import Execution, Extraction, Generation, ImageInfo, Reading, Result, Run
+from fluency.core.shells import SHELLS
 from fluency.core.study import Condition, Limits, Study
 from fluency.core.tasks import Task
 from fluency.execution.command import extract
@@ -99,4 +99,4 @@ def unmeasured(sandbox: Executor, shell: str) -> str | None:
     if sandbox.image.shells.get(shell):
         return None
     why = sandbox.no_powershell if shell == "pwsh" else None
-    return f"the sandbox image holds no {SHELL_TITLES[shell]}" + (f": {why}" if why else "")
+    return f"the sandbox image holds no {SHELLS[shell].title}" + (f": {why}" if why else "")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fluency.common.files import read_json
 from fluency.common.paths import RESULTS
-from fluency.common.plumbing import read_json, say
-from fluency.core.cells import SHELL_TITLES
+from fluency.common.terminal import say
 from fluency.core.records import ImageInfo
+from fluency.core.shells import SHELLS
 from fluency.execution.sandbox import ensure_image
 from fluency.execution.sandbox.powershell import can_download
 
@@ -19,7 +20,7 @@ def main() -> int:
         say("the PowerShell release can be fetched now: building the image anew with it")
         info = ensure_image(say, rebuild=True)
     forget_other_image(info, RESULTS / "image.json")
-    for shell, title in SHELL_TITLES.items():
+    for shell, title in ((name, shell.title) for name, shell in SHELLS.items()):
         print(f"{title}: {info.shells.get(shell) or 'not in the image'}")
     return 0
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
-from fluency.core.cells import SHELLS
+from fluency.core.shells import SHELLS
 from fluency.core.study import Limits
 from fluency.execution.execute import Executor
 
 if TYPE_CHECKING:
     from fluency.world import World
 
-EMPTY = {"bash": ":", "pwsh": "exit"}
 REPEATS = 5
 
 
@@ -23,7 +22,7 @@ def start_up_times(sandbox: Executor, world: World, limits: Limits) -> dict[str,
             median(
                 sandbox.run(
                     shell=shell,
-                    command=EMPTY[shell],
+                    command=SHELLS[shell].empty_command,
                     world=world,
                     needs=[],
                     condition="as_designed",

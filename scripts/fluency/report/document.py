@@ -9,7 +9,7 @@ from typing import Any
 from fluency.analysis import Analysis
 from fluency.analysis.analysis_plan import PLAN
 from fluency.analysis.headline import headline_of
-from fluency.core.cells import SHELL_TITLES
+from fluency.core.shells import SHELLS
 from fluency.core.study import Study
 from fluency.core.tasks import Task
 from fluency.report import resource_rows, rows, wording
@@ -34,6 +34,6 @@ def document(
         "used": resource_rows,
         "wording": wording,
         "headline_of": headline_of,
-        "shell_titles": SHELL_TITLES,
+        "shell_titles": {name: shell.title for name, shell in SHELLS.items()},
         "figures": {(figure.kind, figure.model): figure for figure in figures},
     }

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fluency.analysis import Analysis, ModelAnalysis
-from fluency.core.cells import SHELL_TITLES
+from fluency.core.shells import SHELLS
 from fluency.report.canvas import INK, LIGHT, MID, PAPER, Drawing, label_rows, sheet, text_width, to_svg
 
 CELL = 0.25
@@ -42,7 +42,7 @@ def draw_cells(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
     for block, shell in enumerate(("bash", "pwsh")):
         start = block * (trials + SPACE)
         shift = start + (max(0.0, 2.6 / CELL - columns) / 2 if block else 0)
-        axes.text(shift, -0.95 if trials > 1 else -0.35, SHELL_TITLES[shell], fontsize=8.5, va="bottom")
+        axes.text(shift, -0.95 if trials > 1 else -0.35, SHELLS[shell].title, fontsize=8.5, va="bottom")
         for trial in range(trials):
             if trials > 1:
                 axes.text(shift + trial + 0.5, -0.25, str(trial + 1), fontsize=6.5, ha="center", va="bottom", color=MID)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from fluency.analysis import ModelAnalysis
 from fluency.analysis.numbers import seconds
-from fluency.core.cells import SHELL_TITLES
+from fluency.core.shells import SHELLS
 from fluency.report.canvas import INK, LIGHT, MID, Drawing, sheet, to_svg
 
 LINES = {"bash": {"color": MID, "linestyle": (0, (4, 2))}, "pwsh": {"color": INK, "linestyle": "-"}}
@@ -26,7 +26,7 @@ def draw_times(model: ModelAnalysis, rows: pd.DataFrame) -> Drawing | None:
     figure, axes = sheet(5.6, 2.7, (0.65, 0.5, 0.3, 0.55))
     axes.set_xscale("log")
     for shell, taken in values.items():
-        label = f"{SHELL_TITLES[shell]} ({len(taken)} passing runs)"
+        label = f"{SHELLS[shell].title} ({len(taken)} passing runs)"
         axes.ecdf(taken, label=label, linewidth=1.6, **LINES[shell])
     low, high = min(v[0] for v in values.values()), max(v[-1] for v in values.values())
     axes.set_xlim(low / 1.6, high * 1.6)
@@ -40,7 +40,7 @@ def draw_times(model: ModelAnalysis, rows: pd.DataFrame) -> Drawing | None:
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncol=2, frameon=False, borderaxespad=0.1, fontsize=8)
     figure.text(0.1 / 5.6, 1 - 0.2 / 2.7, model.model, weight="bold")
     alt = f"Distribution of the time of the command alone for {model.model}, passing runs. " + " ".join(
-        f"{SHELL_TITLES[shell]}: {len(taken)} runs, median {seconds(float(np.median(taken)))}, "
+        f"{SHELLS[shell].title}: {len(taken)} runs, median {seconds(float(np.median(taken)))}, "
         f"longest {seconds(float(taken[-1]))}."
         for shell, taken in values.items()
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fluency.analysis import ModelAnalysis
 from fluency.analysis.limits import Most
 from fluency.analysis.numbers import seconds
-from fluency.core.cells import SHELL_TITLES
+from fluency.core.shells import SHELLS
 from fluency.report.markdown import table
 
 LIMITS = (
@@ -33,11 +33,11 @@ def limits(model: ModelAnalysis) -> list[list[object]]:
     rows = []
     for shell, arm in model.limits.items():
         if not arm.executed:
-            rows.append([SHELL_TITLES[shell], 0, *["n/a"] * (len(LIMITS) - 2)])
+            rows.append([SHELLS[shell].title, 0, *["n/a"] * (len(LIMITS) - 2)])
             continue
         used = [_used(arm.memory_bytes, _mb), _used(arm.cpu_s, seconds), _used(arm.processes, "{:.0f}".format)]
         numbers = [arm.executed, arm.timed_out, arm.limited, arm.truncated]
-        rows.append([SHELL_TITLES[shell], *numbers, *used, _used(arm.written_bytes, _mb)])
+        rows.append([SHELLS[shell].title, *numbers, *used, _used(arm.written_bytes, _mb)])
     return rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fluency.analysis import Analysis, ModelAnalysis
 from fluency.analysis.headline import BAND_WORDS
 from fluency.analysis.numbers import percent, points, probability, seconds, signed, span
-from fluency.core.cells import SHELL_TITLES
+from fluency.core.shells import SHELLS
 from fluency.report.escape import text
 from fluency.report.markdown import table
 
@@ -84,7 +84,7 @@ def counts(analysis: Analysis) -> list[list[object]]:
             if len(tally.reasons) > 3:
                 reasons += f"; {len(tally.reasons) - 3} more"
             numbers = [tally.planned, tally.measured, tally.missing, tally.not_measured]
-            rows.append([model.model, SHELL_TITLES[shell], *numbers, reasons or "-"])
+            rows.append([model.model, SHELLS[shell].title, *numbers, reasons or "-"])
     return rows
 
 
@@ -130,9 +130,9 @@ def make_up(model: ModelAnalysis) -> list[list[str]]:
         for line in arm.lines:
             second = f"{line.no_unix_tools_passed}/{line.no_unix_tools_run}" if line.no_unix_tools_run else "not run"
             passed = f"{line.passed}/{line.measured}" if line.measured else "not run"
-            rows.append([SHELL_TITLES[shell], line.made_of, f"{line.answers}/{arm.answers}", passed, second])
+            rows.append([SHELLS[shell].title, line.made_of, f"{line.answers}/{arm.answers}", passed, second])
         if arm.without_command:
-            rows.append([SHELL_TITLES[shell], "not classified", f"{arm.without_command}/{arm.answers}", "-", "-"])
+            rows.append([SHELLS[shell].title, "not classified", f"{arm.without_command}/{arm.answers}", "-", "-"])
     return rows
 
 
@@ -165,7 +165,7 @@ def times(model: ModelAnalysis) -> list[list[str]]:
         arm = model.times.arms[shell]
         rows.append(
             [
-                SHELL_TITLES[shell],
+                SHELLS[shell].title,
                 f"{arm.passes}/{arm.scored}" if arm.scored else "not measured",
                 _spread(arm.t_run),
                 _spread(arm.t_exec),
@@ -179,7 +179,7 @@ def times(model: ModelAnalysis) -> list[list[str]]:
 
 def drift_head(model: ModelAnalysis) -> list[str]:
     """The columns of `drift`."""
-    arms = [f"{SHELL_TITLES[shell]}, {what}" for shell in model.tallies for what in ("passes", "t_gen")]
+    arms = [f"{SHELLS[shell].title}, {what}" for shell in model.tallies for what in ("passes", "t_gen")]
     return ["answered, UTC", *arms]
 
 

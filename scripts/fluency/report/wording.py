@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fluency.analysis import Analysis, ModelAnalysis
 from fluency.analysis.numbers import percent, signed, span
-from fluency.core.cells import SHELL_TITLES
+from fluency.core.shells import SHELLS
 from fluency.report.escape import text
 
 MEANING = {
@@ -21,7 +21,7 @@ def paragraph(analysis: Analysis) -> str:
     planned = sum(tally.planned for model in analysis.models for tally in model.tallies.values())
     measured = sum(tally.measured for model in analysis.models for tally in model.tallies.values())
     count = len(analysis.models)
-    shells = " and ".join(SHELL_TITLES[shell] for shell in analysis.shells)
+    shells = " and ".join(SHELLS[shell].title for shell in analysis.shells)
     parts = [
         "Does a model write a working one-shot command more often in PowerShell 7 than in Bash?",
         f"{_number(count, 'model was', 'models were each')} asked {_number(len(analysis.tasks), 'task', 'tasks')} "
@@ -37,7 +37,7 @@ def _model(model: ModelAnalysis) -> str:
     name = f"**{model.model}**:"
     if model.gap is None or model.verdict.band is None:
         seen = [
-            f"{SHELL_TITLES[shell]} passed {model.rates[shell].passes} of {model.rates[shell].scored} runs"
+            f"{SHELLS[shell].title} passed {model.rates[shell].passes} of {model.rates[shell].scored} runs"
             for shell in model.tallies
             if model.rates[shell].scored
         ]
@@ -109,7 +109,7 @@ def leakage_sentence(model: ModelAnalysis) -> str:
     counts = next((line.counts for line in model.failures if line.failure_class == "other-dialect"), {})
     other = {"bash": "PowerShell", "pwsh": "Bash"}
     parts = [
-        f"{counts.get(shell, 0)} of {tally.measured} measured {SHELL_TITLES[shell]} answers failed "
+        f"{counts.get(shell, 0)} of {tally.measured} measured {SHELLS[shell].title} answers failed "
         f"for being written in {other[shell]}"
         for shell, tally in model.tallies.items()
         if tally.measured

@@ -28,8 +28,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fluency.core.cells import SHELL_TITLES
 from fluency.core.records import Extraction, FailureClass, Outcome, Result
+from fluency.core.shells import SHELLS
 from fluency.scoring.content import quoted
 from fluency.scoring.dialect import is_other_dialect, missing_commands, said_it_does_not_parse, stderr_of
 from fluency.scoring.grammar import parse
@@ -86,14 +86,14 @@ def _unreadable(command: str, extraction: Extraction, shell: str, failing: list[
     unstarted = [run for run in failing if run.result.spawn_error is not None]
     if not (broken or absent or unstarted):
         return None
-    title = SHELL_TITLES[shell]
+    title = SHELLS[shell].title
     names = list(dict.fromkeys(name for run in absent for name in missing_commands(shell, run.result)))
     if extraction.lenient != extraction.strict:
         return Failure("format", f"More than the command was in the reply: {', '.join(extraction.notes)}.")
     if _SENTENCE.search(command[:2_000]):
         return Failure("format", f"The reply is prose: {quoted(command)}.")
     if (broken or absent) and is_other_dialect(command, shell, bool(broken), names):
-        other = SHELL_TITLES["bash" if shell == "pwsh" else "pwsh"]
+        other = SHELLS["bash" if shell == "pwsh" else "pwsh"].title
         return Failure("other-dialect", f"It is written for {other}, and {title} {_words(broken, names)}.")
     if broken:
         return Failure("does-not-parse", f"{title} cannot parse it{_first_line(broken[0].result)}.")

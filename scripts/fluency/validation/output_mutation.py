@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 from fluency.common.paths import ROOT
 from fluency.core.records import ProcessFact, Result, Stream
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.scoring import content
 from fluency.scoring.verdict import judge
 from fluency.validation import output_mutants as make
-from fluency.world import World, world_for
+from fluency.world import World
 
 DOCUMENT = ROOT / "docs" / "checks.md"
 SEEDS = (11, 24)

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import TASKS
-from fluency.core.cells import SHELL_TITLES, SHELLS
 from fluency.core.deadline import sentence
 from fluency.core.records import Result
+from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, SandboxConfig, load_study
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.scoring.verdict import judge
 from fluency.validation.validation_plan import Probe, first_probes, further_probes
 from fluency.validation.validation_report import Finding, Report, not_validated, slowest_s, summarise
-from fluency.world import World, check_pair, world_for
+from fluency.validation.world_pairs import check_pair
+from fluency.world import World
 
 if TYPE_CHECKING:
     from fluency.execution.sandbox import Sandbox
@@ -109,9 +111,9 @@ def validate(
     report.findings = [finding for finding, _ in (*first, *more)]
     for shell in SHELLS:
         if shell not in there:
-            report.not_validated[shell] = f"the sandbox image holds no {SHELL_TITLES[shell]}"
+            report.not_validated[shell] = f"the sandbox image holds no {SHELLS[shell].title}"
         elif (slow := slowest_s(f for f in report.findings if f.probe.shell == shell)) is not None:
-            report.deadlines.append(sentence(SHELL_TITLES[shell], limits.timeout_s[shell], slow))
+            report.deadlines.append(sentence(SHELLS[shell].title, limits.timeout_s[shell], slow))
         for task in tasks:
             if shell in there:
                 own = [f for f in report.findings if (f.probe.task, f.probe.shell) == (task.id, shell)]

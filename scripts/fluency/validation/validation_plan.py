@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fluency.core.cells import SHELLS, Shell
+from fluency.core.shells import DESIGN, SHELLS
 from fluency.core.study import Condition
 from fluency.core.tasks import Task
 from fluency.scoring import normalise, structure
 
 Kind = Literal["reference", "wrong", "trivial", "hard-coded", "other-dialect"]
 
-TRIVIAL: dict[str, tuple[str, ...]] = {
-    "bash": (":", "true", "echo"),
-    "pwsh": ("$null", "$true", "Write-Output ''"),
-}
 _SHAPES = (
     "1",
     "x",
@@ -42,7 +37,7 @@ class Probe:
     """One execution. `repeat` counts from 1; only references are executed more than once."""
 
     task: str
-    shell: Shell
+    shell: str
     kind: Kind
     command: str
     seed: int
@@ -50,7 +45,7 @@ class Probe:
     repeat: int = 1
 
 
-def first_probes(task: Task, shells: Sequence[Shell], seeds: Sequence[int]) -> Iterator[Probe]:
+def first_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) -> Iterator[Probe]:
     """Each reference once in each world: what the rest is planned from."""
     for shell in shells:
         for command in task.references[shell]:
@@ -59,7 +54,7 @@ def first_probes(task: Task, shells: Sequence[Shell], seeds: Sequence[int]) -> I
 
 
 def further_probes(
-    task: Task, shells: Sequence[Shell], seeds: Sequence[int], repeats: int, answers: dict[int, Any]
+    task: Task, shells: Sequence[str], seeds: Sequence[int], repeats: int, answers: dict[int, Any]
 ) -> Iterator[Probe]:
     """All other executions; `answers` are the expected ones by seed, as the first probes found them.
 
@@ -89,15 +84,15 @@ def further_probes(
                     yield Probe(task.id, shell, "other-dialect", command, seed, "no_unix_tools")
 
 
-def other(shell: Shell) -> Shell:
+def other(shell: str) -> str:
     """The shell that is not this one."""
-    return SHELLS[1 - SHELLS.index(shell)]
+    return next(name for name in DESIGN if name != shell)
 
 
-def trivial(task: Task, shell: Shell) -> list[str]:
+def trivial(task: Task, shell: str) -> list[str]:
     """Commands that do nothing, and one that prints text of the right shape."""
     shape = shape_of(task)
-    return [*TRIVIAL[shell], *([say(shell, [shape])] if shape else [])]
+    return [*SHELLS[shell].trivial_answers, *([say(shell, [shape])] if shape else [])]
 
 
 def shape_of(task: Task) -> str | None:
@@ -105,15 +100,13 @@ def shape_of(task: Task) -> str | None:
     return next((s for s in _SHAPES if structure.holds(task.structure, s, normalise.lines(s)) is None), None)
 
 
-def hard_coded(shell: Shell, task: Task, answer: Any) -> str:
+def hard_coded(shell: str, task: Task, answer: Any) -> str:
     """A command that prints one world's answer, as a model would that had seen it."""
     if task.content in ("json", "jsonset"):
         return say(shell, [json.dumps(answer)])
     return say(shell, [str(line) for line in answer] if isinstance(answer, list) else [str(answer)])
 
 
-def say(shell: Shell, lines: Sequence[str]) -> str:
+def say(shell: str, lines: Sequence[str]) -> str:
     """A command of the shell that prints lines."""
-    if shell == "bash":
-        return "printf '%s\\n' " + shlex.join(lines)
-    return ", ".join("'" + line.replace("'", "''") + "'" for line in lines)
+    return SHELLS[shell].printing(lines)

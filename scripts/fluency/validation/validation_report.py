@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fluency.core.cells import SHELL_TITLES, Shell
+from fluency.core.shells import SHELLS
 from fluency.validation.validation_plan import Probe
 
 TITLES = (
@@ -62,7 +62,7 @@ class Report:
         lines.insert(1, "  ".join("-" * width for width in widths))
         lines += [""] + [f"unsound: {problem}" for problem in self.problems]
         for shell, reason in self.not_validated.items():
-            lines.append(f"{SHELL_TITLES[shell]}: not validated, because {reason}")
+            lines.append(f"{SHELLS[shell].title}: not validated, because {reason}")
         lines += [f"deadline: {said}" for said in self.deadlines]
         proven = len(self.rows) - sum(row[-1] != "sound" for row in self.rows)
         verdict = "every proof that could be made holds" if self.sound else f"{len(self.problems)} problems"
@@ -72,7 +72,7 @@ class Report:
         return "\n".join(lines)
 
 
-def summarise(report: Report, task: str, shell: Shell, findings: Sequence[Finding]) -> None:
+def summarise(report: Report, task: str, shell: str, findings: Sequence[Finding]) -> None:
     """Add the row of one task in one shell and what is wrong with it; `findings` are of that pair alone."""
     designed = [f for f in findings if f.probe.condition == "as_designed"]
     bare = [f for f in findings if f.probe.condition == "no_unix_tools"]
@@ -104,7 +104,7 @@ def summarise(report: Report, task: str, shell: Shell, findings: Sequence[Findin
     cells.append(f"{len(references)} {'differ' if flaky else 'agree'}")
     slow = slowest_s(references)
     cells.append("-" if slow is None else f"{slow:.2f} s")
-    report.problems += [f"{task}, {SHELL_TITLES[shell]}: {problem}" for problem in problems]
+    report.problems += [f"{task}, {SHELLS[shell].title}: {problem}" for problem in problems]
     report.rows.append((task, shell, *cells, "UNSOUND" if problems else "sound"))
 
 
@@ -116,7 +116,7 @@ def slowest_s(findings: Iterable[Finding]) -> float | None:
     )
 
 
-def not_validated(report: Report, task: str, shell: Shell) -> None:
+def not_validated(report: Report, task: str, shell: str) -> None:
     """Add the row of a task in a shell that the image does not hold."""
     report.rows.append((task, shell, *("-" for _ in TITLES[2:-1]), "not validated"))
 

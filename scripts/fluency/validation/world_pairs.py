@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fluency.common.errors import UserError
 from fluency.common.files import canonical_json
-from fluency.world.build import world_for
+from fluency.core.task_world import world_for
 from fluency.world.model import WorldError
 
 if TYPE_CHECKING:

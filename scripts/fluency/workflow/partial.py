@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fluency.common.paths import RESULTS
-from fluency.common.plumbing import say
+from fluency.common.terminal import say
 from fluency.core.gather import gather_rows
 from fluency.core.provenance import collect_provenance
 from fluency.core.table import to_frame, write_table

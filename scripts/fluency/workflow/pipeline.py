@@ -10,16 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from fluency.archive.registration import read_registration
+from fluency.common.clock import utc_now
 from fluency.common.errors import UserError
-from fluency.common.files import pretty_json, write_atomic
+from fluency.common.files import pretty_json, read_json, write_atomic
+from fluency.common.once import Once
 from fluency.common.paths import ANSWERS, CONFIG, RESULTS, ROOT
-from fluency.common.plumbing import Once, logged, read_json, say, utc_now
+from fluency.common.terminal import say
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, CellRecords, load_records, record_path
 from fluency.core.records import Execution, Generation, read_record, write_record
 from fluency.core.study import Study, naming, validate_study
 from fluency.core.tasks import Task, load_tasks
 from fluency.generation.prompt import build_prompt
+from fluency.workflow.logged import logged
 from fluency.workflow.rerun_keys import RerunKeys, cell_of
 
 
@@ -76,8 +79,8 @@ class Pipeline:
     @logged
     def execute(self, wildcards: Any, input: Any, output: Any) -> None:
         """Run the answer's command in every world."""
+        from fluency.core.task_world import world_for
         from fluency.execution.execute import execute_cell
-        from fluency.world import world_for
 
         record = read_record(Generation, Path(input.generation[0]))
         task = self._task[wildcards.task]
@@ -86,8 +89,8 @@ class Pipeline:
     @logged
     def score(self, wildcards: Any, input: Any, output: Any) -> None:
         """Judge what happened."""
+        from fluency.core.task_world import world_for
         from fluency.scoring.score_cell import score_cell
-        from fluency.world import world_for
 
         score = score_cell(
             self._task[wildcards.task],

@@ -6,8 +6,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from fluency.common.files import read_json
 from fluency.common.paths import ANSWERS, RESULTS
-from fluency.common.plumbing import read_json, say
+from fluency.common.terminal import say
 from fluency.generation.cost_estimate import Plan, confirm, plan
 from fluency.workflow.plan_text import render
 

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fluency.common.clock import utc_now
 from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
-from fluency.common.plumbing import say, utc_now
+from fluency.common.terminal import say
 from fluency.core.gather import STAGES
 from fluency.core.provenance import git_state
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from fluency.common.files import canonical_json, sha256_file
 from fluency.common.paths import ROOT
-from fluency.common.plumbing import code_sha256
 from fluency.core.cells import Cell
+from fluency.core.stage_code import code_sha256
 from fluency.core.study import Study
 from fluency.core.tasks import Task
 
@@ -30,7 +30,7 @@ class RerunKeys:
 
     @cached_property
     def _world_keys(self) -> dict[str, dict[str, str]]:
-        from fluency.world import world_for
+        from fluency.core.task_world import world_for
 
         return {task.id: {str(seed): world_for(task, seed).sha256 for seed in self.study.seeds} for task in self.tasks}
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fluency.common.paths import RESULTS, ROOT
-from fluency.common.plumbing import say
+from fluency.common.terminal import say
 from fluency.core.study import merge, read_yaml
 from fluency.core.table import read_table
 from fluency.workflow.front import LOCK, hold_run_lock

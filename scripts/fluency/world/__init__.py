@@ -6,8 +6,7 @@ quantities that answers depend on are drawn odd in odd worlds and even in even o
 
 from __future__ import annotations
 
-from fluency.validation.world_pairs import check_pair, check_seeds
-from fluency.world.build import build_with_tally, build_world, world_for
+from fluency.world.build import build_with_tally, build_world
 from fluency.world.builder import Builder
 from fluency.world.model import DAY, PORT, HelperSpec, Route, World, WorldError
 from fluency.world.rng import Dice
@@ -23,7 +22,4 @@ __all__ = [
     "WorldError",
     "build_with_tally",
     "build_world",
-    "check_pair",
-    "check_seeds",
-    "world_for",
 ]

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, write_atomic
-from fluency.core.cells import Cell, Shell
+from fluency.core.cells import Cell
+from fluency.core.shells import ShellName
 
 SCHEMA_VERSION = 1
 
@@ -25,7 +26,7 @@ class CellName(Part):
     """A cell as a record holds it."""
 
     model: str
-    shell: Shell
+    shell: ShellName
     task: str
     trial: int
 

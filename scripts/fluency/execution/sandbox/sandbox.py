@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fluency.common.errors import SandboxError
-from fluency.core.cells import SHELL_TITLES, Shell
 from fluency.core.records import ImageInfo, Result
+from fluency.core.shells import SHELLS
 from fluency.core.study import Condition, Limits, SandboxConfig
 from fluency.execution.sandbox import labels
 from fluency.execution.sandbox.container import execute, remove
@@ -47,7 +47,7 @@ class Sandbox:
     def run(
         self,
         *,
-        shell: Shell,
+        shell: str,
         command: str,
         world: World,
         needs: Sequence[str] = (),
@@ -61,7 +61,7 @@ class Sandbox:
         """
         if not self.image.shells.get(shell):
             raise SandboxError(
-                f"the image holds no {SHELL_TITLES[shell]}", where="sandbox", hint="`make doctor` says how"
+                f"the image holds no {SHELLS[shell].title}", where="sandbox", hint="`make doctor` says how"
             )
         if self._doubted.is_set():
             self.canary(world, limits)
@@ -98,7 +98,7 @@ class Sandbox:
 
     def _run(
         self,
-        shell: Shell,
+        shell: str,
         command: str,
         world: World,
         needs: Sequence[str],

@@ -13,7 +13,7 @@ from math import ceil
 from fluency.analysis.gap import mean, pair
 from fluency.analysis.intervals import Interval, fixed_task_halfwidth, floored_interval, signflip_p, t_interval
 from fluency.analysis.outcomes import Arm, Outcomes, count_outcomes
-from fluency.core.cells import SHELLS
+from fluency.core.shells import SHELLS
 from fluency.report.compare.compared_studies import Source
 
 GAP = "gap"

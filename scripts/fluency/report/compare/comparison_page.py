@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fluency.analysis.numbers import percent, points, probability, signed, span
-from fluency.core.cells import SHELL_TITLES, SHELLS
+from fluency.core.shells import SHELLS
 from fluency.report import escape
 from fluency.report.compare import Comparison
 from fluency.report.compare.changes import GAP, Change, ModelChange, TaskChange
@@ -93,7 +93,7 @@ def _row(change: Change) -> list[str]:
     gap = change.what == GAP
     shown = [f"{signed(value)} pp" if gap else percent(value) for value in (change.before, change.after)]
     return [
-        "gap (PowerShell less Bash)" if gap else f"pass@1 in {SHELL_TITLES[change.what]}",
+        "gap (PowerShell less Bash)" if gap else f"pass@1 in {SHELLS[change.what].title}",
         *shown,
         signed(change.change),
         span(change.interval),
@@ -108,7 +108,7 @@ def _tasks(model: ModelChange) -> Section:
     unmeasured = sum(all(task.change(shell) is None for shell in SHELLS) for task in model.tasks)
     same = len(model.tasks) - len(changed) - unmeasured
     notes = [f"{len(changed)} of {len(model.tasks)} tasks changed, {same} did not, {unmeasured} cannot be compared."]
-    headers = ["task", *(f"{SHELL_TITLES[s]} {part}" for s in SHELLS for part in ("A", "B", "change, pp"))]
+    headers = ["task", *(f"{SHELLS[s].title} {part}" for s in SHELLS for part in ("A", "B", "change, pp"))]
     rows = [[task.task, *(cell for shell in SHELLS for cell in _task_cells(task, shell))] for task in changed]
     return Section(f"{_name(model)}: tasks that changed", notes, headers, rows, "lrrrrrr")
 

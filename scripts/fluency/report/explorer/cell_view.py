@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fluency.core.cells import SHELL_TITLES, Cell
+from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords
 from fluency.core.records import Execution, Run, Score, Stream, WorldScore
+from fluency.core.shells import SHELLS
 from fluency.core.tasks import Task
 from fluency.report.explorer.difference import Difference, difference
 from fluency.report.explorer.facts import generation_facts, run_facts, score_facts
@@ -75,7 +76,7 @@ def excerpt(text: str | None, most: int, total: int | None = None) -> dict[str, 
 
 def cell_title(cell: Cell) -> str:
     """The cell in words."""
-    return f"{cell.model}, {SHELL_TITLES[cell.shell]}, {cell.task}, trial {cell.trial}"
+    return f"{cell.model}, {SHELLS[cell.shell].title}, {cell.task}, trial {cell.trial}"
 
 
 def stream_text(stream: Stream) -> str:

@@ -14,8 +14,9 @@ from markupsafe import Markup
 
 from fluency.common.files import write_atomic
 from fluency.common.paths import REPORT
-from fluency.core.cells import SHELL_TITLES, Cell
+from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords
+from fluency.core.shells import SHELLS
 from fluency.core.study import Study
 from fluency.core.tasks import Task
 from fluency.report.explorer.cell_view import WIDEST, Room, cell_view
@@ -52,7 +53,7 @@ def page_index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> dict
     names = Pool()
     return {
         "study": study.study,
-        "shells": [[shell, SHELL_TITLES[shell]] for shell in study.shells],
+        "shells": [[shell, SHELLS[shell].title] for shell in study.shells],
         "models": [[model.alias, model.id] for model in study.models],
         "tasks": [[name, category] for name, category in categories.items()],
         "cells": [_entry(row, names) for row in frame.to_dict("records")],

@@ -1,0 +1,141 @@
+"""The shells: one entry each. What any other module needs to know of a shell stands here and nowhere else.
+
+A third shell is one more entry, with references for the tasks it is to be validated on; the image is built with its
+packages, and a study that lists it measures it as an arm of its own.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+
+from fluency.common.errors import UserError
+
+Condition = Literal["as_designed", "no_unix_tools"]
+"""as_designed is the headline; no_unix_tools runs the same answer without Unix programs on PATH."""
+Grammar = Literal["bash", "pwsh"]
+"""The language a shell reads, which decides the parser and the dialect an answer is taken for."""
+
+
+@dataclass(frozen=True)
+class Shell:
+    """One arm of a study, or one that could be."""
+
+    name: str
+    """In configurations, paths and records."""
+    title: str
+    """In full, with the version that is asked for."""
+    short_title: str
+    """In sentences and narrow columns."""
+    prompt_line: str
+    """The only words by which two arms' prompts differ."""
+    argv: tuple[str, ...]
+    """How a command is started, the command itself being the last argument; the first is the program's path."""
+    version_command: str
+    """Prints the shell's version, and nothing else."""
+    packages: tuple[str, ...]
+    """Debian packages that the image needs for it."""
+    empty_command: str
+    """Ends at once with exit code 0: what the shell's start costs."""
+    trivial_answers: tuple[str, ...]
+    """Commands that do nothing, which no task may accept."""
+    printing: Callable[[Sequence[str]], str]
+    """The command that prints the lines as they are, quoted as this shell needs it."""
+    lexer: str
+    """Pygments' name of the language."""
+    grammar: Grammar
+    missing_command: str
+    """Regular expression of its complaint about a command that is not there; the group is the name."""
+    syntax_error: str
+    """Regular expression of its complaint about a text that it cannot parse."""
+    conditions: tuple[Condition, ...] = ("as_designed",)
+    """Under which an answer is run, where the study asks for them."""
+
+
+def _printf(lines: Sequence[str]) -> str:
+    return "printf '%s\\n' " + shlex.join(lines)
+
+
+def _literals(lines: Sequence[str]) -> str:
+    return ", ".join("'" + line.replace("'", "''") + "'" for line in lines)
+
+
+SHELLS: dict[str, Shell] = {
+    shell.name: shell
+    for shell in (
+        Shell(
+            name="bash",
+            title="Bash",
+            short_title="Bash",
+            prompt_line="Solve this with a single bash command (or bash one-liner pipeline). Output only the command.",
+            argv=("/usr/bin/bash", "--noprofile", "--norc", "-c"),
+            version_command='echo "$BASH_VERSION"',
+            packages=("bash",),
+            empty_command=":",
+            trivial_answers=(":", "true", "echo"),
+            printing=_printf,
+            lexer="bash",
+            grammar="bash",
+            missing_command=r"^(?:/\S+/)?(?:ba|da)?sh: (?:-c: )?line \d+: (.+): command not found$",
+            syntax_error=r"^bash: (?:-c: )?line \d+: .*(?:syntax error|unexpected (?:EOF|end of file))",
+        ),
+        Shell(
+            name="pwsh",
+            title="PowerShell 7",
+            short_title="PowerShell",
+            prompt_line="Solve this with a single PowerShell 7 command (or pipeline). Output only the command.",
+            argv=("/opt/microsoft/powershell/7/pwsh", "-NoProfile", "-NonInteractive", "-Command"),
+            version_command="$PSVersionTable.PSVersion.ToString()",
+            packages=(),  # not Debian's: the image takes the pinned release, or POWERSHELL_ARCHIVE
+            empty_command="exit",
+            trivial_answers=("$null", "$true", "Write-Output ''"),
+            printing=_literals,
+            lexer="powershell",
+            grammar="pwsh",
+            missing_command=r"^(?:.*: )?The term '(.+?)' is not recognized as a name of a cmdlet",
+            syntax_error=r"\AParserError",
+            conditions=("as_designed", "no_unix_tools"),
+        ),
+    )
+}
+"""Every shell there is, in the order of reports; the gap is the second arm's pass@1 less the first's."""
+DESIGN: tuple[str, str] = ("bash", "pwsh")
+"""The arms of the study as designed: every task has references in both."""
+
+
+def find_shell(name: str) -> Shell:
+    """The shell of a name; UserError if there is none."""
+    if name not in SHELLS:
+        raise UserError("there is no such shell", where=name, hint=f"there are: {', '.join(SHELLS)}")
+    return SHELLS[name]
+
+
+def _known(name: str) -> str:
+    if name not in SHELLS:
+        raise ValueError(f"there is no shell {name!r}; there are: {', '.join(SHELLS)}")
+    return name
+
+
+ShellName = Annotated[str, AfterValidator(_known)]
+"""A field of a configuration or record that names a shell."""
+
+
+def in_order(names: Sequence[str]) -> tuple[str, ...]:
+    """Shells in the order of reports, however a configuration lists them."""
+    return tuple(name for name in SHELLS if name in names)
+
+
+def contrast_of(names: Sequence[str]) -> tuple[str, str]:
+    """The two arms whose gap is the question: baseline and challenger, the first two of `names` in report order.
+
+    An arm that is not asked still has its place, so that a study of one shell says what it lacks.
+    """
+    ordered = in_order(names)[:2]
+    if len(ordered) == 2:
+        return ordered[0], ordered[1]
+    baseline, challenger = in_order([*ordered, next(name for name in (*DESIGN, *SHELLS) if name not in ordered)])
+    return baseline, challenger
