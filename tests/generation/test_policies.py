@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fluency.common.errors import UserError
-from fluency.core.study import Model
+from fluency.core.study import ModelConfig
 from fluency.generation import order_key, request_for, request_key, resolve
 from fluency.generation.policies import table
 from fluency.generation.request import body_of
@@ -17,8 +17,8 @@ REFUSE = {"opus-4-7", "opus-4-8", "opus-5", "sonnet-5", "sonnet-5-5", "haiku-5-5
 REFUSE |= {"fable-5", "fable-5-1", "fable-5-2"}
 
 
-def model(**entry) -> Model:
-    return Model.model_validate({"alias": "m", "id": "claude-sonnet-4-6"} | entry)
+def model(**entry) -> ModelConfig:
+    return ModelConfig.model_validate({"alias": "m", "id": "claude-sonnet-4-6"} | entry)
 
 
 def test_the_table_holds_every_model_with_price_and_temperature():

@@ -8,7 +8,7 @@ from typing import Any
 
 from fluency.common.files import pretty_json
 from fluency.core.shells import SHELLS
-from fluency.core.study import Model, Study
+from fluency.core.study import ModelConfig, Study
 from fluency.core.tasks import Task
 from fluency.world import World
 
@@ -59,7 +59,7 @@ def design(
     return json.loads(pretty_json(frozen))
 
 
-def _sampling(model: Model) -> dict[str, Any]:
+def _sampling(model: ModelConfig) -> dict[str, Any]:
     """How a model will be asked, as the policy table and the config resolve it; prices may change freely."""
     from fluency.generation import resolve
 

@@ -9,12 +9,12 @@ from pydantic_core import PydanticUndefined
 
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
-from fluency.core.study import Budget, Limits, Model, Price, SandboxConfig, Study
+from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
 
 PAGE = ROOT / "docs" / "config.md"
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("The study", Study, "Top-level keys of `config.yaml` and of every override file."),
-    ("`models:` one entry a model", Model, "A list; an override file replaces it whole."),
+    ("`models:` one entry a model", ModelConfig, "A list; an override file replaces it whole."),
     ("`models[].price`", Price, "US dollars for a million tokens."),
     ("`sandbox:`", SandboxConfig, "The container engine."),
     ("`sandbox.limits:`", Limits, "Part of the treatment: alike for both arms, recorded with every execution."),

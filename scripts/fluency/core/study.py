@@ -34,7 +34,7 @@ class Price(Section):
     dated: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="The day the price was read, YYYY-MM-DD.")
 
 
-class Model(Section):
+class ModelConfig(Section):
     """One model under test. What is left out comes from the policy table for the model's id."""
 
     alias: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$", description="Short name, used in paths.")
@@ -128,7 +128,7 @@ class Study(Section):
         description="no_unix_tools runs each PowerShell answer again without Unix programs on PATH.",
     )
     order_seed: int = Field(20260430, description="Seed of the order in which cells are asked.")
-    models: Annotated[list[Model], Field(min_length=1)] = Field(description="The models, never pooled.")
+    models: Annotated[list[ModelConfig], Field(min_length=1)] = Field(description="The models, never pooled.")
     sandbox: SandboxConfig = Field(default_factory=SandboxConfig, description="Where commands run.")
     budget: Budget = Field(default_factory=Budget, description="What it may cost.")
     confirm: Literal["ask", "yes"] = Field("ask", description="yes: run a study above confirm_usd without asking.")
@@ -147,7 +147,7 @@ class Study(Section):
             raise ValueError("conditions: as_designed is the headline and cannot be left out")
         return self
 
-    def model(self, alias: str) -> Model:
+    def model(self, alias: str) -> ModelConfig:
         """The entry of one model; UserError if the study has none of that name."""
         for model in self.models:
             if model.alias == alias:

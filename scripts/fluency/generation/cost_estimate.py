@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fluency.common.errors import UserError
 from fluency.core.cells import Cell
 from fluency.core.records import Answer
-from fluency.core.study import Model, Study
+from fluency.core.study import ModelConfig, Study
 from fluency.core.tasks import Task
 from fluency.generation.budget import cost_of, most_input_tokens
 from fluency.generation.keys import needs_key
@@ -116,7 +116,7 @@ def plan(
 
 
 def _model_plan(
-    study: Study, model: Model, prompts: Mapping[Cell, str], store: AnswerStore, environ: Mapping[str, str]
+    study: Study, model: ModelConfig, prompts: Mapping[Cell, str], store: AnswerStore, environ: Mapping[str, str]
 ) -> ModelPlan:
     refused = model.on_refused_temperature == "provider-default" and store.temperature_refused(model.id)
     policy = resolve(model, refused=refused)
@@ -161,7 +161,7 @@ def _sampling(policy: Policy) -> str:
     return f"{sampling}{thinking}{effort}, up to {policy.max_tokens} tokens"
 
 
-def _price(policy: Policy, model: Model) -> str:
+def _price(policy: Policy, model: ModelConfig) -> str:
     price = policy.price_of(model.transport)
     if price is None:
         return "no price: counted as free"
@@ -171,7 +171,7 @@ def _price(policy: Policy, model: Model) -> str:
     return f"${price.input_usd_per_mtok:g} / ${price.output_usd_per_mtok:g} a million tokens on {price.dated}{half}"
 
 
-def _minutes(model: Model, calls: int, answers: Sequence[Answer]) -> float | None:
+def _minutes(model: ModelConfig, calls: int, answers: Sequence[Answer]) -> float | None:
     """Minutes at the set rates: starts a minute, or calls in flight at the mean latency, whichever is slower."""
     if model.transport == "batch":
         return None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fluency.common.errors import StopRun, UserError
 from fluency.core.cells import Cell
 from fluency.core.records import Generation
-from fluency.core.study import Model, Study
+from fluency.core.study import ModelConfig, Study
 from fluency.generation.budget import Budget
 from fluency.generation.client import PROVIDER_URL, check_base_url
 from fluency.generation.model_session import Lane
@@ -30,7 +30,7 @@ class Generator:
         *,
         store: AnswerStore,
         base_urls: Mapping[str, str] | None = None,
-        base_url: Callable[[Model], str] | None = None,
+        base_url: Callable[[ModelConfig], str] | None = None,
         environ: Mapping[str, str] | None = None,
         say: Callable[[str], None] = print,
         patience: Patience | None = None,
@@ -58,7 +58,7 @@ class Generator:
         for lane in self._lanes.values():
             lane.limiter.stop(reason)
 
-    def address_of(self, model: Model) -> str:
+    def address_of(self, model: ModelConfig) -> str:
         """Where a model is asked; starts the embedded server if that is what the given callable does."""
         where = f"models: {model.alias}: base_url"
         url = self._base_urls.get(model.alias) or model.base_url

@@ -6,19 +6,19 @@ import re
 from collections.abc import Collection, Mapping
 
 from fluency.common.errors import StopRun, UserError
-from fluency.core.study import Model, Study
+from fluency.core.study import ModelConfig, Study
 
 NO_KEY = "no-key-needed"
 REMOVED = "[key removed]"
 _KEY_SHAPE = re.compile(r"sk-[A-Za-z0-9_-]{16,}")
 
 
-def needs_key(model: Model) -> bool:
+def needs_key(model: ModelConfig) -> bool:
     """Whether a model can only be asked with a key."""
     return model.served_by == "endpoint" and model.key_required
 
 
-def key_of(model: Model, environ: Mapping[str, str]) -> str:
+def key_of(model: ModelConfig, environ: Mapping[str, str]) -> str:
     """The key of a model, or a stand-in where none is needed; StopRun if it is missing or cannot be sent.
 
     A model that needs no key is never sent one, whatever the environment holds.

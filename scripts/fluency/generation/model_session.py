@@ -11,7 +11,7 @@ import fluency
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.core.cells import Cell
 from fluency.core.records import Answer, CellName, Generation, Request
-from fluency.core.study import Model
+from fluency.core.study import ModelConfig
 from fluency.generation.answers import answer_of, utc_now
 from fluency.generation.batch_queue import BatchDesk
 from fluency.generation.budget import cost_of, most
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Lane:
     """One model of a run; safe for threads."""
 
-    def __init__(self, owner: Generator, model: Model, patience: Patience | None) -> None:
+    def __init__(self, owner: Generator, model: ModelConfig, patience: Patience | None) -> None:
         self.owner, self.model, self.store = owner, model, owner.store
         self.where = f"models: {model.alias}"
         self.policy = resolve(model)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import yaml
 
 from fluency.common.errors import UserError
-from fluency.core.study import Model, Price
+from fluency.core.study import ModelConfig, Price
 
 TABLE = Path(__file__).with_name("policies.yaml")
 DEFAULT_OUTPUT_TOKENS = 60
@@ -64,7 +64,7 @@ def table() -> dict[str, Any]:
     return yaml.safe_load(TABLE.read_text(encoding="utf-8"))
 
 
-def resolve(model: Model, *, refused: bool = False) -> Policy:
+def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
     """The policy of a config entry; `refused`: the service would not take the temperature, none is sent.
 
     UserError if the table does not know the model and the config leaves out what is then needed, or if a
@@ -103,7 +103,7 @@ def resolve(model: Model, *, refused: bool = False) -> Policy:
     )
 
 
-def _entry(model: Model) -> tuple[dict[str, Any], str]:
+def _entry(model: ModelConfig) -> tuple[dict[str, Any], str]:
     known = table()
     if model.served_by == "embedded":
         return known["embedded"], f"policies.yaml of {known['read']}, embedded"
@@ -112,7 +112,7 @@ def _entry(model: Model) -> tuple[dict[str, Any], str]:
     return {}, "config"
 
 
-def _check_known(model: Model, where: str, temperature: object, max_tokens: object, price: Price | None) -> None:
+def _check_known(model: ModelConfig, where: str, temperature: object, max_tokens: object, price: Price | None) -> None:
     missing = [name for name, value in (("temperature", temperature), ("max_tokens", max_tokens)) if value is None]
     if price is None and model.key_required:
         missing.append("price")
@@ -125,7 +125,7 @@ def _check_known(model: Model, where: str, temperature: object, max_tokens: obje
         )
 
 
-def _check_extras(model: Model, where: str) -> None:
+def _check_extras(model: ModelConfig, where: str) -> None:
     taken = sorted(RESERVED_BODY & model.extra_body.keys())
     if taken:
         raise UserError(

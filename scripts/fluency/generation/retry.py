@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fluency.core.study import Model
+from fluency.core.study import ModelConfig
 from fluency.generation.reply import Failure
 
 Result = TypeVar("Result")
@@ -36,7 +36,7 @@ SLOW = Patience(attempt_s=600.0, deadline_s=1800.0)
 """For servers on the user's own machine, where one answer may take minutes."""
 
 
-def patience_for(model: Model) -> Patience:
+def patience_for(model: ModelConfig) -> Patience:
     """The patience with one model."""
     return SLOW if model.served_by == "embedded" or not model.key_required else Patience()
 

@@ -18,7 +18,7 @@ import pytest
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
-from fluency.core.study import Model
+from fluency.core.study import ModelConfig
 from fluency.generation.local_model import server as server_module
 from fluency.generation.local_model.server import EmbeddedServer, base_url, stop_all
 
@@ -203,7 +203,7 @@ def test_the_port_is_free_when_the_server_has_stopped(small_weights):
 
 
 def test_one_server_a_run_from_any_thread_and_a_dead_one_is_started_again(small_weights):
-    model = Model(alias="small", id="smollm2-135m-instruct", served_by="embedded")
+    model = ModelConfig(alias="small", id="smollm2-135m-instruct", served_by="embedded")
     try:
         with ThreadPoolExecutor(4) as pool:
             urls = set(pool.map(base_url, [model] * 4))

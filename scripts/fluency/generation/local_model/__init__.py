@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fluency.core.study import Model
+    from fluency.core.study import ModelConfig
 
 
-def base_url(model: Model) -> str:
+def base_url(model: ModelConfig) -> str:
     """Where an embedded model is served, starting it if need be; see `server.base_url`."""
     # Imported when asked: the process that holds the model shares this package and needs none of the rest.
     from fluency.generation.local_model import server

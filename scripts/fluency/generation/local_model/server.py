@@ -20,7 +20,7 @@ import threading
 from pathlib import Path
 
 from fluency.common.errors import UserError
-from fluency.core.study import Model
+from fluency.core.study import ModelConfig
 from fluency.generation.local_model.machine import check_memory, choose_threads
 from fluency.generation.local_model.weights import Say, ensure_weights
 
@@ -145,7 +145,7 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def base_url(model: Model, say: Say = _say) -> str:
+def base_url(model: ModelConfig, say: Say = _say) -> str:
     """Where an embedded model is served; fetches its weights and starts its server when first asked.
 
     Safe from any thread, cheap once the server runs, so ask before every call: a server that died (the
