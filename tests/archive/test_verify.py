@@ -242,7 +242,7 @@ def test_the_archives_code_is_never_run(archive, tmp_path):
     def change(files: dict[str, bytes]) -> None:
         name = "tasks/stale-lockfiles/answer.py"
         files[name] = evil + files[name]
-        files["tasks/stale-lockfiles/fixture.py"] = evil + b"def extend(builder, dice): pass\n"
+        files["tasks/stale-lockfiles/fixture.py"] = evil + b"def extend(builder, rng): pass\n"
 
     report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
     assert not trap.exists()

@@ -104,9 +104,9 @@ def test_an_answer_that_cannot_be_computed_names_its_file(tmp_path: Path, answer
 @pytest.mark.parametrize(
     ("fixture", "what"),
     [
-        ("def extend(builder, dice):\n    raise RuntimeError('no')\n", "raised RuntimeError: no"),
+        ("def extend(builder, rng):\n    raise RuntimeError('no')\n", "raised RuntimeError: no"),
         ("x = 1\n", "raised AttributeError"),
-        ("def extend(builder, dice):\n    builder.file('Cargo.toml', 'x')\n", "one entry a path"),
+        ("def extend(builder, rng):\n    builder.file('Cargo.toml', 'x')\n", "one entry a path"),
     ],
 )
 def test_a_fixture_that_fails_names_its_file_or_the_world(tmp_path: Path, fixture: str, what: str) -> None:
@@ -130,7 +130,7 @@ def test_a_tasks_own_fixture_changes_its_world_and_no_other(tmp_path: Path) -> N
     folder = write(tmp_path, GOOD)
     before = world_for(load_task(folder), 11)
     (folder / "fixture.py").write_text(
-        "def extend(builder, dice):\n    builder.file('contracts/extra.json', str(dice.below(1000)))\n",
+        "def extend(builder, rng):\n    builder.file('contracts/extra.json', str(rng.below(1000)))\n",
         encoding="utf-8",
     )
     after = world_for(load_task(folder), 11)

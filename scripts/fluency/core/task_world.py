@@ -27,7 +27,7 @@ def _extended(task_id: str, fixture: Path, _content: str, seed: int) -> World:
     builder = Builder.on(build_world(seed), task_id)
     try:
         spec.loader.exec_module(module)  # type: ignore[union-attr]
-        module.extend(builder, builder.dice)
+        module.extend(builder, builder.rng)
         return builder.finish()
     except UserError:
         raise
@@ -35,5 +35,5 @@ def _extended(task_id: str, fixture: Path, _content: str, seed: int) -> World:
         raise UserError(
             f"the task's fixture raised {type(error).__name__}: {error}",
             where=f"{fixture} (world {seed})",
-            hint="define `extend(builder, dice)`; see docs/adding-a-task.md",
+            hint="define `extend(builder, rng)`; see docs/adding-a-task.md",
         ) from error

@@ -9,14 +9,14 @@ from __future__ import annotations
 from fluency.world.build import build_with_tally, build_world
 from fluency.world.builder import Builder
 from fluency.world.model import DAY, PORT, HelperSpec, Route, World, WorldError
-from fluency.world.rng import Dice
+from fluency.world.rng import Rng
 
 __all__ = [
     "DAY",
     "PORT",
     "Builder",
-    "Dice",
     "HelperSpec",
+    "Rng",
     "Route",
     "World",
     "WorldError",

@@ -1,8 +1,9 @@
-"""From a seed to a finished, checked world; and the world of a task that brings a fixture of its own."""
+"""From a seed to a finished, checked world."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from fluency.world.builder import Builder
 from fluency.world.invariants import check_world
@@ -23,7 +24,7 @@ def build_world(seed: int) -> World:
 
 
 @lru_cache(maxsize=64)
-def build_with_tally(seed: int) -> tuple[World, dict]:
+def build_with_tally(seed: int) -> tuple[World, dict[str, Any]]:
     """The world and the generator's own answers, by task id; they are an assertion beside the answers, not a source."""
     refused: WorldError | None = None
     for attempt in range(_ATTEMPTS):

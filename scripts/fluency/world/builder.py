@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fluency.world.model import DAY, HelperSpec, Route, World, WorldError, pack, world_sha256
-from fluency.world.rng import Dice
+from fluency.world.rng import Rng
 
 _PATH = re.compile(r"[A-Za-z0-9._ -]+(/[A-Za-z0-9._ -]+)*")
 _COMM_LIMIT = 15
@@ -19,7 +19,7 @@ class Builder:
     def __init__(self, seed: int, attempt: int = 0) -> None:
         self.seed = seed
         self.odd = seed % 2 == 1
-        self.dice = Dice(f"world/{seed}/{attempt}")
+        self.rng = Rng(f"world/{seed}/{attempt}")
         self.files: dict[str, bytes] = {}
         self.dirs: set[str] = set()
         self.ages: dict[str, float] = {}
@@ -31,7 +31,7 @@ class Builder:
     def on(cls, world: World, part: str) -> Builder:
         """A builder that starts from a finished world, with a stream of draws of its own."""
         builder = cls(world.seed)
-        builder.dice = Dice(f"world/{world.seed}/{part}")
+        builder.rng = Rng(f"world/{world.seed}/{part}")
         builder.files, builder.dirs, builder.ages = dict(world.files), set(world.dirs), dict(world.ages)
         builder.routes, builder.processes = list(world.http), list(world.processes)
         return builder
@@ -68,15 +68,15 @@ class Builder:
 
     def some_age(self) -> float:
         """A drawn age in days: 0.3-5.5 or 9-60."""
-        return self.recent_age() if self.dice.chance(40) else self.old_age()
+        return self.recent_age() if self.rng.chance(40) else self.old_age()
 
     def recent_age(self) -> float:
         """0.3 to 5.5 days."""
-        return self.dice.between(300, 5500) / 1000
+        return self.rng.between(300, 5500) / 1000
 
     def old_age(self) -> float:
         """9 to 60 days."""
-        return self.dice.between(9000, 60000) / 1000
+        return self.rng.between(9000, 60000) / 1000
 
     def route(self, path: str, status: int, headers: Mapping[str, str], body: bytes = b"") -> None:
         """Add what the service answers to GET (and HEAD) of a path."""

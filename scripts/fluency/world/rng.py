@@ -13,7 +13,7 @@ T = TypeVar("T")
 _WORD = 4
 
 
-class Dice:
+class Rng:
     """An endless stream of draws that depends on `name` alone."""
 
     def __init__(self, name: str) -> None:
@@ -28,9 +28,9 @@ class Dice:
             for start in range(0, len(block), _WORD):
                 yield int.from_bytes(block[start : start + _WORD], "big")
 
-    def split(self, part: str) -> Dice:
+    def split(self, part: str) -> Rng:
         """A stream of its own for one part, so that a change in one part leaves the others as they were."""
-        return Dice(f"{self._name}/{part}")
+        return Rng(f"{self._name}/{part}")
 
     def below(self, bound: int) -> int:
         """A whole number from 0 to `bound` - 1; the bias is below `bound` / 2**32."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from fluency.world.builder import Builder
 from fluency.world.model import HelperSpec
@@ -13,10 +14,10 @@ _HELPERS = "/opt/fluency/helpers"
 
 def add_service(b: Builder) -> None:
     """Crates as JSON, a download behind a redirect, four status paths."""
-    dice = b.dice.split("service")
+    rng = b.rng.split("service")
     _crates(b)
-    body = f"vox {b.seed}\n".encode() + dice.bytes(dice.between(20_000, 60_000))
-    target = f"/dl/store/{dice.bytes(6).hex()}/vox.bin"
+    body = f"vox {b.seed}\n".encode() + rng.bytes(rng.between(20_000, 60_000))
+    target = f"/dl/store/{rng.bytes(6).hex()}/vox.bin"
     page = f'<html><body>Moved to <a href="{target}">the store</a>.</body></html>\n'.encode()
     b.route("/dl/vox-latest.bin", 302, {"Content-Type": "text/html", "Location": target}, page)
     b.route(target, 200, {"Content-Type": "application/octet-stream"}, body)
@@ -25,20 +26,20 @@ def add_service(b: Builder) -> None:
 
 def _crates(b: Builder) -> None:
     """14 crates, downloads of 3 to 7 digits; the top one is yanked, the best of the others differs by parity."""
-    dice = b.dice.split("crates-api")
+    rng = b.rng.split("crates-api")
     known = sorted((*ALWAYS, *OTHERS))
-    best = dice.pick(known[b.odd :: 2])
-    names = [best, *dice.sample([name for name in known if name != best], 13)]
+    best = rng.pick(known[b.odd :: 2])
+    names = [best, *rng.sample([name for name in known if name != best], 13)]
     ranges = [(700, 1300), (300, 690), (110, 290), (40, 99), *[(1, 30)] * 8]
-    downloads = [1000 * dice.between(*span) + dice.below(1000) for span in ranges]
-    downloads += [dice.between(900, 990), 2_000_000 - dice.below(1000)]
-    third_yanked = dice.chance(70)
-    crates = []
+    downloads = [1000 * rng.between(*span) + rng.below(1000) for span in ranges]
+    downloads += [rng.between(900, 990), 2_000_000 - rng.below(1000)]
+    third_yanked = rng.chance(70)
+    crates: list[dict[str, Any]] = []
     for number, (name, count) in enumerate(zip(names, downloads, strict=True)):
         yanked = number == 13 or (number == 2 and third_yanked) or (number in (6, 9))
-        version = f"{dice.below(2)}.{dice.below(12)}.{dice.below(9)}"
+        version = f"{rng.below(2)}.{rng.below(12)}.{rng.below(9)}"
         crates.append({"name": name, "max_version": version, "downloads": count, "yanked": yanked})
-    document = {"crates": dice.shuffled(crates), "total": len(crates)}
+    document = {"crates": rng.shuffled(crates), "total": len(crates)}
     b.route("/api/crates", 200, {"Content-Type": "application/json"}, json.dumps(document).encode())
     kept = [crate for crate in crates if not crate["yanked"]]
     b.tally["fetch-top-crates"] = [c["name"] for c in sorted(kept, key=lambda c: -c["downloads"])[:3]]
@@ -46,7 +47,7 @@ def _crates(b: Builder) -> None:
 
 def _probes(b: Builder) -> None:
     """Four statuses, drawn so that no odd and no even world share all of them; readyz is never 200."""
-    dice = b.dice.split("probes")
+    rng = b.rng.split("probes")
     choices = {
         "/healthz": (200, 204),
         "/readyz": (500, 503, 429),
@@ -54,7 +55,7 @@ def _probes(b: Builder) -> None:
         "/v1/missing": (404, 410),
     }
     while True:
-        drawn = {path: dice.below(len(codes)) for path, codes in choices.items()}
+        drawn = {path: rng.below(len(codes)) for path, codes in choices.items()}
         if sum(drawn.values()) % 2 == b.odd:
             break
     for path, codes in choices.items():
@@ -66,9 +67,9 @@ def _probes(b: Builder) -> None:
 
 def add_processes(b: Builder) -> None:
     """Workers and what looks like them, a scheduler with children and a grandchild, one process with much memory."""
-    dice = b.dice.split("processes")
-    workers = 3 if b.odd else dice.pick((2, 4))
-    queues = dice.sample(QUEUES, workers)
+    rng = b.rng.split("processes")
+    workers = 3 if b.odd else rng.pick((2, 4))
+    queues = rng.sample(QUEUES, workers)
     tops: list[list[HelperSpec]] = [
         [HelperSpec("gc", "vox-worker-gc", ("--queue", "shadow"))],
         [HelperSpec("watchd", "vox-watchd", ("--watch", "vox-worker"), virt_mb=3000)],
@@ -76,16 +77,16 @@ def add_processes(b: Builder) -> None:
         [
             HelperSpec("sched", "vox-sched", ("--program", f"{_HELPERS}/vox-worker", "--slots", str(workers))),
             *(HelperSpec(f"worker-{n}", "vox-worker", ("--queue", queues[n]), "sched") for n in range(1, workers)),
-            HelperSpec("relay", "vox-relay", ("--port", str(dice.between(7000, 7999))), "sched"),
+            HelperSpec("relay", "vox-relay", ("--port", str(rng.between(7000, 7999))), "sched"),
             HelperSpec("lspd", "vox-lspd", ("--stdio",), "relay"),
         ],
     ]
-    heavy = dice.pick(("vox-meshd", "vox-index")) if b.odd else "vox-embedd"
+    heavy = rng.pick(("vox-meshd", "vox-index")) if b.odd else "vox-embedd"
     light = [name for name in ("vox-meshd", "vox-index", "vox-embedd") if name != heavy]
-    tops += [[HelperSpec(name, name, ("--serve",), rss_mb=dice.between(4, 28))] for name in light]
-    order = dice.shuffled(tops)
-    order.insert(dice.between(1, len(order) - 1), [HelperSpec(heavy, heavy, ("--serve",), rss_mb=90)])
-    order.insert(dice.between(0, len(order)), [HelperSpec("cache", "ml-vox-cache", ("--serve",), rss_mb=150)])
+    tops += [[HelperSpec(name, name, ("--serve",), rss_mb=rng.between(4, 28))] for name in light]
+    order = rng.shuffled(tops)
+    order.insert(rng.between(1, len(order) - 1), [HelperSpec(heavy, heavy, ("--serve",), rss_mb=90)])
+    order.insert(rng.between(0, len(order)), [HelperSpec("cache", "ml-vox-cache", ("--serve",), rss_mb=150)])
     for group in order:
         for helper in group:
             b.process(helper)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fluency.world.builder import Builder
 from fluency.world.manifests import Crate
 from fluency.world.names import COMMANDS
-from fluency.world.rng import Dice
+from fluency.world.rng import Rng
 
 _CODE = (
     "use std::collections::BTreeMap;",
@@ -53,16 +53,16 @@ _LOOK_ALIKES = (
 )
 
 
-def rust_text(dice: Dice, size: int, planned: list[str]) -> bytes:
+def rust_text(rng: Rng, size: int, planned: list[str]) -> bytes:
     """Source text of exactly `size` bytes that holds each planned line once; no line is ever cut."""
     room = size - sum(len(line) + 1 for line in planned)
     lines: list[str] = []
     while room > 80:
-        line = dice.pick(_CODE)
+        line = rng.pick(_CODE)
         lines.append(line)
         room -= len(line) + 1
     for line in planned:
-        lines.insert(dice.below(len(lines) + 1), line)
+        lines.insert(rng.below(len(lines) + 1), line)
     if room >= 3:
         lines.append("//" + "-" * (room - 3))
         room = 0
@@ -73,23 +73,23 @@ def rust_text(dice: Dice, size: int, planned: list[str]) -> bytes:
 
 def add_sources(b: Builder, crates: list[Crate]) -> None:
     """Add every crate's .rs files, the decoys that are nearly .rs files, and vox-ml-cli's sizes and ages."""
-    dice = b.dice.split("sources")
-    sizes = _plan_sizes(b, dice.split("sizes"), crates)
-    plan = _plan_lines(b, dice.split("lines"), crates, sorted(sizes))
+    rng = b.rng.split("sources")
+    sizes = _plan_sizes(b, rng.split("sizes"), crates)
+    plan = _plan_lines(b, rng.split("lines"), crates, sorted(sizes))
     for path in sorted(sizes):
-        b.file(path, rust_text(dice, sizes[path], plan[path]), age_days=b.ages.pop(path, None))
-    host = dice.pick([crate.name for crate in crates if crate.name not in ("vox-ml-cli", "vox-corpus")])
-    b.file(f"crates/{host}/tests/snap.bin", dice.split("snap").bytes(200_000))
-    b.file(f"crates/{host}/src/old.rs.bk", rust_text(dice, 150_000, [*_WHOLE, *_LOOK_ALIKES]))
-    b.file("scripts/codegen.rs", rust_text(dice, 120_001, [*_WHOLE, *_LOOK_ALIKES]))
+        b.file(path, rust_text(rng, sizes[path], plan[path]), age_days=b.ages.pop(path, None))
+    host = rng.pick([crate.name for crate in crates if crate.name not in ("vox-ml-cli", "vox-corpus")])
+    b.file(f"crates/{host}/tests/snap.bin", rng.split("snap").bytes(200_000))
+    b.file(f"crates/{host}/src/old.rs.bk", rust_text(rng, 150_000, [*_WHOLE, *_LOOK_ALIKES]))
+    b.file("scripts/codegen.rs", rust_text(rng, 120_001, [*_WHOLE, *_LOOK_ALIKES]))
 
 
-def _plan_sizes(b: Builder, dice: Dice, crates: list[Crate]) -> dict[str, int]:
+def _plan_sizes(b: Builder, rng: Rng, crates: list[Crate]) -> dict[str, int]:
     """The size of every .rs file under crates/, all different; the largest is odd in odd worlds."""
     used: set[int] = {10_240, 10_241}
 
     def size(low: int, high: int) -> int:
-        drawn = dice.between(low, high)
+        drawn = rng.between(low, high)
         while drawn in used:
             drawn += 1
         used.add(drawn)
@@ -101,28 +101,28 @@ def _plan_sizes(b: Builder, dice: Dice, crates: list[Crate]) -> dict[str, int]:
         if crate.name == "vox-ml-cli":
             continue
         sizes[f"{folder}/lib.rs"] = size(1500, 8900)
-        for name in dice.sample(("main.rs", "util.rs", "error.rs", "config.rs", "state.rs"), dice.between(1, 3)):
+        for name in rng.sample(("main.rs", "util.rs", "error.rs", "config.rs", "state.rs"), rng.between(1, 3)):
             sizes[f"{folder}/{name}"] = size(1200, 8900)
     sizes["crates/vox-db/src/lib.rs"] = size(9100, 9900)
-    tables = dice.sample([crate.name for crate in crates if crate.name != "vox-ml-cli"], dice.between(3, 5))
+    tables = rng.sample([crate.name for crate in crates if crate.name != "vox-ml-cli"], rng.between(3, 5))
     for name in tables:
         sizes[f"crates/{name}/src/gen/tables.rs"] = size(11_000, 79_000)
     largest = f"crates/{tables[0]}/src/gen/tables.rs"
-    sizes[largest] = 80_000 + 2 * dice.between(10, 4900) + b.odd
+    sizes[largest] = 80_000 + 2 * rng.between(10, 4900) + b.odd
     b.ages[largest] = b.recent_age()
-    sizes.update(_ml_cli(b, dice.split("ml-cli"), size))
+    sizes.update(_ml_cli(b, rng.split("ml-cli"), size))
     b.tally["largest-rust-files"] = [
         f"{count} {path}" for count, path in sorted(((c, p) for p, c in sizes.items()), reverse=True)[:5]
     ]
     return sizes
 
 
-def _ml_cli(b: Builder, dice: Dice, size: Callable[[int, int], int]) -> dict[str, int]:
+def _ml_cli(b: Builder, rng: Rng, size: Callable[[int, int], int]) -> dict[str, int]:
     """Big and small, recent and old files in three folders; sizes at and around the limit; a name with blanks."""
     folder = "crates/vox-ml-cli/src/commands"
-    names = dice.shuffled([f"{folder}/{part}/{name}.rs" for part, name in _spread(dice)])
-    recent_big = dice.pick((2, 4) if b.odd else (3, 5))
-    kinds = ["big recent"] * recent_big + ["big old"] * dice.between(2, 3) + ["small recent"] * 2 + ["small old"] * 3
+    names = rng.shuffled([f"{folder}/{part}/{name}.rs" for part, name in _spread(rng)])
+    recent_big = rng.pick((2, 4) if b.odd else (3, 5))
+    kinds = ["big recent"] * recent_big + ["big old"] * rng.between(2, 3) + ["small recent"] * 2 + ["small old"] * 3
     sizes: dict[str, int] = {"crates/vox-ml-cli/src/main.rs": size(1200, 4000)}
     big: list[str] = []
     for path, kind in zip(names, kinds, strict=False):
@@ -133,28 +133,28 @@ def _ml_cli(b: Builder, dice: Dice, size: Callable[[int, int], int]) -> dict[str
         sizes[path], b.ages[path] = exact, b.recent_age()
         big += [path] if exact > 10_240 else []
     notes = "crates/vox-ml-cli/tests/data/eval gate notes.md"
-    text = "# Eval gate\n\n" + "The gate compares two checkpoints on the held-out set.\n" * dice.between(200, 400)
+    text = "# Eval gate\n\n" + "The gate compares two checkpoints on the held-out set.\n" * rng.between(200, 400)
     b.file(notes, text, age_days=b.recent_age())
     b.tally["recent-large-files"] = [*big, notes]
     return sizes
 
 
-def _spread(dice: Dice) -> list[tuple[str, str]]:
-    return [(("ai", "corpus", "mens")[number % 3], name) for number, name in enumerate(dice.shuffled(COMMANDS))]
+def _spread(rng: Rng) -> list[tuple[str, str]]:
+    return [(("ai", "corpus", "mens")[number % 3], name) for number, name in enumerate(rng.shuffled(COMMANDS))]
 
 
-def _plan_lines(b: Builder, dice: Dice, crates: list[Crate], paths: list[str]) -> dict[str, list[str]]:
+def _plan_lines(b: Builder, rng: Rng, crates: list[Crate], paths: list[str]) -> dict[str, list[str]]:
     """The TODO lines and their look-alikes of each file; some crates have none, the total is odd in odd worlds."""
     plan: dict[str, list[str]] = {path: [] for path in paths}
-    names = dice.shuffled([crate.name for crate in crates])
-    counts = {name: dice.between(1, 9) for name in names[: len(names) * 3 // 4]}
+    names = rng.shuffled([crate.name for crate in crates])
+    counts = {name: rng.between(1, 9) for name in names[: len(names) * 3 // 4]}
     first = next(iter(counts))
     counts[first] += (sum(counts.values()) - b.odd) % 2
     for name in names:
         own = [path for path in paths if path.startswith(f"crates/{name}/")]
-        whole = [dice.pick(_WHOLE) for _ in range(counts.get(name, 0))]
+        whole = [rng.pick(_WHOLE) for _ in range(counts.get(name, 0))]
         whole[:1] = [_WHOLE[_TWICE]] if whole else []
-        for line in (*whole, *dice.sample(_LOOK_ALIKES, 4)):
-            plan[dice.pick(own)].append(line)
+        for line in (*whole, *rng.sample(_LOOK_ALIKES, 4)):
+            plan[rng.pick(own)].append(line)
     b.tally["todo-lines-per-crate"] = [f"{name} {count}" for name, count in counts.items()]
     return plan

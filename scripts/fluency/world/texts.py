@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from fluency.world.builder import Builder
 from fluency.world.manifests import LOCK_HEAD, Crate
 from fluency.world.names import THIRD_PARTY, TOOLS
-from fluency.world.rng import Dice
+from fluency.world.rng import Rng
 
 
 def add_root(b: Builder, crates: list[Crate]) -> None:
@@ -24,16 +25,16 @@ def add_root(b: Builder, crates: list[Crate]) -> None:
 
 def add_lockfile(b: Builder, crates: list[Crate]) -> None:
     """The root Cargo.lock: names with one to three versions, dependency arrays that repeat them."""
-    dice = b.dice.split("lockfile")
-    repeated = dice.sample([n for n in THIRD_PARTY if n != "rename-all"], dice.pick((9, 11) if b.odd else (8, 10, 12)))
-    counts = {name: dice.between(2, 3) if name in (*repeated, "rename-all") else 1 for name in THIRD_PARTY}
+    rng = b.rng.split("lockfile")
+    repeated = rng.sample([n for n in THIRD_PARTY if n != "rename-all"], rng.pick((9, 11) if b.odd else (8, 10, 12)))
+    counts = {name: rng.between(2, 3) if name in (*repeated, "rename-all") else 1 for name in THIRD_PARTY}
     counts |= {crate.name: 1 for crate in crates}
     blocks = []
     for name in sorted(counts):
         for number in range(counts[name]):
-            version = "0.5.0" if name.startswith(("vox", "work")) else f"{number}.{dice.below(30)}.{dice.below(12)}"
-            wanted = sorted(dice.sample(THIRD_PARTY, dice.between(1, 5)))
-            lines = "".join(f' "{n} {number}.{dice.below(9)}.0",\n' if counts[n] > 1 else f' "{n}",\n' for n in wanted)
+            version = "0.5.0" if name.startswith(("vox", "work")) else f"{number}.{rng.below(30)}.{rng.below(12)}"
+            wanted = sorted(rng.sample(THIRD_PARTY, rng.between(1, 5)))
+            lines = "".join(f' "{n} {number}.{rng.below(9)}.0",\n' if counts[n] > 1 else f' "{n}",\n' for n in wanted)
             blocks.append(f'[[package]]\nname = "{name}"\nversion = "{version}"\ndependencies = [\n{lines}]\n')
     b.file("Cargo.lock", LOCK_HEAD + "\n" + "\n".join(blocks))
     b.tally["lockfile-duplicates"] = [f"{name} {count}" for name, count in counts.items() if count > 1]
@@ -41,18 +42,18 @@ def add_lockfile(b: Builder, crates: list[Crate]) -> None:
 
 def add_changelog(b: Builder) -> None:
     """CHANGELOG.md: front matter, unreleased, 4-7 releases (odd in odd worlds), look-alikes, link references."""
-    dice = b.dice.split("changelog")
-    count = dice.pick((5, 7) if b.odd else (4, 6))
-    others = dice.sample([minor for minor in range(3, 16) if minor not in (9, 10)], count - 3)
+    rng = b.rng.split("changelog")
+    count = rng.pick((5, 7) if b.odd else (4, 6))
+    others = rng.sample([minor for minor in range(3, 16) if minor not in (9, 10)], count - 3)
     minors = [*sorted((9, 10, *others), reverse=True), 1]
-    releases, month = [], 2026 * 12 + dice.between(2, 5)
+    releases, month = [], 2026 * 12 + rng.between(2, 5)
     for place, minor in enumerate(minors):
-        version = f"{max(2 - place, 0)}.{minor}.{dice.below(14)}"
-        releases.append((version, f"{month // 12}-{month % 12 + 1:02d}-{dice.between(1, 28):02d}"))
-        month -= dice.between(1, 2)
+        version = f"{max(2 - place, 0)}.{minor}.{rng.below(14)}"
+        releases.append((version, f"{month // 12}-{month % 12 + 1:02d}-{rng.between(1, 28):02d}"))
+        month -= rng.between(1, 2)
     # Every digit from 0 to 9 at the places where a pattern's class may leave out the first or the last.
     releases[1] = (f"1.{minors[1]}.0", f"{releases[1][1][:-2]}10")
-    releases[-1] = ("0.1.9", f"2019-09-{dice.pick((9, 19, 29)):02d}")
+    releases[-1] = ("0.1.9", f"2019-09-{rng.pick((9, 19, 29)):02d}")
     lines = [
         "---",
         'title: "Changelog"',
@@ -71,7 +72,7 @@ def add_changelog(b: Builder) -> None:
             f"## [{version}] - {date}",
             "",
             "### Changed",
-            f"- {dice.pick(('Faster', 'Smaller', 'Safer'))} queues.",
+            f"- {rng.pick(('Faster', 'Smaller', 'Safer'))} queues.",
         ]
         if number == 0:
             lines += ['- Headings such as "## [9.9.9] - 2031-01-01" inside a line are text.']
@@ -84,54 +85,54 @@ def add_changelog(b: Builder) -> None:
 
 def add_session(b: Builder) -> None:
     """logs/agent-session.jsonl: one failing tool in odd worlds, three in even ones; the first record is a failure."""
-    dice = b.dice.split("session")
-    failing = dice.sample(TOOLS, 1 if b.odd else 3)
-    counts = {tool: dice.between(3, 14) for tool in failing}
+    rng = b.rng.split("session")
+    failing = rng.sample(TOOLS, 1 if b.odd else 3)
+    counts = {tool: rng.between(3, 14) for tool in failing}
     if not b.odd:
         counts[failing[-1]] = 1
-    records = []
+    records: list[dict[str, Any]] = []
     for tool, count in counts.items():
-        codes = [-9, 1, 2, *(dice.pick((1, 2, 101, 127)) for _ in range(count - 3))][:count]
+        codes = [-9, 1, 2, *(rng.pick((1, 2, 101, 127)) for _ in range(count - 3))][:count]
         records += [{"type": "tool_result", "tool": tool, "exit_code": code} for code in codes]
-    for _ in range(dice.between(45, 60)):
-        records.append({"type": "tool_result", "tool": dice.pick(TOOLS), "exit_code": 0})
-    for _ in range(dice.between(40, 50)):
-        kind = dice.pick(("user", "assistant", "tool_call"))
-        other = {"type": kind, "tool": dice.pick(TOOLS)} if kind == "tool_call" else {"type": kind, "text": "go on"}
-        records.append(other)
+    for _ in range(rng.between(45, 60)):
+        records.append({"type": "tool_result", "tool": rng.pick(TOOLS), "exit_code": 0})
+    for _ in range(rng.between(40, 50)):
+        kind = rng.pick(("user", "assistant", "tool_call"))
+        more = {"tool": rng.pick(TOOLS)} if kind == "tool_call" else {"text": "go on"}
+        records.append({"type": kind, **more})
     lines = []
-    for number, record in enumerate([records[0], *dice.shuffled(records[1:])]):
+    for number, record in enumerate([records[0], *rng.shuffled(records[1:])]):
         record = {"seq": number + 1, **record}
-        lines.append(json.dumps(record, separators=(",", ":") if dice.chance(60) else None))
+        lines.append(json.dumps(record, separators=(",", ":") if rng.chance(60) else None))
     b.file("logs/agent-session.jsonl", "\n".join(lines) + "\n")
     b.tally["session-tool-failures"] = [{"tool": tool, "failures": count} for tool, count in counts.items()]
 
 
 def add_log(b: Builder) -> None:
     """logs/orchestrator.log: about 260 lines over six or seven hours with errors and one without."""
-    dice = b.dice.split("log")
-    first, hours = dice.between(3, 14), 7 if b.odd else 6
-    quiet = first + dice.between(1, hours - 1)
+    rng = b.rng.split("log")
+    first, hours = rng.between(3, 14), 7 if b.odd else 6
+    quiet = first + rng.between(1, hours - 1)
     counts: dict[str, int] = {}
     lines = []
     for hour in range(first, first + hours + 1):
-        errors = 0 if hour == quiet else dice.between(2, 12)
-        levels = ["ERROR"] * errors + [dice.pick(("INFO", "WARN", "DEBUG")) for _ in range(260 // (hours + 1) - errors)]
+        errors = 0 if hour == quiet else rng.between(2, 12)
+        levels = ["ERROR"] * errors + [rng.pick(("INFO", "WARN", "DEBUG")) for _ in range(260 // (hours + 1) - errors)]
         levels[-2:] = ["INFO", "WARN"]
-        seconds = sorted(dice.sample(range(3600), len(levels)))
-        for second, level in zip(seconds, dice.shuffled(levels), strict=True):
-            stamp = f"2026-05-14T{hour:02d}:{second // 60:02d}:{second % 60:02d}.{dice.below(1000):03d}Z"
-            lines.append(f"{stamp} {level} {_message(dice, level)}")
+        seconds = sorted(rng.sample(range(3600), len(levels)))
+        for second, level in zip(seconds, rng.shuffled(levels), strict=True):
+            stamp = f"2026-05-14T{hour:02d}:{second // 60:02d}:{second % 60:02d}.{rng.below(1000):03d}Z"
+            lines.append(f"{stamp} {level} {_message(rng, level)}")
         if errors:
             counts[f"{hour:02d}"] = errors
     b.file("logs/orchestrator.log", "\n".join(lines) + "\n")
     b.tally["log-errors-by-hour"] = [f"{hour} {count}" for hour, count in counts.items()]
 
 
-def _message(dice: Dice, level: str) -> str:
+def _message(rng: Rng, level: str) -> str:
     if level == "ERROR":
-        return dice.pick(("queue embed stalled", "worker lost: error 104", "write failed, retrying"))
-    return dice.pick(
+        return rng.pick(("queue embed stalled", "worker lost: error 104", "write failed, retrying"))
+    return rng.pick(
         (
             "queue drained",
             "retry after ERROR response",
