@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fluency.miner.lines import as_dict, text_of
+from fluency.miner.lines import as_dict, as_list, text_of
 from fluency.miner.requests import Call, Event, Outcome, Place, Prompt
 
 SHELLS = {"Bash": "bash", "PowerShell": "pwsh"}
@@ -32,7 +32,7 @@ def events(records: Iterable[dict[str, Any]]) -> Iterator[Event]:
 
 
 def _blocks(content: Any, kind: str) -> Iterator[dict[str, Any]]:
-    for block in content if isinstance(content, list) else ():
+    for block in as_list(content):
         if isinstance(block, dict) and block.get("type") == kind:
             yield block
 

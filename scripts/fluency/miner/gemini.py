@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fluency.miner.lines import as_dict, text_of
+from fluency.miner.lines import as_dict, as_list, text_of
 from fluency.miner.requests import Call, Event, Outcome, Place, Prompt
 
 MOST_RECORDS = 20_000
@@ -45,7 +45,7 @@ def _messages(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if record.get("type") in ("user", "gemini"):
         yield record
     for holder in (record, as_dict(record.get("$set"))):
-        for message in holder.get("messages") if isinstance(holder.get("messages"), list) else ():
+        for message in as_list(holder.get("messages")):
             if isinstance(message, dict):
                 yield message
 
@@ -53,7 +53,7 @@ def _messages(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _events(message: dict[str, Any]) -> Iterator[Event]:
     if message.get("type") == "user" and (text := text_of(message.get("content"))):
         yield Prompt(text)
-    for call in message.get("toolCalls") if isinstance(message.get("toolCalls"), list) else ():
+    for call in as_list(message.get("toolCalls")):
         given = as_dict(as_dict(call).get("args"))
         if as_dict(call).get("name") == "run_shell_command" and isinstance(given.get("command"), str):
             yield Call(str(call.get("id")), given["command"], "bash", str(given.get("description") or ""))

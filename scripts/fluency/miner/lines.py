@@ -69,3 +69,8 @@ def _block(block: Any) -> str:
 def as_dict(value: Any) -> dict[str, Any]:
     """The value if it is an object, else an empty one: transcripts promise nothing."""
     return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """The value if it is an array, else an empty one."""
+    return value if isinstance(value, list) else []

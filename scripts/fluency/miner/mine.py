@@ -9,12 +9,14 @@ import os
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
+from fluency.common.terminal import Say
 from fluency.miner import claude_code, codex, gemini, opencode
 from fluency.miner.candidates import table, write_candidates
 from fluency.miner.clusters import Clusters
@@ -27,8 +29,6 @@ FORMATS = {"Claude Code": claude_code, "Codex CLI": codex, "Gemini CLI": gemini}
 MOST_REMEMBERED = 200_000
 MOST_NAMES = 1_000
 _SNIFFED = 5
-
-Say = Callable[[str], None]
 
 
 @dataclass
@@ -62,7 +62,8 @@ def mine(paths: Sequence[Path], out: Path, say: Say = print) -> Report:
     Memory does not grow with the size of the transcripts. UserError if there is nothing to read.
     """
     report, clusters = Report(Path(out)), Clusters()
-    names, seen, last = _own_names(), set(), time.monotonic()
+    names, last = _own_names(), time.monotonic()
+    seen: set[int] = set()
     for path in _files(paths):
         for request in _requests(path, report):
             key = hash((request.call_id, request.command))
@@ -155,20 +156,15 @@ def _requests(path: Path, report: Report) -> Iterator[ShellRequest]:
 def _events(path: Path, report: Report) -> Iterator[Event]:
     if path.suffix == ".json":
         document = read_document(path, report.tally) if path.name.startswith("session-") else None
-        records: Iterator[dict] = iter([document] if document else [])
+        records: Iterator[dict[str, Any]] = iter([document] if document else [])
     else:
         records = read_lines(path, report.tally)
     first = list(itertools.islice(records, _SNIFFED))
     for name, reader in FORMATS.items():
         if any(reader.recognises(record) for record in first):
             report.files[name] += 1
-            yield from reader.events(_chain(first, records))
+            yield from reader.events(itertools.chain(first, records))
             return
-
-
-def _chain(first: list[dict], rest: Iterable[dict]) -> Iterator[dict]:
-    yield from first
-    yield from rest
 
 
 def _sort_in(request: ShellRequest, report: Report, clusters: Clusters) -> None:

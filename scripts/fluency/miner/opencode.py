@@ -29,7 +29,8 @@ def sessions(path: Path, tally: Counter[str]) -> Iterator[Iterator[Event]]:
     """The events of each session, one after the other. A database of another shape counts as malformed."""
     try:
         with _open(path) as rows:
-            current, events = None, []
+            current: str | None = None
+            events: list[Event] = []
             for session, part, message in rows:
                 tally["lines"] += 1
                 tally["bytes"] += len(part or "")

@@ -30,6 +30,8 @@ from fluency.common.errors import UserError
 from fluency.scoring import normalise
 from fluency.scoring.json_values import NOT_JSON, frozen, parse_json
 
+UNORDERED = frozenset({"set", "paths", "jsonset"})
+JSON_RULES = frozenset({"json", "jsonset"})
 _SIZED_PATH = re.compile(r"\d+ (?!/|\./)\S*/\S.*")
 
 
@@ -43,6 +45,19 @@ def difference(rule: str, expected: Any, text: str, lines: list[str]) -> str | N
     except KeyError:
         raise UserError(f"there is no content rule {rule}", hint=f"there are: {', '.join(_RULES)}") from None
     return compare(expected, text, lines)
+
+
+def line_key(rule: str, expected: list[str]) -> Callable[[str], str]:
+    """What a rule compares in place of a printed line; `expected` are the answer's lines.
+
+    The rules in UNORDERED count the keys, the others compare them one after the other; those in JSON_RULES compare
+    values, by `json_values.frozen`, and no lines.
+    """
+    if rule == "paths":
+        return normalise.path
+    if rule == "hex":
+        return str.lower
+    return _with_plain_path if rule == "ordered" and is_sized_paths(expected) else str
 
 
 def quoted(text: str, limit: int = 80) -> str:
@@ -61,13 +76,13 @@ def _set(expected: Any, text: str, lines: list[str]) -> str | None:
 
 
 def _paths(expected: Any, text: str, lines: list[str]) -> str | None:
-    return _multiset(_lines_of(expected, "paths"), [normalise.path(line) for line in lines], "path")
+    wanted = _lines_of(expected, "paths")
+    return _multiset(wanted, list(map(line_key("paths", wanted), lines)), "path")
 
 
 def _ordered(expected: Any, text: str, lines: list[str]) -> str | None:
     wanted = _lines_of(expected, "ordered")
-    if is_sized_paths(wanted):
-        lines = [_with_plain_path(line) for line in lines]
+    lines = list(map(line_key("ordered", wanted), lines))
     for number, (want, got) in enumerate(zip(wanted, lines, strict=False), 1):
         if want != got:
             return f"line {number} is {quoted(got)} instead of {quoted(want)}"
@@ -81,7 +96,8 @@ def _ordered(expected: Any, text: str, lines: list[str]) -> str | None:
 def _hex(expected: Any, text: str, lines: list[str]) -> str | None:
     wanted = expected if isinstance(expected, list) else [expected]
     wanted = _lines_of(wanted, "hex")
-    if len(lines) == len(wanted) == 1 and lines[0].lower() == wanted[0].lower():
+    key = line_key("hex", wanted)
+    if len(lines) == len(wanted) == 1 and key(lines[0]) == key(wanted[0]):
         return None
     if len(lines) != 1:
         return f"{_count(lines, 'line')} instead of one"

@@ -54,7 +54,7 @@ def parse(shell: str, command: str) -> Parsed:
 
 def _tree(shell: str, source: bytes) -> Tree:
     """A parser belongs to one thread."""
-    parsers = _local.__dict__.setdefault("parsers", {})
+    parsers: dict[str, Parser] = _local.__dict__.setdefault("parsers", {})
     if shell not in parsers:
         parsers[shell] = Parser(_language(shell))
     return parsers[shell].parse(source)

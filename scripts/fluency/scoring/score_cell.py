@@ -8,8 +8,8 @@ from typing import Any
 from fluency import __version__
 from fluency.common.errors import UserError
 from fluency.core.records import Execution, Generation, MakeUp, Reading, Run, Score, WorldScore
+from fluency.core.shells import Condition
 from fluency.core.stage_code import code_sha256
-from fluency.core.study import Condition
 from fluency.core.tasks import Task
 from fluency.scoring.composition import classify
 from fluency.scoring.dialect import said_it_does_not_parse

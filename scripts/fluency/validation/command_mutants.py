@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import yaml
 
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
+from fluency.common.terminal import Say, say
 from fluency.core.study import Limits, load_study
 from fluency.core.tasks import Task, load_tasks
+from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.validation.command_operators import mutants
 from fluency.validation.validate import Prober
 from fluency.validation.validation_plan import Probe
-
-if TYPE_CHECKING:
-    from fluency.execution.sandbox import Sandbox
 
 REASONS = ROOT / "tests" / "data" / "mutant_survivors.yaml"
 PAGE = ROOT / "docs" / "mutants.md"
@@ -67,7 +65,7 @@ def execute(
     sandbox: Sandbox,
     *,
     limits: Limits | None = None,
-    say: Callable[[str], object] = lambda _: None,
+    say: Say = lambda _: None,
 ) -> list[Fate]:
     """The fate of each mutant; the next world is only asked about those that are still alive."""
     prober = Prober(sandbox, tasks, limits or Limits(), say)
@@ -81,10 +79,14 @@ def execute(
     return [Fate(*mutant, mutant in dead, dead.get(mutant, "")) for mutant in planned]
 
 
+Kind = Literal["equivalent", "left-out"]
+KINDS: tuple[Kind, ...] = ("equivalent", "left-out")
+
+
 class Reason(NamedTuple):
     """Why a mutant survives."""
 
-    kind: Literal["equivalent", "left-out"]
+    kind: Kind
     text: str
 
 
@@ -109,10 +111,11 @@ def read_reasons(path: Path = REASONS) -> Reasons:
         ) from None
 
 
-def _kind(text: str) -> Literal["equivalent", "left-out"]:
-    if text not in ("equivalent", "left-out"):
-        raise ValueError(f"{text} is no kind of reason")
-    return text  # type: ignore[return-value]
+def _kind(text: str) -> Kind:
+    for kind in KINDS:
+        if text == kind:
+            return kind
+    raise ValueError(f"{text} is no kind of reason")
 
 
 def unexplained(fates: Sequence[Fate], reasons: Reasons) -> list[Fate]:
@@ -159,11 +162,6 @@ def _row(name: str, fates: Sequence[Fate], reasons: Reasons) -> str:
 
 def main(task_ids: Sequence[str] = ()) -> int:
     """Execute every mutant, write docs/mutants.md (of all tasks only), print survivors; 1 if one is unexplained."""
-    from fluency.execution.sandbox import open_sandbox
-
-    def say(text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
-
     study, tasks, reasons = load_study(), load_tasks(list(task_ids) or "all"), read_reasons()
     sandbox = open_sandbox(study.sandbox, say)
     fates = execute(plan_of(tasks), tasks, study.seeds, sandbox, limits=study.sandbox.limits, say=say)

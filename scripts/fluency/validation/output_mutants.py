@@ -43,14 +43,14 @@ def any_bytes(right: bytes) -> Iterator[Named]:
     yield "no final line end", right.rstrip(b"\n")
 
 
-def same_lines(task: Task, lines: list[str], dice: random.Random) -> Iterator[Named]:
+def same_lines(task: Task, lines: list[str], rng: random.Random) -> Iterator[Named]:
     """The same answer in other lines: padding between fields, order where it is free, paths in both ways."""
     yield "tabs between fields", render([line.replace(" ", "\t") for line in lines])
     yield "fields padded to a width", render([line.replace(" ", "    ") for line in lines])
     if task.content in ("set", "paths"):
         yield "reversed", render(lines[::-1])
         for number in range(3):
-            yield f"permuted ({number + 1})", render(dice.sample(lines, len(lines)))
+            yield f"permuted ({number + 1})", render(rng.sample(lines, len(lines)))
     for name, prefix in (
         ("absolute paths", WORLD_ROOT),
         ("paths with ./", "./"),
@@ -67,7 +67,7 @@ def same_lines(task: Task, lines: list[str], dice: random.Random) -> Iterator[Na
         yield "lower case", render([line.lower() for line in lines])
 
 
-def same_json(task: Task, value: Any, dice: random.Random) -> Iterator[Named]:
+def same_json(task: Task, value: Any, rng: random.Random) -> Iterator[Named]:
     """The same JSON value written otherwise."""
     yield "compact", json.dumps(value, separators=(",", ":")).encode()
     yield "indented with tabs", json.dumps(value, indent="\t").encode()
@@ -77,7 +77,7 @@ def same_json(task: Task, value: Any, dice: random.Random) -> Iterator[Named]:
     if task.content == "jsonset":
         yield "reversed", render_json(value[::-1])
         for number in range(3):
-            yield f"permuted ({number + 1})", render_json(dice.sample(value, len(value)))
+            yield f"permuted ({number + 1})", render_json(rng.sample(value, len(value)))
 
 
 # ---------------------------------------------------------------- must fail

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,12 +45,12 @@ class Tally(NamedTuple):
 
 def variants(task: Task, expected: Any) -> Iterator[Variant]:
     """Every variant of the right output; the order and the content depend on the answer alone."""
-    dice = random.Random(f"{task.id} {content.quoted(str(expected), 1_000)}")
+    rng = random.Random(f"{task.id} {content.quoted(str(expected), 1_000)}")
     if task.structure.json_shape is not None:
-        right, wrong, same = make.render_json(expected), make.wrong_json(expected), make.same_json(task, expected, dice)
+        right, wrong, same = make.render_json(expected), make.wrong_json(expected), make.same_json(task, expected, rng)
     else:
         lines = list(expected) if isinstance(expected, list) else [expected]
-        right, wrong, same = make.render(lines), make.wrong_lines(task, lines), make.same_lines(task, lines, dice)
+        right, wrong, same = make.render(lines), make.wrong_lines(task, lines), make.same_lines(task, lines, rng)
     yield Variant("the right output", _result(right), True)
     for name, stdout in [*make.any_bytes(right), *same]:
         yield Variant(name, _result(stdout), True)
@@ -66,18 +67,18 @@ def variants(task: Task, expected: Any) -> Iterator[Variant]:
 
 def tally(task: Task, seeds: Sequence[int] = SEEDS, worlds: Callable[[Task, int], World] = world_for) -> Tally:
     """The variants of a task in each world, judged."""
-    counts = {True: [0, 0], False: [0, 0]}
+    made, good = Counter[bool](), Counter[bool]()
     survivors = []
     for seed in seeds:
         world = worlds(task, seed)
         expected = task.expected(world, planned_processes(world))
         for variant in variants(task, expected):
-            good = judge(task, variant.result, expected).passed == variant.must_pass
-            counts[variant.must_pass][0] += 1
-            counts[variant.must_pass][1] += good
-            if not good:
+            made[variant.must_pass] += 1
+            if judge(task, variant.result, expected).passed == variant.must_pass:
+                good[variant.must_pass] += 1
+            else:
                 survivors.append(f"world {seed}: {variant.name}")
-    return Tally(*counts[False], *counts[True], survivors)
+    return Tally(made[False], good[False], made[True], good[True], survivors)
 
 
 def planned_processes(world: World) -> list[ProcessFact]:

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import TASKS
+from fluency.common.terminal import Say, say
 from fluency.core.deadline import sentence
 from fluency.core.records import Result
 from fluency.core.shells import SHELLS
-from fluency.core.study import Limits, SandboxConfig, load_study
+from fluency.core.study import Limits, load_study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
+from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.scoring.verdict import judge
 from fluency.validation.validation_plan import Probe, first_probes, further_probes
 from fluency.validation.validation_report import Finding, Report, not_validated, slowest_s, summarise
 from fluency.validation.world_pairs import check_pair
 from fluency.world import World
-
-if TYPE_CHECKING:
-    from fluency.execution.sandbox import Sandbox
 
 REPEATS = 20
 _RETRIES = 2
@@ -34,7 +32,7 @@ _RETRIES = 2
 class Prober:
     """Executes probes in the sandbox, as many at a time as it has room for."""
 
-    def __init__(self, sandbox: Sandbox, tasks: Iterable[Task], limits: Limits, say: Callable[[str], object]) -> None:
+    def __init__(self, sandbox: Sandbox, tasks: Iterable[Task], limits: Limits, say: Say) -> None:
         self.tasks = {task.id: task for task in tasks}
         self.executions = 0
         self._sandbox = sandbox
@@ -87,7 +85,7 @@ def validate(
     repeats: int = REPEATS,
     limits: Limits | None = None,
     root: Path = TASKS,
-    say: Callable[[str], object] = lambda _: None,
+    say: Say = lambda _: None,
 ) -> Report:
     """Prove tasks fair in worlds of odd and even seeds; an empty `task_ids` means all of `root`.
 
@@ -126,14 +124,8 @@ def validate(
 
 def main(task_ids: Sequence[str] = (), seeds: Sequence[int] = (), *, repeats: int = REPEATS) -> int:
     """Print the table of `make validate`; 1 if anything is unsound, else 0."""
-    from fluency.execution.sandbox import open_sandbox
-
     study = load_study()
-
-    def say(text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
-
-    config: SandboxConfig = study.sandbox
+    config = study.sandbox
     load_tasks(list(task_ids) or "all")
     sandbox = open_sandbox(config, say)
     report = validate(task_ids, list(seeds) or study.seeds, sandbox, repeats=repeats, limits=config.limits, say=say)

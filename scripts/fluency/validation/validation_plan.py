@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fluency.core.shells import DESIGN, SHELLS
-from fluency.core.study import Condition
+from fluency.core.shells import DESIGN, SHELLS, Condition
 from fluency.core.tasks import Task
 from fluency.scoring import normalise, structure
 
@@ -66,7 +65,7 @@ def further_probes(
             for seed in seeds:
                 for repeat in range(2, -(-repeats // (len(references) * len(seeds))) + 1):
                     yield Probe(task.id, shell, "reference", command, seed, repeat=repeat)
-        never = [("wrong", command) for command in task.wrong[shell]]
+        never: list[tuple[Kind, str]] = [("wrong", command) for command in task.wrong[shell]]
         never += [("trivial", command) for command in trivial(task, shell)]
         never += [("other-dialect", task.references[other(shell)][0])]
         for kind, command in never:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from fluency.common.errors import UserError
 from fluency.common.files import canonical_json
 from fluency.core.task_world import world_for
+from fluency.core.tasks import Task
 from fluency.world.model import WorldError
-
-if TYPE_CHECKING:
-    from fluency.core.tasks import Task
 
 
 def check_seeds(seeds: Sequence[int]) -> None:
