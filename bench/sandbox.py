@@ -17,10 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fluency.core.study import Limits, SandboxConfig
-from fluency.execution.sandbox import Sandbox, labels, open_sandbox
+from fluency.execution.sandbox import labels
 from fluency.execution.sandbox.container import execute as converse
 from fluency.execution.sandbox.flags import container_config, walls
 from fluency.execution.sandbox.protocol import decode, encode
+from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
 from fluency.world import World, build_world
 
 ROUNDS = 3

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from fluency.core.records import Result
 from fluency.core.study import Limits
-from fluency.execution.sandbox import Sandbox
+from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.worlds import SMALL
 
 LIMITS = Limits()

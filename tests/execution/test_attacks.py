@@ -13,7 +13,8 @@ import pytest
 from fluency.common.errors import SandboxError
 from fluency.core.records import Result
 from fluency.core.study import Limits
-from fluency.execution.sandbox import Sandbox, labels
+from fluency.execution.sandbox import labels
+from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.run_it import LIMITS, bash, pwsh, wait_for
 
 pytestmark = pytest.mark.engine

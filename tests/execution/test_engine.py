@@ -13,8 +13,10 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import ROOT
-from fluency.execution.sandbox import Sandbox, ensure_engine, start_engine
+from fluency.execution.sandbox import start_engine
 from fluency.execution.sandbox.engine import _facts, find_engine, socket_paths
+from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution.sandbox.start_engine import ensure_engine
 from tests.execution.nobody import ROOT_ONLY, as_nobody
 
 

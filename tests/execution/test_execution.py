@@ -10,8 +10,8 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
-from fluency.execution.sandbox import Sandbox
 from fluency.execution.sandbox.empty import EMPTY_WORLD
+from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.run_it import LIMITS, bash, pwsh, text
 from tests.execution.worlds import AGES, SMALL
 

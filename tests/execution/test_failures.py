@@ -18,12 +18,13 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import ROOT
-from fluency.execution.sandbox import Sandbox, labels
+from fluency.execution.sandbox import labels
 from fluency.execution.sandbox.container import execute
 from fluency.execution.sandbox.empty import EMPTY_WORLD
 from fluency.execution.sandbox.engine import Engine, find_engine
 from fluency.execution.sandbox.flags import container_config, walls
 from fluency.execution.sandbox.protocol import decode
+from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.run_it import LIMITS, bash, wait_for
 
 pytestmark = pytest.mark.engine
@@ -114,7 +115,7 @@ def test_a_deleted_image(sandbox: Sandbox) -> None:
 
 KILLED = """
 import sys
-from fluency.execution.sandbox import open_sandbox
+from fluency.execution.sandbox.sandbox import open_sandbox
 from fluency.core.study import Limits, SandboxConfig
 from tests.execution.run_it import bash
 box = open_sandbox(SandboxConfig())

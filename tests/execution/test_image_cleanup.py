@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from fluency.execution.sandbox import Sandbox
 from fluency.execution.sandbox.image_cleanup import LABEL, remove_older
 from fluency.execution.sandbox.image_content import REPOSITORY
+from fluency.execution.sandbox.sandbox import Sandbox
 
 pytestmark = pytest.mark.engine
 

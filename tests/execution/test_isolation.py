@@ -9,8 +9,8 @@ import pytest
 
 from fluency.core.records import Result
 from fluency.core.study import Limits
-from fluency.execution.sandbox import Sandbox
 from fluency.execution.sandbox.flags import host_config, walls
+from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.worlds import SMALL
 
 pytestmark = pytest.mark.engine

@@ -17,9 +17,9 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
-from fluency.execution.sandbox import Sandbox
 from fluency.execution.sandbox.engine import find_engine
 from fluency.execution.sandbox.flags import walls
+from fluency.execution.sandbox.sandbox import Sandbox
 from fluency.world import build_world
 from tests.execution.run_it import bash, pwsh, wait_for
 from tests.execution.test_isolation import PROBES, TIGHT, run

@@ -15,9 +15,12 @@ from pathlib import Path
 import pytest
 
 from fluency.common.errors import SandboxError
-from fluency.execution.sandbox import Sandbox, ensure_image, image_cleanup, powershell, powershell_source
+from fluency.execution.sandbox import image_cleanup, powershell
+from fluency.execution.sandbox.image import ensure_image
 from fluency.execution.sandbox.image_build import pinned
 from fluency.execution.sandbox.image_content import image_tag
+from fluency.execution.sandbox.powershell import powershell_source
+from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.nobody import ROOT_ONLY, as_nobody
 from tests.execution.run_it import pwsh
 

@@ -6,7 +6,7 @@ import pytest
 
 from fluency.core.task_world import world_for
 from fluency.core.tasks import CATEGORIES, load_tasks
-from fluency.execution.sandbox import Sandbox
+from fluency.execution.sandbox.sandbox import Sandbox
 from fluency.scoring.verdict import judge
 from tests.execution.run_it import LIMITS
 

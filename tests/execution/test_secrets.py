@@ -10,7 +10,8 @@ import time
 import pytest
 
 from fluency.common.paths import ROOT
-from fluency.execution.sandbox import Sandbox, labels
+from fluency.execution.sandbox import labels
+from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.run_it import bash
 
 pytestmark = pytest.mark.engine

@@ -10,7 +10,7 @@ from typing import IO
 
 
 @contextmanager
-def file_lock(path: Path, when_held: Callable[[str], None]) -> Iterator[IO[str]]:
+def file_lock(path: Path, when_held: Callable[[str], object]) -> Iterator[IO[str]]:
     """Hold the lock of `path` and give the open file, in which the holder may write who it is.
 
     `when_held` is called with what the present holder wrote if somebody has the lock; it may raise to give up, and

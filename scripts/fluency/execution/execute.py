@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 from fluency import __version__
 from fluency.core.records import Execution, Extraction, Generation, ImageInfo, Reading, Result, Run
-from fluency.core.shells import SHELLS
-from fluency.core.study import Condition, Limits, Study
+from fluency.core.shells import SHELLS, Condition
+from fluency.core.study import Limits, Study
 from fluency.core.tasks import Task
 from fluency.execution.command import extract
 from fluency.world import World
@@ -18,7 +18,7 @@ class Executor(Protocol):
     """What this stage needs of a sandbox."""
 
     image: ImageInfo
-    engine: dict
+    engine: dict[str, Any]
     no_powershell: str | None
 
     def run(

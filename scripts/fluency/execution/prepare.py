@@ -9,7 +9,7 @@ from fluency.common.paths import RESULTS
 from fluency.common.terminal import say
 from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS
-from fluency.execution.sandbox import ensure_image
+from fluency.execution.sandbox.image import ensure_image
 from fluency.execution.sandbox.powershell import can_download
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import TYPE_CHECKING
 
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits
 from fluency.execution.execute import Executor
-
-if TYPE_CHECKING:
-    from fluency.world import World
+from fluency.world import World
 
 REPEATS = 5
 

@@ -16,7 +16,7 @@ from fluency.common.paths import ROOT
 from fluency.common.terminal import Say, say
 from fluency.core.study import Limits, load_study
 from fluency.core.tasks import Task, load_tasks
-from fluency.execution.sandbox import Sandbox, open_sandbox
+from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
 from fluency.validation.command_operators import mutants
 from fluency.validation.validate import Prober
 from fluency.validation.validation_plan import Probe

@@ -18,7 +18,7 @@ from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, load_study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
-from fluency.execution.sandbox import Sandbox, open_sandbox
+from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
 from fluency.scoring.verdict import judge
 from fluency.validation.validation_plan import Probe, first_probes, further_probes
 from fluency.validation.validation_report import Finding, Report, not_validated, slowest_s, summarise

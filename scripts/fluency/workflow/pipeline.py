@@ -144,7 +144,7 @@ class Pipeline:
     # ------------------------------------------------------------ services
 
     def _open_sandbox(self) -> Any:
-        from fluency.execution.sandbox import open_sandbox
+        from fluency.execution.sandbox.sandbox import open_sandbox
 
         return open_sandbox(self.study.sandbox, say=say)
 

@@ -80,7 +80,7 @@ def replay(archive: Path, stage: str) -> int:
     sandbox = None
     if stage == "execute":
         from fluency.core.study import SandboxConfig
-        from fluency.execution.sandbox import open_sandbox
+        from fluency.execution.sandbox.sandbox import open_sandbox
 
         sandbox = open_sandbox(SandboxConfig(), say=say)
     print(replay_archive(archive, stage, sandbox, say, utc=utc_now()).markdown())

@@ -36,7 +36,8 @@ class RerunKeys:
 
     def image(self) -> str:
         """Changes when the image's sources do, or when the user hands over another PowerShell."""
-        from fluency.execution.sandbox import content_sha256, powershell_source
+        from fluency.execution.sandbox.image_content import content_sha256
+        from fluency.execution.sandbox.powershell import powershell_source
 
         return canonical_json({"content": content_sha256(), "powershell": powershell_source()})
 

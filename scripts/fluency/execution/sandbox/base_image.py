@@ -6,19 +6,21 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import docker
+import docker.errors
+
 from fluency.common.errors import SandboxError
 from fluency.common.paths import CACHE
+from fluency.common.terminal import Say
 from fluency.execution.sandbox.engine import Engine, short
 from fluency.execution.sandbox.image_build import build_error
 from fluency.execution.sandbox.image_content import MADE_WITH, base_tag, packages
 from fluency.execution.sandbox.start_engine import install
 
-Say = Callable[[str], object]
 SUITE = "bookworm"
 PUBLIC = f"debian:{SUITE}-slim"
 PULL_SILENCE_S = 40
@@ -38,8 +40,6 @@ class Base:
 
 def ensure_base(engine: Engine, say: Say) -> Base:
     """The public base if it is there or can be pulled, else one made by mmdebstrap, kept for the next build."""
-    import docker
-
     client = engine.patient_client()
     made = [base_tag(name) for name, _ in MADE_HERE]
     if not _exists(client, PUBLIC):
@@ -47,7 +47,7 @@ def ensure_base(engine: Engine, say: Say) -> Base:
             return Base(made[0], made[1], True, f"mmdebstrap {SUITE}")
         say(f"pulling {PUBLIC} (a quarter of a minute)")
         try:
-            for line in engine.patient_client(PULL_SILENCE_S).pull(*PUBLIC.split(":"), stream=True, decode=True):
+            for line in engine.patient_client(PULL_SILENCE_S).pull(PUBLIC, stream=True, decode=True):
                 if "error" in line:
                     raise docker.errors.APIError(line["error"])
         except (docker.errors.APIError, OSError) as error:
@@ -96,8 +96,6 @@ def _bootstrap(engine: Engine, name: str, variant: str) -> None:
 
 def _import(engine: Engine, tar: Path, tag: str) -> None:
     """A tar as an image. Named in a step of its own, because Podman's import takes no tag."""
-    import docker
-
     client = engine.patient_client()
     try:
         answer = client.import_image_from_file(str(tar)).strip().splitlines()
@@ -106,12 +104,11 @@ def _import(engine: Engine, tar: Path, tag: str) -> None:
     last = json.loads(answer[-1]) if answer else {}
     if "status" not in last:
         raise build_error(None, last.get("error") or "the engine did not import the base", [])
-    client.tag(last["status"], *tag.split(":"))
+    repository, _, version = tag.partition(":")
+    client.tag(last["status"], repository, version)
 
 
-def _exists(client, tag: str) -> bool:
-    import docker
-
+def _exists(client: docker.APIClient, tag: str) -> bool:
     try:
         client.inspect_image(tag)
     except docker.errors.ImageNotFound:

@@ -8,6 +8,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import docker.errors
+import requests
+
 from fluency.common.errors import SandboxError
 from fluency.execution.sandbox.engine import Engine
 
@@ -45,9 +48,6 @@ def execute(
 
 def _explained(error: BaseException, within_s: float) -> BaseException:
     """The sandbox error behind what a client or a socket raised; anything unknown stays what it is."""
-    import docker
-    import requests
-
     why = " ".join(str(getattr(error, "explanation", None) or error).split())[:160]
     if isinstance(error, TimeoutError):
         return SandboxError(f"the container did not end within {within_s:.0f} s", where=WHERE, hint=NEXT_RUN)

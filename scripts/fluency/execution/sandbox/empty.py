@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType, SimpleNamespace
+from fluency.world.model import World, pack
 
-# 1,024 zero bytes are the end of a tar, and so a whole empty one.
-EMPTY_WORLD = SimpleNamespace(tar=bytes(10240), ages=MappingProxyType({}), http=(), processes=())
+EMPTY_WORLD = World(seed=0, files={}, dirs=(), ages={}, http=(), processes=(), tar=pack({}, ()))

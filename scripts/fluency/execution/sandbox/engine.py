@@ -7,12 +7,13 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import docker
+import docker.errors
+from docker.utils import kwargs_from_env
 
 from fluency.common.errors import SandboxError
-
-if TYPE_CHECKING:
-    import docker
 
 WHERE = "container engine"
 
@@ -30,27 +31,24 @@ class Engine:
         """This thread's connection; requests' sessions may not be shared between threads."""
         if not hasattr(self._local, "client"):
             self._local.client = connect(self.options, timeout=60)
-        return self._local.client
+        client: docker.APIClient = self._local.client
+        return client
 
-    def patient_client(self, timeout: float = 1800) -> docker.APIClient:
+    def patient_client(self, timeout: int = 1800) -> docker.APIClient:
         """A connection for builds and imports, whose steps may be silent for minutes."""
         return connect(self.options, timeout=timeout)
 
 
-def connect(options: dict[str, Any], timeout: float) -> docker.APIClient:
+def connect(options: dict[str, Any], timeout: int) -> docker.APIClient:
     """A low-level client at the engine's own API version."""
-    import docker
-
     return docker.APIClient(**options, version="auto", timeout=timeout)
 
 
 def candidates() -> Iterator[tuple[str, dict[str, Any]]]:
     """Where an engine may listen, with the client's options: DOCKER_HOST alone if it is set, else the usual places."""
-    import docker
-
     if os.environ.get("DOCKER_HOST"):
         try:
-            yield os.environ["DOCKER_HOST"], docker.utils.kwargs_from_env()
+            yield os.environ["DOCKER_HOST"], dict(kwargs_from_env())
         except docker.errors.DockerException as error:
             raise SandboxError(
                 f"DOCKER_HOST cannot be used: {error}", where=os.environ["DOCKER_HOST"], hint="unset it or correct it"

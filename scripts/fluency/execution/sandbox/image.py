@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+
+import docker.errors
 
 from fluency.common.errors import SandboxError
+from fluency.common.file_lock import file_lock
 from fluency.common.files import sha256
 from fluency.common.paths import CACHE, SANDBOX
+from fluency.common.terminal import Say, say
 from fluency.core.records import ImageInfo
 from fluency.execution.sandbox.base_image import ensure_base
 from fluency.execution.sandbox.engine import Engine
@@ -20,18 +22,18 @@ from fluency.execution.sandbox.image_probe import look_inside
 from fluency.execution.sandbox.powershell import HOW, can_download, powershell_source
 from fluency.execution.sandbox.start_engine import ensure_engine
 
-Say = Callable[[str], object]
 LABEL = "agent-shell-sandbox."
+LOCK = CACHE / f"image-{sha256(str(SANDBOX))[:8]}.lock"  # two runs at once build one image
 
 
-def ensure_image(say: Say = print, *, engine: Engine | None = None, rebuild: bool = False) -> ImageInfo:
+def ensure_image(say: Say = say, *, engine: Engine | None = None, rebuild: bool = False) -> ImageInfo:
     """The image of this content and PowerShell archive; built if there is none yet, or if `rebuild`."""
     engine = engine or ensure_engine(say)
     source = powershell_source()
     tag = image_tag(source)
     if not rebuild and (found := find_image(engine, tag)):
         return found
-    with _alone(say):
+    with file_lock(LOCK, lambda _: say("another run is building the image: waiting for it")):
         if not rebuild and (found := find_image(engine, tag)):
             return found
         return _build(engine, tag, source, say)
@@ -39,8 +41,6 @@ def ensure_image(say: Say = print, *, engine: Engine | None = None, rebuild: boo
 
 def find_image(engine: Engine, tag: str) -> ImageInfo | None:
     """The description of an image by its labels; None if it is not there."""
-    import docker
-
     try:
         found = engine.client().inspect_image(tag)
     except docker.errors.ImageNotFound:
@@ -118,20 +118,5 @@ def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
 
 
 def _forget(engine: Engine, tag: str) -> None:
-    import docker
-
     with suppress(docker.errors.APIError):  # it may never have been made
         engine.patient_client().remove_image(tag, noprune=True)
-
-
-@contextmanager
-def _alone(say: Say) -> Iterator[None]:
-    """Two runs at once build one image: the second waits for the first."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / f"image-{sha256(str(SANDBOX))[:8]}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("another run is building the image: waiting for it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import docker.errors
+
 from fluency.common.errors import SandboxError
 from fluency.common.paths import CACHE, SANDBOX
+from fluency.common.terminal import Say
 from fluency.execution.sandbox.engine import Engine
 from fluency.execution.sandbox.image_content import SOURCES
 from fluency.execution.sandbox.powershell import HOW, archive_path
 
-Say = Callable[[str], object]
 WHERE = "sandbox image"
 # What is said of the Dockerfile's steps, by a mark in their text.
 STEPS = {
@@ -43,8 +45,6 @@ def pinned() -> list[str]:
 
 def run_build(engine: Engine, say: Say, **options: Any) -> None:
     """One build with the options of docker's client; SandboxError says why it failed."""
-    import docker
-
     client = engine.patient_client()
     said: list[str] = []
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import docker.errors
+
 from fluency.common.files import sha256
 from fluency.common.paths import SANDBOX
 from fluency.execution.sandbox.engine import Engine
@@ -21,8 +23,6 @@ def remove_older(engine: Engine, current: str, checkout: str = CHECKOUT, kept: i
     `current` is the tag that stays whatever its age. Returns the tags that were removed; never raises, since nothing
     depends on it. Bases have another repository, and images of other checkouts another label.
     """
-    import docker
-
     client, removed = engine.patient_client(120), []
     with suppress(docker.errors.DockerException, OSError):
         found = client.images(filters={"label": f"{LABEL}={checkout}"})

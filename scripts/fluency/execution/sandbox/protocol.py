@@ -5,17 +5,14 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
 from fluency.common.errors import SandboxError
 from fluency.core.records import HttpRequest, ProcessFact, Result, Stream, Used
 from fluency.core.study import Limits
-from fluency.world.model import PLACE, PORT
-
-if TYPE_CHECKING:
-    from fluency.world import World
+from fluency.world.model import PLACE, PORT, World
 
 PROTOCOL = 2
 

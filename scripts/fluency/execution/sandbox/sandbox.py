@@ -6,25 +6,24 @@ import contextlib
 import os
 import secrets
 import threading
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from fluency.common.errors import SandboxError
+from fluency.common.terminal import Say, say
 from fluency.core.records import ImageInfo, Result
-from fluency.core.shells import SHELLS
-from fluency.core.study import Condition, Limits, SandboxConfig
+from fluency.core.shells import SHELLS, Condition
+from fluency.core.study import Limits, SandboxConfig
 from fluency.execution.sandbox import labels
 from fluency.execution.sandbox.container import execute, remove
+from fluency.execution.sandbox.empty import EMPTY_WORLD
 from fluency.execution.sandbox.engine import Engine
 from fluency.execution.sandbox.flags import container_config, walls
 from fluency.execution.sandbox.image import ensure_image, why_no_powershell
 from fluency.execution.sandbox.protocol import decode, encode
 from fluency.execution.sandbox.start_engine import ensure_engine
+from fluency.world import World
 
-if TYPE_CHECKING:
-    from fluency.world import World
-
-Say = Callable[[str], object]
 GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with others
 CANARY = "canary \\ $HOME 'ü'"
 # Where the two versions of control groups say what holds; nothing is told where the engine hides them.
@@ -34,12 +33,11 @@ HOLDS = "/sys/fs/cgroup/{memory/memory.limit_in_bytes,memory.max,pids/pids.max,p
 class Sandbox:
     """Runs commands; safe to call from several threads. `image` and `engine` go into every record."""
 
-    def __init__(self, engine: Engine, image: ImageInfo, parallel: int, say: Say = print) -> None:
+    def __init__(self, engine: Engine, image: ImageInfo, parallel: int) -> None:
         self.image = image
         self.engine: dict[str, Any] = engine.facts
         self.parallel = parallel
         self._engine = engine
-        self._say = say
         self._room = threading.BoundedSemaphore(parallel)
         self._doubted = threading.Event()
         self._canary_lock = threading.Lock()
@@ -133,16 +131,14 @@ class Sandbox:
         return removed
 
 
-def open_sandbox(config: SandboxConfig, say: Say = print) -> Sandbox:
+def open_sandbox(config: SandboxConfig, say: Say = say) -> Sandbox:
     """The engine found or started, the image found or built, a killed run's containers removed, the canary alive."""
     engine = ensure_engine(say)
     image = ensure_image(say, engine=engine)
-    sandbox = Sandbox(engine, image, config.parallel or os.cpu_count() or 1, say)
+    sandbox = Sandbox(engine, image, config.parallel or os.cpu_count() or 1)
     with contextlib.suppress(Exception):
         if removed := sandbox.remove_leftovers():
             say(f"removed {removed} container(s) that a killed run left behind")
-    from fluency.execution.sandbox.empty import EMPTY_WORLD
-
     sandbox.canary(EMPTY_WORLD, config.limits)
     return sandbox
 

@@ -7,14 +7,13 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import CACHE
+from fluency.common.terminal import Say, say
 from fluency.execution.sandbox.engine import WHERE, Engine, find_engine
 
-Say = Callable[[str], object]
 LOG = CACHE / "dockerd.log"
 APPARMOR = Path("/sys/module/apparmor/parameters/enabled")
 STARTS_WITHIN_S = 60
@@ -22,7 +21,7 @@ STARTS_WITHIN_S = 60
 WAYS: tuple[tuple[str, ...], ...] = ((), ("legacy-iptables",), ("--iptables=false", "--bridge=none"))
 
 
-def ensure_engine(say: Say = print) -> Engine:
+def ensure_engine(say: Say = say) -> Engine:
     """The engine that answers, installed and started if need be; SandboxError says what to run where that cannot be."""
     engine = find_engine()
     if engine:
