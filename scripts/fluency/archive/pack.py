@@ -12,7 +12,7 @@ from fluency import __version__
 from fluency.archive import manifest
 from fluency.archive.codebase import code_hashes, environment
 from fluency.archive.contents import State, check_complete, entries_of, state_of
-from fluency.archive.tar_writer import PIECE, Entry, name_problem, write_container
+from fluency.archive.tar_writer import PIECE, Entry, write_container
 from fluency.common.errors import UserError
 from fluency.common.files import canonical_json, sha256
 from fluency.core.study import Study
@@ -96,9 +96,6 @@ def facts_of(study: Study, state: State, *, commit: str, dirty: bool, utc_date: 
 def write_entries(target: Path, entries: Mapping[str, Entry], facts: Mapping[str, object]) -> None:
     """Hash the entries, write the manifest from them and the facts, and pack all in the order of names."""
     ordered = [entries[name] for name in sorted(entries)]
-    for entry in ordered:
-        if problem := name_problem(entry.name):
-            raise UserError(f"this file cannot be archived: {problem}", where=entry.name, hint="rename it")
     files = {entry.name: {"sha256": _hash(entry), "bytes": entry.size} for entry in ordered}
     head = Entry(manifest.NAME, manifest.manifest_bytes({**facts, "files": files}))
     write_container(target, [head, *ordered])

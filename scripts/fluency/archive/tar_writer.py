@@ -8,10 +8,8 @@ untrusted: whatever is not of that form is refused by name, and sizes are held t
 from __future__ import annotations
 
 import io
-import os
 import re
-import struct
-import tempfile
+import tarfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +18,7 @@ from typing import BinaryIO
 import zstandard
 
 from fluency.common.errors import UserError
-from fluency.common.files import flush
+from fluency.common.files import atomic_file
 
 BLOCK = 512
 PIECE = 1 << 20
@@ -48,27 +46,14 @@ class Entry:
 
 def write_container(path: Path, entries: Iterable[Entry]) -> None:
     """Write entries in the order given; the file appears whole or not at all."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".archive.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as raw:
-            form = zstandard.ZstdCompressionParameters.from_level(
-                LEVEL, window_log=WINDOW_LOG, write_checksum=True, write_content_size=False
-            )
-            packer = zstandard.ZstdCompressor(compression_params=form)
-            with packer.stream_writer(raw, closefd=False) as out:
-                for entry in entries:
-                    _write_entry(out, entry)
-                out.write(bytes(2 * BLOCK))
-            raw.flush()
-            os.fsync(raw.fileno())
-        Path(temporary).chmod(0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    flush(path.parent)
+    form = zstandard.ZstdCompressionParameters.from_level(
+        LEVEL, window_log=WINDOW_LOG, write_checksum=True, write_content_size=False
+    )
+    compressor = zstandard.ZstdCompressor(compression_params=form)
+    with atomic_file(path) as raw, compressor.stream_writer(raw, closefd=False) as out:
+        for entry in entries:
+            _write_entry(out, entry)
+        out.write(bytes(2 * BLOCK))
 
 
 def _write_entry(out: BinaryIO, entry: Entry) -> None:
@@ -85,40 +70,20 @@ def _write_entry(out: BinaryIO, entry: Entry) -> None:
 
 
 def header(name: str, size: int) -> bytes:
-    """The one ustar header of a file; UserError if the name cannot stand in an archive (POSIX.1-1988, ustar)."""
-    problem = name_problem(name)
-    if problem:
-        raise UserError(f"this name cannot stand in an archive: {problem}", where=name, hint="rename the file")
-    prefix, base = _split(name)
-    fields = struct.pack(
-        "100s8s8s8s12s12s8s1s100s6s2s32s32s8s8s155s12s",
-        base.encode(),
-        b"0000644\0",
-        b"0000000\0",
-        b"0000000\0",
-        b"%011o\0" % size,
-        b"00000000000\0",
-        b" " * 8,
-        b"0",
-        b"",
-        b"ustar\0",
-        b"00",
-        b"",
-        b"",
-        b"0000000\0",
-        b"0000000\0",
-        prefix.encode(),
-        b"",
-    )
-    return fields[:148] + b"%06o\0 " % sum(fields) + fields[156:]
-
-
-def _split(name: str) -> tuple[str, str]:
-    """A name as ustar keeps it: (prefix <= 155, base <= 100), cut at the first slash that makes it fit."""
-    if len(name) <= 100:
-        return "", name
-    cut = name.index("/", len(name) - 101)
-    return name[:cut], name[cut + 1 :]
+    """The one ustar header of a file of `size` bytes; UserError if name or size cannot stand in it."""
+    member = tarfile.TarInfo(name)
+    member.size = size
+    try:
+        if problem := name_problem(name):
+            raise ValueError(problem)
+        block = bytearray(member.tobuf(tarfile.USTAR_FORMAT))
+    except ValueError as error:
+        raise UserError(f"this file cannot be archived: {error}", where=name, hint="rename it") from None
+    # Python's versions fill the device numbers of a plain file differently; zeros, and the checksum over them.
+    block[329:345] = b"0000000\0" * 2
+    block[148:156] = b" " * 8
+    block[148:155] = b"%06o\0" % sum(block)
+    return bytes(block)
 
 
 def name_problem(name: str) -> str | None:

@@ -6,9 +6,10 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 Result = TypeVar("Result")
 
@@ -34,17 +35,19 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def write_atomic(path: Path, data: bytes | str) -> None:
-    """Write a file so that a reader, or a killed run, sees the old bytes or the new ones, never a part.
+@contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """An empty file to be written in the block, which becomes `path` when the block ends and vanishes when it fails.
 
-    The bytes are flushed to the disk before the name changes, and the folder after it.
+    A reader, or a killed run, sees the old bytes or the new ones, never a part: the bytes are flushed to the disk
+    before the name changes, and the folder after it.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data.encode() if isinstance(data, str) else data)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o644)
@@ -53,6 +56,12 @@ def write_atomic(path: Path, data: bytes | str) -> None:
         Path(temporary).unlink(missing_ok=True)
         raise
     flush(path.parent)
+
+
+def write_atomic(path: Path, data: bytes | str) -> None:
+    """Write a file so that a reader, or a killed run, sees the old bytes or the new ones, never a part."""
+    with atomic_file(path) as stream:
+        stream.write(data.encode() if isinstance(data, str) else data)
 
 
 def in_folder(path: Path, make: Callable[[], Result]) -> Result:
