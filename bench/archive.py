@@ -59,7 +59,7 @@ def _archive(root: Path) -> dict[str, float]:
 
 
 def _verify(root: Path) -> dict[str, float]:
-    from fluency.archive import verify_archive
+    from fluency.archive.verify import verify_archive
 
     report = verify_archive(next((root / "out").glob("*.zst")), lambda text: None)
     if not report.proven:

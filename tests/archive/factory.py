@@ -188,7 +188,7 @@ def products(made: Made) -> None:
 
 def archived(made: Made, out: Path, **more) -> Path:
     """The study's archive."""
-    from fluency.archive import make_archive
+    from fluency.archive.pack import make_archive
 
     options = {"partial": False, "image": False, "extra_files": {}} | FACTS | more
     return make_archive(made.study, made.tasks, made.results, made.answers, out, **options)

@@ -68,7 +68,7 @@ def test_nothing_rests_on_an_altered_archive(archive, tmp_path):
 
 @pytest.mark.parametrize("band", CHANGES)
 def test_an_unresolved_verdict_changes_nothing_by_itself(band, monkeypatch):
-    monkeypatch.setattr("fluency.analysis.headline.headline_of", lambda model: "headline")
+    monkeypatch.setattr("fluency.archive.decision.headline_of", lambda model: "headline")
 
     def lines(resolved: bool, provisional: bool = False):
         verdict = SimpleNamespace(band=band, resolved=resolved, provisional=provisional, refused=())

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fluency.archive import manifest, replay_archive, verify_archive
+from fluency.archive import manifest
+from fluency.archive.replay import replay_archive
+from fluency.archive.verify import verify_archive
 from fluency.common.files import sha256
 from tests.archive.fixture import FOLDER
 from tests.archive.test_verify import quiet

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from fluency.analysis.analysis_plan import PLAN
-from fluency.archive.registration import deviations, preregister, read_registration
+from fluency.archive.registration import deviations, preregister
+from fluency.archive.registration_file import read_registration
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json
 from fluency.common.self_hash import is_sealed, seal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fluency.archive import replay_archive
+from fluency.archive.replay import replay_archive
 from fluency.common.errors import UserError
 from fluency.core.records import Result
 from fluency.core.study import SandboxConfig
@@ -102,7 +102,7 @@ def test_a_task_with_another_check_is_named_and_judged_by_the_present_one(archiv
 @pytest.mark.engine
 def test_a_real_sandbox_makes_and_replays_the_same(sandbox, tmp_path):
     """Executed in the real sandbox, archived, verified, executed again: the same judgements."""
-    from fluency.archive import verify_archive
+    from fluency.archive.verify import verify_archive
 
     held = [shell for shell in ("bash", "pwsh") if sandbox.image.shells.get(shell)]
     study = make_study(

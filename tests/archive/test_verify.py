@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from fluency.archive import verify_archive
 from fluency.archive.unpack import unpacked
+from fluency.archive.verify import verify_archive
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import canonical_json, pretty_json, sha256
 from tests.archive.factory import archived, make, make_study

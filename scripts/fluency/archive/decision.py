@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from fluency.analysis import ModelAnalysis, analyse
+from fluency.analysis.headline import headline_of
+from fluency.archive.contents import registration_name
 from fluency.archive.opened import Opened, open_unpacked
-from fluency.archive.registration import read_registration
+from fluency.archive.registration_file import read_registration
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import VerifyReport, verify_archive
+from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
+from fluency.common.terminal import Say, say
 from fluency.core.table import read_table
+from fluency.report import rows, wording
+from fluency.report.render import render
 
 TEMPLATE = "decision.md.j2"
 CHANGES = {
@@ -51,7 +55,7 @@ def write_decision(
     out_folder: Path,
     *,
     utc_date: str | None = None,
-    say: Callable[[str], None] = print,
+    say: Say = say,
 ) -> Path:
     """Write `<date>-<title>.md` from a verified archive and return its path.
 
@@ -61,7 +65,7 @@ def write_decision(
     slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60].strip("-")
     if not slug:
         raise UserError("a decision needs a title", where="title", hint='`make decision ARCHIVE=… TITLE="…"`')
-    date = utc_date or datetime.now(UTC).strftime("%Y-%m-%d")
+    date = utc_date or clock.utc_date()
     path = Path(out_folder) / f"{date}-{slug}.md"
     if path.exists():
         raise UserError("there is a record of this name", where=str(path), hint="give another title, or move it away")
@@ -77,9 +81,6 @@ def write_decision(
 
 
 def _text(archive: Path, title: str, date: str, report: VerifyReport) -> str:
-    from fluency.report import rows, wording
-    from fluency.report.render import render
-
     with unpacked(archive) as files:
         opened = open_unpacked(files)
         table = opened.products / "cells.csv"
@@ -109,8 +110,6 @@ def _text(archive: Path, title: str, date: str, report: VerifyReport) -> str:
 
 
 def _registration(opened: Opened) -> dict[str, Any] | None:
-    from fluency.archive.contents import registration_name
-
     if not opened.study.preregistration:
         return None
     name = registration_name(opened.study.preregistration)
@@ -118,8 +117,6 @@ def _registration(opened: Opened) -> dict[str, Any] | None:
 
 
 def _lines(model: ModelAnalysis) -> ModelLines:
-    from fluency.analysis.headline import headline_of
-
     band = model.verdict.band
     if band is None:
         refused = "; ".join(model.verdict.refused)

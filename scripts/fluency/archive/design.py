@@ -6,10 +6,16 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fluency.analysis.analysis_plan import PLAN, VERSION, plan_sha256
 from fluency.common.files import pretty_json
 from fluency.core.shells import SHELLS
+from fluency.core.stage_code import code_sha256
 from fluency.core.study import ModelConfig, Study
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
+from fluency.execution.sandbox.image_content import content_sha256
+from fluency.generation import PROTOCOL, resolve
+from fluency.generation.prompt import PREAMBLE
 from fluency.world import World
 
 EXCLUSIONS = [
@@ -19,18 +25,8 @@ EXCLUSIONS = [
 ]
 
 
-def design(
-    study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int], World] | None = None
-) -> dict[str, Any]:
-    """Everything a result depends on and nothing of the machine: what is frozen, and compared later."""
-    from fluency.analysis.analysis_plan import PLAN, VERSION, plan_sha256
-    from fluency.core.stage_code import code_sha256
-    from fluency.execution.sandbox.image_content import content_sha256
-    from fluency.generation import PROTOCOL
-    from fluency.generation.prompt import PREAMBLE
-
-    if world_for is None:
-        from fluency.core.task_world import world_for
+def design(study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int], World] = world_for) -> dict[str, Any]:
+    """Everything a result depends on and nothing of the machine, as it reads back from JSON."""
     frozen = {
         "study": study.study,
         "tasks": {
@@ -56,13 +52,12 @@ def design(
         "protocol": PROTOCOL,
         "exclusions": EXCLUSIONS,
     }
-    return json.loads(pretty_json(frozen))
+    document: dict[str, Any] = json.loads(pretty_json(frozen))
+    return document
 
 
 def _sampling(model: ModelConfig) -> dict[str, Any]:
     """How a model will be asked, as the policy table and the config resolve it; prices may change freely."""
-    from fluency.generation import resolve
-
     policy = resolve(model)
     return {
         "id": policy.model_id,

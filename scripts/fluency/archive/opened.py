@@ -19,7 +19,7 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from fluency.archive.contents import STUDY
+from fluency.archive.contents import STUDY, plain_files
 from fluency.archive.unpack import Unpacked
 from fluency.archive.worlds import INDEX, load_world
 from fluency.common.errors import ArchiveError, UserError
@@ -205,8 +205,6 @@ def _same_as_ours(archive: Unpacked, tasks: Sequence[Task]) -> dict[str, Task]:
 
 def task_files(task: Task) -> list[str]:
     """The files of a task's folder, relative to it."""
-    from fluency.archive.contents import plain_files
-
     return [path.relative_to(task.folder).as_posix() for path in plain_files(task.folder)]
 
 

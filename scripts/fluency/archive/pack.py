@@ -16,7 +16,9 @@ from fluency.archive.tar_writer import PIECE, Entry, write_container
 from fluency.common.errors import UserError
 from fluency.common.files import canonical_json, sha256
 from fluency.core.study import Study
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
+from fluency.generation import AnswerStore
 
 SUFFIX = ".tar.zst"
 IMAGE = "image/image.tar"
@@ -49,9 +51,6 @@ def make_archive(
     a UserError unless `partial`, which then stands in the name and the manifest. With `image` the container
     image is saved too, by `save_image(image id, path)`.
     """
-    from fluency.core.task_world import world_for
-    from fluency.generation import AnswerStore
-
     state = state_of(study, tasks, results)
     check_complete(study, state, results, partial)
     entries = entries_of(study, tasks, results, AnswerStore(answers).path, world_for, extra_files)

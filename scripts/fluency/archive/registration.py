@@ -1,27 +1,25 @@
 """Pre-registration: what a study will ask, run and conclude from, frozen before the first answer is bought.
 
-The file carries the SHA-256 of its own content. A study names it by `preregistration:`; the report then states
-every deviation from it, or none.
+A study names the file by `preregistration:`; the report then states every deviation from it, or none.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from fluency.archive.design import design
+from fluency.archive.registration_file import KIND, SCHEMA_VERSION, read_registration
+from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, write_atomic
-from fluency.common.self_hash import KEY, is_sealed, seal
+from fluency.common.self_hash import seal
 from fluency.core.study import Study
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.world import World
 
-SCHEMA_VERSION = 1
-KIND = "pre-registration"
 _MODEL_FIELDS = {
     "id": "model id",
     "served_by": "way of serving",
@@ -65,7 +63,7 @@ def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path, *
             where="decision",
             hint='say which one: `make preregister DECISION="…"`, or put `decision:` into the study\'s file',
         )
-    date = utc_date or datetime.now(UTC).strftime("%Y-%m-%d")
+    date = utc_date or clock.utc_date()
     document = {
         "kind": KIND,
         "schema_version": SCHEMA_VERSION,
@@ -85,40 +83,12 @@ def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path, *
     return path
 
 
-def read_registration(path: Path) -> dict[str, Any]:
-    """A registration; UserError when it is missing, edited, or from a newer version."""
-    try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(
-            "there is no such registration", where=str(path), hint="`make preregister` writes one; mind the path"
-        ) from None
-    except (OSError, ValueError, RecursionError):
-        document = None
-    if not isinstance(document, dict) or document.get("kind") != KIND:
-        raise UserError("this is not a registration", where=str(path), hint="name the file `make preregister` wrote")
-    version = document.get("schema_version")
-    if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise UserError(
-            f"the registration is of schema {version}, this version reads up to {SCHEMA_VERSION}",
-            where=str(path),
-            hint="update this project",
-        )
-    if not is_sealed(document):
-        raise UserError(
-            f"the registration was edited after it was made: its {KEY} does not fit its content",
-            where=str(path),
-            hint="take the file back from version control; what changed belongs into the study's file",
-        )
-    return document
-
-
 def deviations(
     study: Study,
     tasks: Sequence[Task],
     registration_path: Path,
     *,
-    world_for: Callable[[Task, int], World] | None = None,
+    world_for: Callable[[Task, int], World] = world_for,
 ) -> list[str]:
     """One sentence for each way in which the study is not the registered one; an empty list: none."""
     frozen = read_registration(registration_path)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
+from fluency.analysis import analyse
+from fluency.analysis.headline import headline_of
 from fluency.archive.opened import Opened, open_unpacked
 from fluency.archive.replay_diff import Difference, Replay, difference_of
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import UserError
+from fluency.common.terminal import Say, say
 from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords, row_of
 from fluency.core.records import Execution, Score
-from fluency.core.table import Row
+from fluency.core.table import Row, to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.execute import Executor, execute_cell
@@ -22,9 +25,6 @@ from fluency.scoring.score_cell import score_cell
 from fluency.world import World
 
 Stage = Literal["score", "execute"]
-Say = Callable[[str], None]
-
-
 TITLES = {"score": "Judged anew by the present checks", "execute": "Run anew in the present image"}
 
 
@@ -32,7 +32,7 @@ def replay_archive(
     path: Path,
     stage: Stage = "score",
     sandbox: Executor | None = None,
-    say: Say = print,
+    say: Say = say,
     *,
     trust_tasks: bool = False,
     parallel: int = 2,
@@ -116,10 +116,6 @@ class _Replayer:
         )
 
     def _headlines(self, rows: list[Row]) -> dict[str, str]:
-        from fluency.analysis import analyse
-        from fluency.analysis.headline import headline_of
-        from fluency.core.table import to_frame
-
         analysis = analyse(to_frame(rows), self._opened.study, self._opened.tasks)
         return {model.model: headline_of(model) for model in analysis.models}
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from fluency.core.gather import CellRecords, headline_runs
 from fluency.core.records import Execution, Score
 from fluency.core.table import Row
+from fluency.report.escape import code, text
+from fluency.report.markdown import table
 
 MARKS = ("structural_pass", "lenient_passed", "no_unix_tools_passed")
 
@@ -38,8 +40,6 @@ class Replay:
 
     def markdown(self) -> str:
         """The differences and the effect on the verdict as Markdown."""
-        from fluency.report.escape import text
-
         verdicts = [d for d in self.differences if d.verdict]
         others = [d for d in self.differences if not d.verdict]
         lines = [f"# {self.title}", "", f"Archive `{self.archive}`. No model was asked.", ""]
@@ -59,9 +59,6 @@ class Replay:
 
 
 def _table(differences: list[Difference]) -> list[str]:
-    from fluency.report.escape import code, text
-    from fluency.report.markdown import table
-
     if not differences:
         return []
     rows = [[code(d.cell), text(d.archived, 300), text(d.now, 300), text(d.also, 300)] for d in differences]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,12 +24,11 @@ from fluency.archive.opened import Opened, open_unpacked
 from fluency.archive.rebuild import Remembering, rebuild_products, rebuild_score
 from fluency.archive.unpack import unpacked
 from fluency.archive.worlds import INDEX
+from fluency.common.terminal import Say, say
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, CellRecords, row_of
 from fluency.core.records import ImageInfo
 from fluency.core.table import Row
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class VerifyReport:
         return [*lines, verdict]
 
 
-def verify_archive(path: Path, say: Say = print, *, trust_tasks: bool = False) -> VerifyReport:
+def verify_archive(path: Path, say: Say = say, *, trust_tasks: bool = False) -> VerifyReport:
     """Check hashes, completeness, schemas and links, then make every layer anew from the one below it.
 
     ArchiveError when the file is refused altogether (see reader.py). With `trust_tasks` the archive's own task

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fluency.archive.registration import read_registration
+from fluency.archive.registration_file import read_registration
 from fluency.common.clock import utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, read_json, write_atomic

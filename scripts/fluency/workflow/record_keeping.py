@@ -38,7 +38,7 @@ def logs_of(pipeline: Pipeline) -> list[Path]:
 
 def pack(pipeline: Pipeline, *, partial: bool = False, image: bool = False) -> Path:
     """Write the archive of a study as it stands in results/."""
-    from fluency.archive import make_archive
+    from fluency.archive.pack import make_archive
 
     commit, dirty = git_state()
     config_files = {f"config/{file.name}": file for file in pipeline.files[1:]}
