@@ -93,7 +93,8 @@ def generated(port: int, folder: Path) -> tuple[float, list[float]]:
     """Answers a second of the whole way into a fresh store in `folder`, and resident memory in MB along it."""
     from fluency.core.cells import Cell
     from fluency.core.study import validate_study
-    from fluency.generation import AnswerStore, Generator
+    from fluency.generation.generate import Generator
+    from fluency.generation.store import AnswerStore
 
     entry = {"alias": "m", "id": "claude-sonnet-4-6", "in_flight": IN_FLIGHT, "requests_per_minute": 1_000_000}
     study = validate_study({"study": "bench", "trials": 100, "models": [entry], "budget": {"stop_usd": 1e6}})

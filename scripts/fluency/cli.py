@@ -129,7 +129,7 @@ def power(options: argparse.Namespace) -> int:
 @command(argument("--merge", type=Path, metavar="FOLDER", help="take over the answers of another store"))
 def answers(options: argparse.Namespace) -> int:
     """List and verify the answer store."""
-    from fluency.generation.store import main as keep
+    from fluency.generation.audit import main as keep
 
     return keep(options.merge)
 

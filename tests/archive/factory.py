@@ -24,9 +24,11 @@ from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.execute import execute_cell
 from fluency.execution.sandbox.image_content import content_sha256
-from fluency.generation import AnswerStore, Generator, request_for, request_key
-from fluency.generation.answers import answer_of
+from fluency.generation.generate import Generator
 from fluency.generation.prompt import build_prompt
+from fluency.generation.reply import answer_of
+from fluency.generation.request import request_for, request_key
+from fluency.generation.store import AnswerStore
 from fluency.report import write_report
 from fluency.report.explorer import write_explorer
 from fluency.scoring.score_cell import score_cell

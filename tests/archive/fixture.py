@@ -15,7 +15,7 @@ from fluency.archive.contents import entries_of, state_of
 from fluency.archive.pack import archive_name, facts_of, write_entries
 from fluency.common.files import sha256
 from fluency.core.tasks import Task
-from fluency.generation import AnswerStore
+from fluency.generation.store import AnswerStore
 from fluency.world import Builder, World
 from tests.archive.factory import FACTS, make, make_study
 

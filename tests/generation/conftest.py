@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fluency.generation import AnswerStore
+from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 from fluency.core.cells import Cell
 from fluency.core.study import Study, validate_study
-from fluency.generation import AnswerStore, Generator, Patience
+from fluency.generation.generate import Generator
+from fluency.generation.retry import Patience
+from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
 
 KEY = "sk-ant-canary-0123456789abcdef0123456789"

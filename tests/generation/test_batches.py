@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fluency.common.errors import CallError, StopRun
-from fluency.generation import Patience
+from fluency.generation.retry import Patience
 from tests.generation.endpoint import BEHAVIOURS, Endpoint, Reply
 from tests.generation.studies import ask, cells_of, generator_of, prompt_of, study_of
 

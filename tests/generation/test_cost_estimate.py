@@ -9,9 +9,9 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.core.study import Study, load_study
 from fluency.core.tasks import load_tasks
-from fluency.generation import AnswerStore
 from fluency.generation.cost_estimate import confirm, plan
 from fluency.generation.prompt import build_prompt
+from fluency.generation.store import AnswerStore
 from fluency.workflow.plan_text import render
 from tests.generation.studies import ENVIRON, generator_of, study_of
 

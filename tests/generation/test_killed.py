@@ -9,7 +9,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from fluency.generation import request_for, request_key
+from fluency.generation.audit import verify
+from fluency.generation.request import request_for, request_key
 from tests.generation.endpoint import Endpoint, Reply
 from tests.generation.studies import ask, generator_of, prompt_of
 from tests.generation.worker import IN_A_BATCH, the_cells
@@ -80,7 +81,7 @@ def test_a_run_killed_220_times_loses_no_answer_and_pays_for_none_twice(endpoint
 
     assert asked_again == []
     assert all(store.has(key) for key in read)
-    found = store.verify()
+    found = verify(store)
     assert (found.sound, found.damaged) == (len(touched), {})
     for cell in touched:
         answer = store.get(keys[prompt_of(cell)])
@@ -125,5 +126,5 @@ def test_two_runs_at_once_share_the_work(endpoint, store):
         finish(process)
     assert asked_again == []
     assert Counter(endpoint.prompts) == Counter(list(keys))  # each once
-    assert store.verify().sound == len(cells)
+    assert verify(store).sound == len(cells)
     assert not list(store.arriving.iterdir())

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fluency.common.errors import CallError, StopRun
+from fluency.generation.audit import verify
 from fluency.generation.rate_limit import LONGEST_HEADER_PAUSE_S, Limiter, pause_of
 from fluency.generation.reply import Failure, retry_after
 from fluency.generation.retry import Attempts, Patience, wait_s
@@ -205,7 +206,7 @@ def test_the_budget_stops_exact_to_the_calls_in_flight_and_the_next_run_goes_on(
     assert generator.budget.run_usd == pytest.approx(bought)
     assert sum(isinstance(error, StopRun) for error in raised) == 24 - bought
     assert "budget.stop_usd" in str(next(error for error in raised if error))
-    assert store.verify().sound == bought
+    assert verify(store).sound == bought
 
     same = generator_of(study, store, endpoint, spent_usd=float(bought))
     assert sum(isinstance(error, StopRun) for error in ask_all(same, cells_of(study, tasks=4))) == 24 - bought

@@ -5,7 +5,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from fluency.core.records import Generation
-from fluency.generation import request_for, request_key
+from fluency.generation.audit import verify
+from fluency.generation.request import request_for, request_key
 from tests.generation.studies import KEY, ask, cells_of, generator_of, prompt_of, study_of
 
 
@@ -26,7 +27,7 @@ def test_every_cell_is_asked_once_and_answered_from_the_store_afterwards(endpoin
         assert record.cell.cell == cell
         assert record.answer.request_key == request_key(request_for(study, cell, prompt_of(cell)))
         assert record.cost_usd is not None and record.cost_usd > 0
-    assert store.verify().sound == 24
+    assert verify(store).sound == 24
 
 
 def test_the_default_study_sends_what_it_promises(endpoint, store):

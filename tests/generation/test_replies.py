@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fluency.common.errors import CallError, StopRun
-from fluency.generation import Patience
+from fluency.generation.audit import verify
+from fluency.generation.retry import Patience
 from tests.generation.endpoint import BEHAVIOURS
 from tests.generation.studies import ask, cells_of, generator_of, prompt_of, study_of
 
@@ -119,7 +120,7 @@ def test_lasting_troubles_leave_the_cell_missing_and_the_others_alone(name, endp
     assert not isinstance(caught.value, StopRun)
     assert caught.value.hint
     assert len(endpoint.requests) == RETRIED[name]
-    assert store.verify().sound == 2
+    assert verify(store).sound == 2
     endpoint.always(None)
     assert ask(generator, cells[0]).answer.outcome == "ok"
 

@@ -11,9 +11,10 @@ import time
 import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
-from fluency.generation import AnswerStore, model_session
+from fluency.generation import model_session
 from fluency.generation.answer_file import Damaged
-from fluency.generation.audit import audit
+from fluency.generation.audit import audit, merge, verify
+from fluency.generation.store import AnswerStore
 from tests.generation.studies import ask, cells_of, generator_of, study_of
 
 
@@ -46,7 +47,7 @@ def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpo
     assert caught.value.where == str(path)
     assert "delete it" in caught.value.hint
     assert endpoint.requests == []
-    assert list(store.verify().damaged) == [str(path)]
+    assert list(verify(store).damaged) == [str(path)]
     said: list[str] = []
     assert audit(store, say=said.append) == 1
     assert str(path) in "\n".join(said)
@@ -70,7 +71,7 @@ def test_many_threads_putting_one_answer_leave_one(filled, tmp_path):
     for thread in threads:
         thread.join()
     assert len({answer.text for answer in kept}) == 1
-    assert fresh.verify().sound == 1
+    assert verify(fresh).sound == 1
     assert not list(fresh.folder.rglob("*.part"))
 
 
@@ -86,15 +87,15 @@ def test_merging_adds_keeps_and_reports(filled, endpoint, store, tmp_path):
     other.refuse_temperature("claude-sonnet-4-6", "no", "2026-01-01T00:00:00Z")
     damaged = other.path(ask(generator, cells_of(study)[7]).answer.request_key)
     damaged.write_text("{}")
-    done = store.merge(other.folder)
+    done = merge(store, other.folder)
     assert (done.added, done.same, len(done.different), list(done.damaged)) == (3, 1, 2, [str(damaged)])
-    assert store.verify().sound == 7
+    assert verify(store).sound == 7
     assert store.get(records[3].answer.request_key) == records[3].answer
     assert store.temperature_refused("claude-sonnet-4-6")
-    again = store.merge(other.folder)
+    again = merge(store, other.folder)
     assert (again.added, again.same) == (0, 4)
     with pytest.raises(UserError):
-        store.merge(tmp_path / "nowhere")
+        merge(store, tmp_path / "nowhere")
 
 
 def test_the_listing_says_who_answered_what(filled, store):
@@ -118,12 +119,12 @@ def test_a_reply_that_no_code_can_read_is_kept_and_read_by_the_next_version(endp
             with pytest.raises(CallError, match="could not be read") as caught:
                 ask(generator_of(study, store, endpoint), cell)
     assert caught.value.where.endswith(".reply")
-    assert len(store.verify().waiting) == 1
+    assert len(verify(store).waiting) == 1
     assert model_session.answer_of is read
     record = ask(generator_of(study, store, endpoint), cell)
     assert record.answer.text == "ls -la"
     assert len(endpoint.requests) == 1
-    assert store.verify().waiting == []
+    assert verify(store).waiting == []
 
 
 def test_an_answer_that_a_killed_run_held_is_stored_and_not_asked_for(endpoint, store):
@@ -132,12 +133,12 @@ def test_an_answer_that_a_killed_run_held_is_stored_and_not_asked_for(endpoint, 
     before = ask(generator_of(study, store, endpoint), cell)
     key = before.answer.request_key
     store.path(key).rename(store.held_path(key))
-    assert store.verify().waiting == [key]
+    assert verify(store).waiting == [key]
     generator = generator_of(study, store, endpoint)
     assert ask(generator, cell) == before
     assert generator.budget.run_usd == before.cost_usd  # no earlier run could count it
     assert len(endpoint.requests) == 1
-    assert store.verify().waiting == []
+    assert verify(store).waiting == []
 
 
 @pytest.mark.parametrize("left", [b"", b"{}", b'{"answer":{"text":"l'])
@@ -201,7 +202,7 @@ def test_temporaries_of_killed_runs_are_ignored_and_cleared_when_old(filled, sto
         part.write_text("{half")
     for part in (old, named, note):
         os.utime(part, (time.time() - 7200,) * 2)
-    assert store.verify().sound == 4
+    assert verify(store).sound == 4
     assert [part.exists() for part in (old, new, named, note)] == [False, True, False, False]
 
 

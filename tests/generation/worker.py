@@ -26,8 +26,12 @@ from fluency.common.errors import CallError
 from fluency.core.cells import Cell
 from fluency.core.records import Answer
 from fluency.core.study import Study
-from fluency.generation import AnswerStore, Generator, Patience, model_session, request_for, request_key
+from fluency.generation import model_session
 from fluency.generation.client import Client
+from fluency.generation.generate import Generator
+from fluency.generation.request import request_for, request_key
+from fluency.generation.retry import Patience
+from fluency.generation.store import AnswerStore
 from tests.generation.studies import ENVIRON, prompt_of, study_of
 
 THREADS = 4

@@ -14,8 +14,9 @@ from fluency.core.study import ModelConfig, Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.sandbox.image_content import content_sha256
-from fluency.generation import PROTOCOL, resolve
+from fluency.generation.policies import resolve
 from fluency.generation.prompt import PREAMBLE
+from fluency.generation.request import PROTOCOL
 from fluency.world import World
 
 EXCLUSIONS = [

@@ -13,10 +13,11 @@ from fluency.core.gather import CellRecords
 from fluency.core.records import SCHEMA_VERSION, Answer, Execution, Generation, ImageInfo, Score
 from fluency.core.tasks import Task
 from fluency.execution.execute import planned, readings_of
-from fluency.generation import request_for, resolve
 from fluency.generation.budget import cost_of
+from fluency.generation.policies import resolve
 from fluency.generation.prompt import build_prompt
 from fluency.generation.reply import Failure, read_message
+from fluency.generation.request import request_for
 
 
 class Chain:

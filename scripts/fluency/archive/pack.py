@@ -18,7 +18,7 @@ from fluency.common.files import canonical_json, sha256
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
-from fluency.generation import AnswerStore
+from fluency.generation.store import AnswerStore
 
 SUFFIX = ".tar.zst"
 IMAGE = "image/image.tar"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
+from fluency.common.paths import ANSWERS
+from fluency.common.terminal import Say
 from fluency.core.records import Answer
 from fluency.generation.answer_file import Damaged, open_answer
 from fluency.generation.store import AnswerStore
@@ -81,16 +82,16 @@ def merge(store: AnswerStore, other: Path) -> Merged:
     return done
 
 
-def audit(store: AnswerStore, other: Path | None = None, say: Callable[[str], None] = print) -> int:
+def audit(store: AnswerStore, other: Path | None = None, say: Say = print) -> int:
     """Merge, verify and list; returns the exit code: 0 sound, 1 if an answer on either side is damaged."""
     damaged: dict[str, str] = {}
     if other is not None:
-        done = store.merge(Path(other))
+        done = merge(store, other)
         damaged |= done.damaged
         say(f"Merged {other}: {done.added} added, {done.same} here already, {len(done.different)} answered otherwise.")
         for key in done.different:
             say(f"  {key}: both stores hold an answer; the one here stays")
-    found = store.verify()
+    found = verify(store)
     damaged |= found.damaged
     say(f"{store.folder}: {found.sound} sound answers, {len(found.damaged)} damaged.")
     for line in _listing(store):
@@ -102,6 +103,11 @@ def audit(store: AnswerStore, other: Path | None = None, say: Callable[[str], No
     for path, why in damaged.items():
         say(f"  {path}: {why}")
     return 1 if damaged else 0
+
+
+def main(other: Path | None = None) -> int:
+    """`make answers`: audit the project's store, after taking over another one if it is named."""
+    return audit(AnswerStore(ANSWERS), other)
 
 
 def _listing(store: AnswerStore) -> list[str]:

@@ -14,14 +14,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fluency.common.clock import utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256, write_atomic
 from fluency.core.cells import Cell
 from fluency.core.records import Request
-from fluency.generation.answers import answer_from, utc_now
 from fluency.generation.budget import most
 from fluency.generation.locks import POLL_S
-from fluency.generation.reply import Failure, read_message
+from fluency.generation.reply import Failure, answer_from, read_message
 from fluency.generation.request import body_of, request_key
 from fluency.generation.retry import Attempts
 
@@ -108,7 +108,7 @@ class BatchDesk:
             "model_id": self.lane.model.id,
             "batch_id": None,
             "ordering": False,
-            "since_utc": utc_now(),
+            "since_utc": utc_now("milliseconds"),
             "not_ours": [],
             "requests": {key: request.model_dump(mode="json") for key, request in requests.items()},
         }

@@ -181,8 +181,9 @@ def _plain(headers: Any) -> dict[str, str]:
 def _sdk() -> tuple[Any, Any]:
     """The SDK and its transport, imported once."""
     with _without_environment():
-        import anthropic
-        import httpx2
+        # Takes two seconds, and reads the environment that is hidden here.
+        import anthropic  # noqa: PLC0415
+        import httpx2  # noqa: PLC0415
     # 150,000 objects that stay: a collection that walks through them holds up all calls in flight for 0.1 s.
     gc.freeze()
     return anthropic, httpx2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fluency.common.clock import utc_now
 from fluency.common.errors import CallError, StopRun
-from fluency.generation.answers import utc_now
 from fluency.generation.reply import Failure
 
 if TYPE_CHECKING:
@@ -69,5 +69,5 @@ class Setbacks:
                 f"{what}; but it answered other cells with one, and the two must not be mixed",
                 "put `temperature: provider-default` into the model's entry: all of its cells are then asked so",
             )
-        lane.store.refuse_temperature(lane.model.id, what, utc_now())
+        lane.store.refuse_temperature(lane.model.id, what, utc_now("milliseconds"))
         lane.owner.say(f"{lane.where}: {what}. All of its cells go without a temperature (provider default).")

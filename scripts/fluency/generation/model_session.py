@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import fluency
+from fluency.common.clock import utc_now
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.core.cells import Cell
 from fluency.core.records import Answer, CellName, Generation, Request
 from fluency.core.study import ModelConfig
-from fluency.generation.answers import answer_of, utc_now
 from fluency.generation.batch_queue import BatchDesk
 from fluency.generation.budget import cost_of, most
 from fluency.generation.client import Client, Reply
@@ -20,7 +20,7 @@ from fluency.generation.failure_policy import ModelStop, Setbacks
 from fluency.generation.keys import key_of
 from fluency.generation.policies import KEY_PLACEHOLDER, resolve
 from fluency.generation.rate_limit import Limiter
-from fluency.generation.reply import Failure
+from fluency.generation.reply import Failure, answer_of
 from fluency.generation.request import PROTOCOL, request_for, request_key
 from fluency.generation.retry import Attempts, Patience, patience_for
 
@@ -170,7 +170,7 @@ class Lane:
         """What every answer says about where it came from."""
         embedded = self.model.served_by == "embedded"
         server = "embedded" if embedded else self.client.server
-        return {"received_utc": utc_now(), "server": server, "client": self.client.name}
+        return {"received_utc": utc_now("milliseconds"), "server": server, "client": self.client.name}
 
     def bought(self, answer: Answer) -> None:
         """Count an answer's cost, the most it can be where the service did not say, and look at who answered."""

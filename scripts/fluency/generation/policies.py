@@ -12,6 +12,7 @@ import yaml
 from fluency.common.errors import UserError
 from fluency.core.study import ModelConfig, Price
 
+Temperature = float | Literal["provider-default"]
 TABLE = Path(__file__).with_name("policies.yaml")
 DEFAULT_OUTPUT_TOKENS = 60
 RESERVED_BODY = frozenset(
@@ -26,7 +27,7 @@ class Policy:
     """How one model is asked. `temperature_sent` is null when none is sent; prices are in dollars a million tokens."""
 
     model_id: str
-    temperature_requested: float | Literal["provider-default"]
+    temperature_requested: Temperature
     temperature_sent: float | None
     max_tokens: int
     thinking: dict[str, Any] | None = None
@@ -61,7 +62,8 @@ class Policy:
 @cache
 def table() -> dict[str, Any]:
     """policies.yaml as it stands."""
-    return yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    entries: dict[str, Any] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    return entries
 
 
 def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
@@ -73,15 +75,13 @@ def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
     where = f"models: {model.alias}"
     entry, source = _entry(model)
     _check_extras(model, where)
-    temperature = model.temperature if model.temperature is not None else entry.get("temperature")
-    max_tokens = model.max_tokens or entry.get("max_tokens")
-    price = model.price or (Price(**entry["price"]) if "price" in entry else None)
-    _check_known(model, where, temperature, max_tokens, price)
+    temperature, max_tokens, price = _overlaid(model, entry, where)
     thinking = model.thinking if model.thinking is not None else entry.get("thinking")
+    mode = (thinking or {}).get("type")
     sent = None if refused or temperature == "provider-default" else float(temperature)
-    if sent not in (None, 1.0) and (thinking or {}).get("type") in ("adaptive", "enabled"):
+    if sent not in (None, 1.0) and mode in ("adaptive", "enabled"):
         raise UserError(
-            f"temperature {sent:g} cannot go with thinking {thinking['type']}: the service takes only 1",
+            f"temperature {sent:g} cannot go with thinking {mode}: the service takes only 1",
             where=where,
             hint="leave `thinking` out, or set `temperature: provider-default`",
         )
@@ -90,7 +90,7 @@ def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
         model_id=model.id,
         temperature_requested="provider-default" if temperature == "provider-default" else float(temperature),
         temperature_sent=sent,
-        max_tokens=int(max_tokens),
+        max_tokens=max_tokens,
         thinking=thinking,
         effort=model.effort or entry.get("effort"),
         headers={"anthropic-version": version} | {k.lower(): v for k, v in model.extra_headers.items()},
@@ -112,17 +112,22 @@ def _entry(model: ModelConfig) -> tuple[dict[str, Any], str]:
     return {}, "config"
 
 
-def _check_known(model: ModelConfig, where: str, temperature: object, max_tokens: object, price: Price | None) -> None:
+def _overlaid(model: ModelConfig, entry: dict[str, Any], where: str) -> tuple[Temperature, int, Price | None]:
+    """Temperature, max_tokens and price by the config or else the table; UserError names what neither gives."""
+    temperature: Temperature | None = entry.get("temperature") if model.temperature is None else model.temperature
+    max_tokens: int | None = model.max_tokens or entry.get("max_tokens")
+    price = model.price or (Price(**entry["price"]) if "price" in entry else None)
     missing = [name for name, value in (("temperature", temperature), ("max_tokens", max_tokens)) if value is None]
     if price is None and model.key_required:
         missing.append("price")
-    if missing:
+    if missing or temperature is None or max_tokens is None:
         raise UserError(
             f"the model {model.id} is not in the policy table, and the config does not give its {', '.join(missing)}",
             where=where,
             hint="add `temperature: 0.7` or `temperature: provider-default`, `max_tokens: 1024` and "
             "`price: {input_usd_per_mtok: …, output_usd_per_mtok: …, dated: 'YYYY-MM-DD'}` to the model",
         )
+    return temperature, max_tokens, price
 
 
 def _check_extras(model: ModelConfig, where: str) -> None:

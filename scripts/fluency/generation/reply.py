@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fluency.core.records import Outcome, Usage
+from fluency.core.records import Answer, Outcome, Request, Usage
 
 Scope = Literal["retry", "cell", "model", "run", "temperature"]
 SPEND_CODES = frozenset(
@@ -99,6 +99,26 @@ def read_message(raw: Any) -> Reading:
         stop_reason=stop_reason,
         model_echoed=_text_or_none(raw.get("model")),
         usage=_usage(raw.get("usage")),
+    )
+
+
+def answer_of(key: str, request: Request, body: bytes, note: Mapping[str, Any]) -> Answer:
+    """An answer from a reply and what was noted beside it (latency, attempts, time, server); Failure if unreadable."""
+    return answer_from(key, request, read_reply(body), note)
+
+
+def answer_from(key: str, request: Request, reading: Reading, note: Mapping[str, Any]) -> Answer:
+    """An answer from a message that has been read."""
+    return Answer(
+        request_key=key,
+        request=request,
+        outcome=reading.outcome,
+        text=reading.text,
+        raw=reading.raw,
+        stop_reason=reading.stop_reason,
+        model_echoed=reading.model_echoed,
+        usage=reading.usage,
+        **note,
     )
 
 

@@ -82,5 +82,5 @@ class Attempts:
 
 def wait_s(patience: Patience, failure: Failure, attempt: int) -> float:
     """Seconds until the next attempt: doubling, at least what the service asks for, and up to a quarter more."""
-    wait = min(patience.first_wait_s * 2 ** (attempt - 1), patience.longest_wait_s)
+    wait = min(patience.first_wait_s * 2.0 ** (attempt - 1), patience.longest_wait_s)
     return max(wait, failure.retry_after or 0.0) * (1 + random.random() / 4)

@@ -19,16 +19,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fluency.common.errors import StopRun
 from fluency.common.files import flush, in_folder, pretty_json, sha256, write_atomic
 from fluency.core.records import Answer
 from fluency.generation.answer_file import Damaged, close_answer, link, open_answer, read_file, stopping
 from fluency.generation.locks import exclusive
-
-if TYPE_CHECKING:
-    from fluency.generation.audit import Merged, Verified
 
 ROOM_BYTES = 32 * 1024 * 1024
 LOCK_PATIENCE_S = 1800
@@ -175,23 +172,3 @@ class AnswerStore:
         """Every answer; Damaged at the first that cannot be trusted."""
         for path in self.files():
             yield open_answer(path.read_bytes(), path.stem, path)
-
-    def verify(self) -> Verified:
-        """Check every answer against its hashes and clear temporaries of runs killed long ago."""
-        from fluency.generation.audit import verify
-
-        return verify(self)
-
-    def merge(self, other: Path) -> Merged:
-        """Take over another store's answers and decisions; what is here already stays as it is."""
-        from fluency.generation.audit import merge
-
-        return merge(self, Path(other))
-
-
-def main(merge: Path | None = None) -> int:
-    """`make answers`: list and verify the project's store, after taking over another one if it is named."""
-    from fluency.common.paths import ANSWERS
-    from fluency.generation.audit import audit
-
-    return audit(AnswerStore(ANSWERS), merge)

@@ -48,7 +48,7 @@ class Pipeline:
 
     def priority(self, wildcards: Any) -> int:
         """The place of a cell in the seeded order of asking, which mixes shells, tasks and trials in time."""
-        from fluency.generation import order_key
+        from fluency.generation.request import order_key
 
         return order_key(self.study, cell_of(wildcards))
 
@@ -149,9 +149,10 @@ class Pipeline:
         return open_sandbox(self.study.sandbox, say=say)
 
     def _open_generator(self) -> Any:
-        from fluency.generation import AnswerStore, Generator
         from fluency.generation.cost_estimate import plan
-        from fluency.generation.local_model import base_url
+        from fluency.generation.generate import Generator
+        from fluency.generation.local_model.server import base_url
+        from fluency.generation.store import AnswerStore
 
         store = AnswerStore(ANSWERS)
         spent = plan(self.study, self.tasks, store, environ={}).spent_usd

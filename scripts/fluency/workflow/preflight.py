@@ -20,7 +20,7 @@ HOW_TO_GET_POWERSHELL = "give its release by POWERSHELL_ARCHIVE=<tarball> make i
 
 def plan_of(pipeline: Pipeline, reasons: dict[str, dict[str, int]] | None = None) -> Plan:
     """The plan of a study, with what the sandbox lacks as far as it is known before a run."""
-    from fluency.generation import AnswerStore
+    from fluency.generation.store import AnswerStore
 
     return plan(
         pipeline.study,
@@ -71,6 +71,6 @@ def check_gate(pipeline: Pipeline) -> None:
 
 def require_keys_of(pipeline: Pipeline, made: Plan) -> None:
     """Keys are needed only for the models that will be asked."""
-    from fluency.generation import require_keys
+    from fluency.generation.keys import require_keys
 
     require_keys(pipeline.study, os.environ, made.aliases_to_ask)

@@ -43,7 +43,7 @@ class RerunKeys:
 
     def generate(self, wildcards: Any) -> str:
         """Changes when the model would be asked something else, or the same in another way."""
-        from fluency.generation import request_for, request_key
+        from fluency.generation.request import request_for, request_key
 
         cell = cell_of(wildcards)
         return canonical_json({"request": request_key(request_for(self.study, cell, self._prompt(cell)))})

@@ -95,7 +95,7 @@ def what_changed(pipeline: Pipeline, job: Job) -> str:
     """What of a rule's param is another; for a generation, which part of the request."""
     if job.rule != "generate" or job.cell is None:
         return CHANGED.get(job.rule, "its parameters changed")
-    from fluency.generation import request_for
+    from fluency.generation.request import request_for
 
     path = record_path(Path(RESULTS), "generations", job.cell)
     if not path.exists():

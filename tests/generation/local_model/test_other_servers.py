@@ -9,8 +9,9 @@ import yaml
 
 from fluency.common.paths import CONFIG, ROOT
 from fluency.core.study import merge, read_yaml, validate_study
-from fluency.generation import AnswerStore, Generator
+from fluency.generation.generate import Generator
 from fluency.generation.policies import resolve
+from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
 
 PAGE = (ROOT / "docs/other-servers.md").read_text()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+
+from fluency.common.terminal import Say
 
 
 class Progress:
     """Says at most one line each two seconds, and fewer where a line would show less than a twentieth more."""
 
-    def __init__(self, name: str, total: int, say: Callable[[str], None]) -> None:
+    def __init__(self, name: str, total: int, say: Say) -> None:
         self.name = name
         self.total = total
         self.say = say

@@ -45,7 +45,7 @@ def append_from_hub(url: str, partial: Path, size: int, progress: Progress) -> N
 
 def _read(response: Any, count: int) -> bytes:
     try:
-        piece = response.read1(count)  # what is there now, so that a kill loses little
+        piece: bytes = response.read1(count)  # what is there now, so that a kill loses little
     except (OSError, http.client.HTTPException) as error:
         raise Unreachable(f"broke off ({error})") from None
     if not piece:

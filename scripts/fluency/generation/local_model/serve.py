@@ -16,6 +16,8 @@ import time
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+import xllamacpp  # type: ignore[import-untyped]  # it ships no types
+
 from fluency.generation.local_model.translation import error_body, from_chat, to_chat
 
 MOST_BYTES = 8_000_000
@@ -56,7 +58,8 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(reply, dict) and reply.get("choices"):
             return 200, from_chat(reply, self.model_id)
         problem = reply.get("error", {}) if isinstance(reply, dict) else {}
-        status = problem.get("code") if problem.get("code") in range(400, 600) else 500
+        code = problem.get("code")
+        status = code if isinstance(code, int) and 400 <= code < 600 else 500
         return status, error_body(status, problem.get("message", "llama.cpp gave no answer"))
 
     def _send(self, status: int, body: dict[str, Any]) -> None:
@@ -83,8 +86,6 @@ class Listener(socketserver.ThreadingTCPServer):
 
 def load(path: str, threads: int, parallel: int, context: int) -> Any:
     """The model in memory, ready to answer."""
-    import xllamacpp
-
     params = xllamacpp.CommonParams()
     params.model.path = path
     params.hostnames = ["127.0.0.1"]

