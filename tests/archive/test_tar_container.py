@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tarfile
 import tracemalloc
 from pathlib import Path
@@ -220,6 +222,50 @@ def test_too_large_and_too_many_are_refused(tmp_path):
     assert "larger than 1,000,000 bytes" in refusal(path, tmp_path, Limits(total=1_000_000))
     many = ours({f"f{n:03}": b"" for n in range(50)}, tmp_path / "y")
     assert "more than 20 files" in refusal(many, tmp_path / "more", Limits(files=20))
+
+
+def test_an_archive_may_be_as_large_as_the_limit_and_not_a_byte_larger(tmp_path):
+    """The limit is held against the unpacked bytes so far, headers included, before a file of that size is taken."""
+    path = ours({"a": bytes(700), "b": bytes(5000)}, tmp_path / "x")
+    files = contents(path)
+    before = sum(512 + len(data) + -len(data) % 512 for data in (files[NAME], files["a"])) + 512
+    assert [name for name, _, _ in drained(path, Limits(total=before + 5000))] == [NAME, "a", "b"]
+    with pytest.raises(ArchiveError, match=f"b: with it the archive is larger than {before + 4999:,} bytes"):
+        drained(path, Limits(total=before + 4999))
+
+
+def drained(path: Path, limits: Limits) -> list[tuple[str, int, int]]:
+    return [(name, size, sum(map(len, pieces))) for name, size, pieces in Reader(path, limits)]
+
+
+def test_a_negative_size_is_refused(tmp_path):
+    block = bytearray(header("a", 0))
+    block[124:136] = b"\xff" * 12  # -1 in the base-256 form
+    block[148:156] = b" " * 8
+    block[148:155] = b"%06o\0" % sum(block)
+    assert "larger than" in refusal(squeeze(_after_manifest(bytes(block)), tmp_path / "x"), tmp_path)
+
+
+def test_the_temporary_folder_is_removed_after_an_error_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    path = ours({"a/b": b"1"}, tmp_path / "x")
+    with pytest.raises(RuntimeError), unpacked(path) as archive:
+        assert (archive.root / "a" / "b").read_bytes() == b"1"
+        raise RuntimeError
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_removed_costs_no_verdict(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EBUSY, "busy")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    path = ours({"a/b": b"1"}, tmp_path / "x")
+    with monkeypatch.context() as patch:
+        with unpacked(path) as archive:
+            patch.setattr(os, "rmdir", refuse)
+    assert archive.root.is_dir() and list(archive.manifest.files) == ["a/b"]
 
 
 def test_a_window_that_would_take_memory_is_refused(tmp_path):

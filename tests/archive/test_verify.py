@@ -7,9 +7,11 @@ import re
 import socket
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from fluency.archive.findings import Problem
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
 from fluency.common.errors import ArchiveError, UserError
@@ -214,6 +216,15 @@ def test_an_altered_file_is_found_with_the_manifest_repaired(kind, archive, tmp_
     assert not report.proven
     if report.problems:
         assert "nothing may rest on it" in report.lines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("found", "told"), [(3, []), (4, ["PROBLEM … and 1 more"]), (1003, ["PROBLEM … and 1,000 more"])]
+)
+def test_a_long_list_says_how_many_more_there_are(found, told, archive):
+    problems = [Problem(f"file {number}", "it was altered") for number in range(found)]
+    lines = replace(verify_archive(archive, quiet), problems=problems).lines(3)
+    assert [line for line in lines if line.startswith("PROBLEM")] == [*(f"PROBLEM {p}" for p in problems[:3]), *told]
 
 
 @pytest.mark.parametrize("name", BY_HASH_ONLY)

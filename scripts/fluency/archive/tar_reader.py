@@ -33,7 +33,9 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What reading an archive may cost at most. Sizes in bytes."""
+    """What reading an archive may cost at most: files, bytes unpacked (`total`), and how many times larger than the
+    file the unpacked bytes may be (`ratio`) once there are `ratio_from` of them.
+    """
 
     files: int = 400_000
     total: int = 8 << 30
@@ -174,8 +176,6 @@ class Reader:
 
     def _hold_limits(self, size: int) -> None:
         self._total += size
-        if self._total > self._limits.total + 2 * BLOCK * self._limits.files:
-            raise self._refuse(f"the archive unpacks to more than {self._limits.total:,} bytes")
         if self._total > self._limits.ratio_from and self._total > self._limits.ratio * self._stream.taken:
             raise self._refuse(f"the archive unpacks to more than {self._limits.ratio} times its size: a bomb")
 

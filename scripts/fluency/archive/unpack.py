@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 from fluency.archive.findings import Problem
 from fluency.archive.manifest import MAX_BYTES, NAME, Manifest, manifest_problem, read_manifest
@@ -31,11 +30,8 @@ class Unpacked:
 @contextmanager
 def unpacked(path: Path, limits: Limits = Limits()) -> Iterator[Unpacked]:  # noqa: B008 - frozen
     """The archive in a temporary folder, which is gone afterwards; ArchiveError when it is refused."""
-    root = Path(mkdtemp(prefix="fluency-archive-"))
-    try:
-        yield unpack(path, root, limits)
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+    with TemporaryDirectory(prefix="fluency-archive-", ignore_cleanup_errors=True) as folder:
+        yield unpack(path, Path(folder), limits)
 
 
 def unpack(path: Path, root: Path, limits: Limits = Limits()) -> Unpacked:  # noqa: B008 - frozen
