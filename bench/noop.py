@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fluency.core.records import ImageInfo, Result, Stream
+from fluency.execution.invocation import Invocation
 
 
 class NoSandbox:
@@ -21,6 +22,6 @@ class NoSandbox:
     def __init__(self, *_: object, **__: object) -> None:
         self.engine: dict[str, object] = {}
 
-    def run(self, **_: object) -> Result:
+    def run(self, _: Invocation) -> Result:
         """An empty success in no time."""
         return Result(exit_code=0, stdout=Stream.of(b""), stderr=Stream.of(b""), wall_s=0.0)

@@ -17,9 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fluency.core.study import Limits, SandboxConfig
+from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox import labels
 from fluency.execution.sandbox.container import execute as converse
-from fluency.execution.sandbox.flags import container_config, walls
+from fluency.execution.sandbox.isolation import container_config, isolation
 from fluency.execution.sandbox.protocol import decode, encode
 from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
 from fluency.world import World, build_world
@@ -36,7 +37,7 @@ NEEDED = {"world-size", "tmp-size", "home-size", "removed-at-its-end"}
 
 
 def main(memory_runs: int = MEMORY_RUNS) -> dict[str, object]:
-    """Executions a minute at 1, 2 and 8 at a time, their ratios to the bare loop, cost of the walls, memory."""
+    """Executions a minute at 1, 2 and 8 at a time, their ratios to the bare loop, cost of isolation, memory."""
     box, world = open_sandbox(SandboxConfig(parallel=8)), build_world(11)
     figures: dict[str, object] = {}
     for shell in [shell for shell, version in box.image.shells.items() if version]:
@@ -54,13 +55,13 @@ def main(memory_runs: int = MEMORY_RUNS) -> dict[str, object]:
                 for name, loop in loops.items():
                     seconds[name].append(timed(loop, at_a_time, count))
             figures |= _ratios(shell, at_a_time, seconds)
-    figures |= walls_cost(box, world) | made_ahead(box, world) | memory(box, world, memory_runs)
+    figures |= isolation_cost(box, world) | made_ahead(box, world) | memory(box, world, memory_runs)
     return figures
 
 
 def execute(box: Sandbox, world: World, shell: str, needs: tuple[str, ...]) -> None:
     """One execution through the whole path."""
-    box.run(shell=shell, command=COMMAND[shell], world=world, needs=needs, limits=Limits(), timeout_s=60)
+    box.run(Invocation(shell, COMMAND[shell], world, Limits(), 60, needs))
 
 
 def bare(box: Sandbox, shell: str) -> None:
@@ -93,18 +94,18 @@ def _ratios(shell: str, at_a_time: int, seconds: dict[str, list[float]]) -> dict
     return figures
 
 
-def walls_cost(box: Sandbox, world: World) -> dict[str, object]:
-    """Milliseconds that the walls add to an execution, one at a time, in turns with and without them."""
-    every = walls(Limits())
+def isolation_cost(box: Sandbox, world: World) -> dict[str, object]:
+    """Milliseconds that the isolation measures add to an execution, one at a time, in turns with and without them."""
+    every = isolation(Limits())
     few = {name: part for name, part in every.items() if name in NEEDED}
     seconds: dict[int, list[float]] = {0: [], 1: []}
     for _ in range(8):
-        for which, walled in enumerate((every, few)):
+        for which, measures in enumerate((every, few)):
             began = time.monotonic()
-            box._run("bash", "true", world, (), "as_designed", Limits(), 30, walled=walled)
+            box._run(Invocation("bash", "true", world, Limits(), 30), measures)
             seconds[which].append(time.monotonic() - began)
     cost = statistics.median(seconds[0]) - statistics.median(seconds[1])
-    return {"walls: milliseconds added to an execution": round(1000 * cost)}
+    return {"isolation: milliseconds added to an execution": round(1000 * cost)}
 
 
 def made_ahead(box: Sandbox, world: World) -> dict[str, object]:
@@ -112,9 +113,8 @@ def made_ahead(box: Sandbox, world: World) -> dict[str, object]:
 
     The most that creating them ahead of time could gain.
     """
-    config, plan = container_config(box.image.image_id, labels.labels(), walls(Limits())), {"nonce": "ahead"}
-    plan |= {"shell": "bash", "command": COMMAND["bash"], "world": world, "needs": (), "condition": "as_designed"}
-    data = encode(**plan, limits=Limits(), timeout_s=60)
+    config = container_config(box.image.image_id, labels.labels(), isolation(Limits()))
+    data = encode(Invocation("bash", COMMAND["bash"], world, Limits(), 60), "ahead")
     ratios = []
     for _ in range(ROUNDS):
         made = [box._engine.client().create_container_from_config(config)["Id"] for _ in range(12)]

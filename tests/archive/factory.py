@@ -23,6 +23,7 @@ from fluency.core.table import read_table, write_table
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.execute import execute_cell
+from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox.image_content import content_sha256
 from fluency.generation.generate import Generator
 from fluency.generation.prompt import build_prompt
@@ -81,10 +82,11 @@ class Executor:
             shells={"bash": "5.2.15", "pwsh": "7.6.5" if "pwsh" in shells else None}, packages_sha256="3d" * 32,
         )  # fmt: skip
 
-    def run(self, *, command: str, world: World, needs: Sequence[str], condition: str, **_) -> Result:
-        task = self._tasks.get(command)
-        facts = processes_of(world) if "processes" in needs else []
-        if task is None or condition == "no_unix_tools":
+    def run(self, invocation: Invocation) -> Result:
+        world = invocation.world
+        task = self._tasks.get(invocation.command)
+        facts = processes_of(world) if "processes" in invocation.needs else []
+        if task is None or invocation.condition == "no_unix_tools":
             return result_of(b"", b"sh: 1: not found\n", 127, processes=facts)
         expected = task.expected(world, facts)
         lines = expected if isinstance(expected, list) and isinstance(expected[0], str) else [json.dumps(expected)]

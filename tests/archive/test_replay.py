@@ -8,6 +8,7 @@ from fluency.archive.replay import replay_archive
 from fluency.common.errors import UserError
 from fluency.core.records import Result
 from fluency.core.study import SandboxConfig
+from fluency.execution.invocation import Invocation
 from fluency.scoring import score_cell
 from tests.archive.factory import Executor, archived, make, make_study, result_of
 from tests.archive.hostile import rewritten
@@ -50,9 +51,9 @@ def test_another_check_shows_in_cells_and_verdict(archive, monkeypatch):
 class Newer(Executor):
     """A newer image, in which one command stops working and another prints other words."""
 
-    def run(self, *, command: str, **given) -> Result:
-        result = super().run(command=command, **given)
-        if result.exit_code == 0 and "curl" in command:
+    def run(self, invocation: Invocation) -> Result:
+        result = super().run(invocation)
+        if result.exit_code == 0 and "curl" in invocation.command:
             return result_of(b"", b"curl: not found\n", 127)
         return result
 
@@ -80,7 +81,7 @@ def test_a_failing_sandbox_leaves_the_cell_as_archived_and_says_so(archive, made
     from fluency.common.errors import SandboxError
 
     class Broken(Executor):
-        def run(self, **_) -> Result:
+        def run(self, _: Invocation) -> Result:
             raise SandboxError("the engine went away")
 
     replay = replay_archive(archive, "execute", Broken(made.tasks, ("bash", "pwsh")), say=quiet)

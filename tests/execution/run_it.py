@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from fluency.core.records import Result
 from fluency.core.study import Limits
+from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.worlds import SMALL
 
@@ -17,16 +18,12 @@ Found = TypeVar("Found")
 
 def bash(box: Sandbox, command: str, *needs: str, timeout_s: float = 20, limits: Limits = LIMITS, **options) -> Result:
     """The command in bash, in the small world."""
-    return box.run(
-        shell="bash", command=command, world=SMALL, needs=needs, limits=limits, timeout_s=timeout_s, **options
-    )
+    return box.run(Invocation("bash", command, SMALL, limits, timeout_s, needs, **options))
 
 
 def pwsh(box: Sandbox, command: str, *needs: str, timeout_s: float = 30, limits: Limits = LIMITS, **options) -> Result:
     """The command in PowerShell, in the small world."""
-    return box.run(
-        shell="pwsh", command=command, world=SMALL, needs=needs, limits=limits, timeout_s=timeout_s, **options
-    )
+    return box.run(Invocation("pwsh", command, SMALL, limits, timeout_s, needs, **options))
 
 
 def text(result: Result) -> str:

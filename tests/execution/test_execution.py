@@ -10,7 +10,7 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
-from fluency.execution.sandbox.empty import EMPTY_WORLD
+from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.run_it import LIMITS, bash, pwsh, text
 from tests.execution.worlds import AGES, SMALL
@@ -235,7 +235,7 @@ def test_a_shell_the_image_lacks_is_not_a_failed_command(sandbox: Sandbox) -> No
     without = sandbox.image.model_copy(update={"shells": {"bash": "5", "pwsh": None}})
     other = Sandbox(sandbox._engine, without, 1)
     with pytest.raises(SandboxError, match="no PowerShell 7"):
-        other.run(shell="pwsh", command="1", world=EMPTY_WORLD, limits=LIMITS, timeout_s=5)
+        other.run(Invocation("pwsh", "1", SMALL, LIMITS, 5))
 
 
 def test_the_image_says_what_it_is(sandbox: Sandbox) -> None:

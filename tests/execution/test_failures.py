@@ -11,18 +11,18 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import docker
 import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import ROOT
+from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox import labels
+from fluency.execution.sandbox.canary import EMPTY_WORLD
 from fluency.execution.sandbox.container import execute
-from fluency.execution.sandbox.empty import EMPTY_WORLD
 from fluency.execution.sandbox.engine import Engine, find_engine
-from fluency.execution.sandbox.flags import container_config, walls
+from fluency.execution.sandbox.isolation import container_config, isolation
 from fluency.execution.sandbox.protocol import decode
 from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.run_it import LIMITS, bash, wait_for
@@ -46,9 +46,9 @@ def kill_one(engine: Engine) -> bool:
 
 def pretend(box: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20) -> bytes:
     """A container whose runner is replaced by a script."""
-    config = container_config(box.image.image_id, labels.labels(), walls(LIMITS))
+    config = container_config(box.image.image_id, labels.labels(), isolation(LIMITS))
     config["Entrypoint"] = ["/usr/bin/bash", "-c", script]
-    return execute(box._engine, config, b"5\nplan", most_bytes, within_s)
+    return execute(box._engine, config, b"5\nsent", most_bytes, within_s)
 
 
 def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox: Sandbox) -> None:
@@ -65,7 +65,7 @@ def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox: Sandbox) 
 
 def test_an_insane_sandbox_is_found_by_the_canary(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     sandbox._doubted.set()
-    monkeypatch.setattr("fluency.execution.sandbox.sandbox.CANARY", "what \0 cannot come back")
+    monkeypatch.setattr("fluency.execution.sandbox.canary.TEXT", "what \0 cannot come back")
     with pytest.raises(SandboxError, match="known result gave another"):
         bash(sandbox, "echo never")
     monkeypatch.undo()
@@ -95,9 +95,9 @@ def test_a_container_that_never_stops_talking(sandbox: Sandbox) -> None:
 
 
 def test_a_runner_that_fails_names_its_reason(sandbox: Sandbox) -> None:
-    world = SimpleNamespace(tar=b"no tar", ages={}, http=(), processes=())
+    world = replace(EMPTY_WORLD, tar=b"no tar")
     with pytest.raises(SandboxError, match="runner failed: ValueError: the tree's tar is damaged"):
-        sandbox.run(shell="bash", command="echo", world=world, limits=LIMITS, timeout_s=5)
+        sandbox.run(Invocation("bash", "echo", world, LIMITS, 5))
 
 
 def test_a_deleted_image(sandbox: Sandbox) -> None:
@@ -219,11 +219,11 @@ def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox: Sandbox, m
     """As rootless Podman on control groups v1 does, which takes the limits and forgets them."""
     for forgotten in ({"memory", "no-swap"}, {"pids"}):
         monkeypatch.setattr(
-            "fluency.execution.sandbox.sandbox.walls",
-            lambda limits, less=forgotten: {name: wall for name, wall in walls(limits).items() if name not in less},
+            "fluency.execution.sandbox.sandbox.isolation",
+            lambda limits, less=forgotten: {k: v for k, v in isolation(limits).items() if k not in less},
         )
         with pytest.raises(SandboxError, match="does not hold the limits") as caught:
-            sandbox.canary(EMPTY_WORLD, LIMITS)
+            sandbox.canary(LIMITS)
         assert "control groups v2" in caught.value.hint
         monkeypatch.undo()
-    sandbox.canary(EMPTY_WORLD, LIMITS)
+    sandbox.canary(LIMITS)

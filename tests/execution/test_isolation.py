@@ -1,4 +1,4 @@
-"""Every wall holds something back: the same probe with the wall and without it gives different results."""
+"""Every isolation measure holds something back: a probe gives different results with it and without it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from fluency.core.records import Result
 from fluency.core.study import Limits
-from fluency.execution.sandbox.flags import host_config, walls
+from fluency.execution.invocation import Invocation
+from fluency.execution.sandbox.isolation import Measures, host_config, isolation
 from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.worlds import SMALL
 
@@ -20,11 +21,11 @@ TIGHT = Limits(memory_mb=256, pids=64, tmpfs_mb=16, file_mb=64, open_files=256)
 
 @dataclass
 class Probe:
-    """A command whose output shows whether a wall stands; `instead` is put where the wall is taken away."""
+    """A command whose output shows whether a measure is in force; `instead` is put where it is taken away."""
 
-    wall: str
+    measure: str
     command: str
-    walled: str
+    isolated: str
     instead: dict[str, Any] = field(default_factory=dict)
     also_without: tuple[str, ...] = ()
     limits: Limits = TIGHT
@@ -62,39 +63,39 @@ PROBES = [
 ]
 
 
-def run(box: Sandbox, probe: Probe, walled: dict[str, dict[str, Any]]) -> Result:
-    return box._run("bash", probe.command, SMALL, (), "as_designed", probe.limits, 20, walled=walled)
+def run(sandbox: Sandbox, probe: Probe, measures: Measures) -> Result:
+    return sandbox._run(Invocation("bash", probe.command, SMALL, probe.limits, 20), measures)
 
 
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.wall)
-def test_the_wall_holds_and_without_it_nothing_does(sandbox: Sandbox, probe: Probe) -> None:
-    every = walls(probe.limits)
-    assert probe.wall in every
-    if probe.wall == "no-resolver" and sandbox.engine["name"] == "podman":
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.measure)
+def test_the_measure_holds_and_without_it_nothing_does(sandbox: Sandbox, probe: Probe) -> None:
+    every = isolation(probe.limits)
+    assert probe.measure in every
+    if probe.measure == "no-resolver" and sandbox.engine["name"] == "podman":
         pytest.skip("Podman gives a container without network no resolver, and takes none")
-    walled = run(sandbox, probe, every)
-    assert walled.stdout.data == probe.walled, walled
-    less = {name: part for name, part in every.items() if name != probe.wall and name not in probe.also_without}
+    isolated = run(sandbox, probe, every)
+    assert isolated.stdout.data == probe.isolated, isolated
+    less = {name: part for name, part in every.items() if name != probe.measure and name not in probe.also_without}
     bare = run(sandbox, probe, less | {"instead": probe.instead})
-    assert bare.stdout.data != probe.walled, bare
+    assert bare.stdout.data != probe.isolated, bare
 
 
 def test_nothing_else_is_writable(sandbox: Sandbox) -> None:
     """Also on engines that put file systems of their own over parts of a read-only root."""
     places = "find / -type d -writable -not -path '/proc/*' -not -path '/dev/*' 2>/dev/null | sort | tr '\\n' ' '"
-    assert run(sandbox, Probe("", places, ""), walls(TIGHT)).stdout.data == "/home/agent /tmp "
+    assert run(sandbox, Probe("", places, ""), isolation(TIGHT)).stdout.data == "/home/agent /tmp "
     files = "find / -xdev -type f -writable -not -path '/proc/*' 2>/dev/null | wc -l"
-    assert run(sandbox, Probe("", files, ""), walls(TIGHT)).stdout.data == "0\n"
+    assert run(sandbox, Probe("", files, ""), isolation(TIGHT)).stdout.data == "0\n"
 
 
-def test_every_wall_has_a_probe() -> None:
+def test_every_measure_has_a_probe() -> None:
     elsewhere = {"removed-at-its-end", "no-log-on-the-host"}
-    assert set(walls(TIGHT)) - elsewhere == {probe.wall for probe in PROBES}
+    assert set(isolation(TIGHT)) - elsewhere == {probe.measure for probe in PROBES}
 
 
 def test_seccomp_filters_and_without_it_nothing_does(sandbox: Sandbox) -> None:
     probe = Probe("", "grep Seccomp: /proc/self/status | cut -f2", "")
-    every = walls(TIGHT)
+    every = isolation(TIGHT)
     assert run(sandbox, probe, every).stdout.data == "2\n"
     assert run(sandbox, probe, every | {"x": {"SecurityOpt": ["seccomp=unconfined"]}}).stdout.data == "0\n"
 
@@ -103,19 +104,19 @@ def test_containers_go_away_and_leave_no_log(sandbox: Sandbox) -> None:
     client = sandbox._engine.client()
     label = {"label": "agent-shell-sandbox.test=log"}
 
-    def ended(walled: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    def ended(measures: Measures) -> list[dict[str, Any]]:
         config = {
             "Image": sandbox.image.image_id,
             "Entrypoint": ["/usr/bin/bash", "-c", "echo seen"],
             "Labels": {"agent-shell-sandbox.test": "log"},
-            "HostConfig": host_config(walled),
+            "HostConfig": host_config(measures),
         }
         container = client.create_container_from_config(config)["Id"]
         client.start(container)
         client.wait(container)
         return client.containers(all=True, filters=label)
 
-    every = walls(TIGHT)
+    every = isolation(TIGHT)
     kept = ended({k: v for k, v in every.items() if k not in ("removed-at-its-end", "no-log-on-the-host")})
     try:
         assert len(kept) == 1

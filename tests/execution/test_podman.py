@@ -18,9 +18,8 @@ import pytest
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
 from fluency.execution.sandbox.engine import find_engine
-from fluency.execution.sandbox.flags import walls
+from fluency.execution.sandbox.isolation import isolation
 from fluency.execution.sandbox.sandbox import Sandbox
-from fluency.world import build_world
 from tests.execution.run_it import bash, pwsh, wait_for
 from tests.execution.test_isolation import PROBES, TIGHT, run
 
@@ -73,7 +72,7 @@ def _answering(folder: Path):
 
 def test_it_is_podman_and_sane(box: Sandbox) -> None:
     assert box.engine["name"] == "podman"
-    box.canary(build_world(11), Limits())
+    box.canary(Limits())
 
 
 def test_an_execution_in_each_shell(box: Sandbox) -> None:
@@ -86,9 +85,9 @@ def test_an_execution_in_each_shell(box: Sandbox) -> None:
         assert pwsh(box, "1 + 1").stdout.data == "2\n"
 
 
-@pytest.mark.parametrize("probe", [p for p in PROBES if p.wall not in NOT_HERE], ids=lambda probe: probe.wall)
-def test_the_walls_hold(box: Sandbox, probe) -> None:
-    assert run(box, probe, walls(probe.limits)).stdout.data == probe.walled
+@pytest.mark.parametrize("probe", [p for p in PROBES if p.measure not in NOT_HERE], ids=lambda probe: probe.measure)
+def test_the_isolation_holds(box: Sandbox, probe) -> None:
+    assert run(box, probe, isolation(probe.limits)).stdout.data == probe.isolated
 
 
 def test_attacks_end_where_they_end_elsewhere(box: Sandbox) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
+from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox.protocol import PROTOCOL, decode, encode
 from tests.execution.worlds import SMALL
 
@@ -32,19 +33,18 @@ RESULT = {
 DOCUMENT = {"protocol": PROTOCOL, "nonce": NONCE, "result": RESULT, "inside_s": 0.3}
 
 
-def plan(**changes):
-    values = {"nonce": NONCE, "shell": "bash", "command": "é'\n", "world": SMALL, "needs": ()} | changes
-    return encode(**values, condition="as_designed", limits=Limits(), timeout_s=5)
+def encoded(*needs: str) -> bytes:
+    return encode(Invocation("bash", "é'\n", SMALL, Limits(), 5, needs), NONCE)
 
 
-def test_the_plan_is_a_size_a_header_and_the_tar() -> None:
-    data = plan(needs=("http", "processes"))
+def test_what_is_sent_is_a_size_a_header_and_the_tar() -> None:
+    data = encoded("http", "processes")
     size, _, rest = data.partition(b"\n")
     header = json.loads(rest[: int(size)])
     assert rest[int(size) :] == SMALL.tar and header["tar_bytes"] == len(SMALL.tar)
     assert base64.b64decode(header["command"]) == "é'\n".encode()
     assert len(header["http"]) == 3 and len(header["helpers"]) == 5
-    bare = json.loads(plan().partition(b"\n")[2][: int(plan().partition(b"\n")[0])])
+    bare = json.loads(encoded().partition(b"\n")[2][: int(encoded().partition(b"\n")[0])])
     assert bare["http"] is None and bare["helpers"] == []
 
 

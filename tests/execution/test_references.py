@@ -6,6 +6,7 @@ import pytest
 
 from fluency.core.task_world import world_for
 from fluency.core.tasks import CATEGORIES, load_tasks
+from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox.sandbox import Sandbox
 from fluency.scoring.verdict import judge
 from tests.execution.run_it import LIMITS
@@ -21,9 +22,7 @@ def test_a_reference_of_each_category(sandbox: Sandbox, category: str, shell: st
     for seed in (11, 24):
         world = world_for(task, seed)
         for command, passes in ((task.references[shell][0], True), ("true", False)):
-            result = sandbox.run(
-                shell=shell, command=command, world=world, needs=task.needs, limits=LIMITS, timeout_s=30
-            )
+            result = sandbox.run(Invocation(shell, command, world, LIMITS, 30, task.needs))
             verdict = judge(task, result, task.expected(world, result.processes))
             assert verdict.passed is passes, (task.id, seed, verdict.why)
         assert result.helpers_intact and not result.tree_changed

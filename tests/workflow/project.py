@@ -13,8 +13,8 @@ from pathlib import Path
 import yaml
 
 from fluency.common.paths import ROOT
+from fluency.core.shells import SHELLS
 from fluency.core.tasks import load_tasks
-from fluency.generation.prompt import SHELL_LINE
 
 PARTS = (
     "Snakefile",
@@ -34,7 +34,7 @@ STATS = re.compile(r"^(\w+) +(\d+)$", re.M)
 
 def reference_answer(prompt: str) -> str:
     """What a flawless model answers: the first reference of the task in the shell the prompt names."""
-    shell = next(shell for shell, line in SHELL_LINE.items() if line in prompt)
+    shell = next(shell for shell in SHELLS if SHELLS[shell].prompt_line in prompt)
     return next(task.references[shell][0] for task in load_tasks() if task.prompt.strip() in prompt)
 
 

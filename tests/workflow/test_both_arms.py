@@ -11,10 +11,10 @@ import subprocess
 
 import pytest
 
+from fluency.core.shells import SHELLS
 from fluency.core.table import read_table
 from fluency.core.tasks import load_tasks
 from fluency.execution.sandbox.powershell import VARIABLE
-from fluency.generation.prompt import SHELL_LINE
 from tests.execution.test_powershell import archive
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import Project, model, reference_answer
@@ -31,9 +31,9 @@ TRAP = "tree-size-bytes"
 
 def bash_in_both(prompt: str) -> str:
     """A Bash reference whatever shell was asked for, and one wrong answer in the PowerShell arm."""
-    if SHELL_LINE["pwsh"] in prompt and "vox-corpus" in prompt:
+    if SHELLS["pwsh"].prompt_line in prompt and "vox-corpus" in prompt:
         return "echo 1"
-    return reference_answer(prompt.replace(SHELL_LINE["pwsh"], SHELL_LINE["bash"]))
+    return reference_answer(prompt.replace(SHELLS["pwsh"].prompt_line, SHELLS["bash"].prompt_line))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ CODE = {
     "execute": (
         "scripts/fluency/execution/execute.py",
         "scripts/fluency/execution/command.py",
-        "scripts/fluency/execution/sandbox/flags.py",
+        "scripts/fluency/execution/invocation.py",
+        "scripts/fluency/execution/sandbox/isolation.py",
     ),
     "score": ("scripts/fluency/scoring/**/*.*",),
     "gather": (

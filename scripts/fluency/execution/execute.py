@@ -8,9 +8,10 @@ from typing import Any, Protocol
 from fluency import __version__
 from fluency.core.records import Execution, Extraction, Generation, ImageInfo, Reading, Result, Run
 from fluency.core.shells import SHELLS, Condition
-from fluency.core.study import Limits, Study
+from fluency.core.study import Study
 from fluency.core.tasks import Task
 from fluency.execution.command import extract
+from fluency.execution.invocation import Invocation
 from fluency.world import World
 
 
@@ -21,17 +22,7 @@ class Executor(Protocol):
     engine: dict[str, Any]
     no_powershell: str | None
 
-    def run(
-        self,
-        *,
-        shell: str,
-        command: str,
-        world: World,
-        needs: list[str],
-        condition: Condition,
-        limits: Limits,
-        timeout_s: float,
-    ) -> Result:
+    def run(self, invocation: Invocation) -> Result:
         """One command in one fresh container; SandboxError when it could not be measured."""
 
 
@@ -53,15 +44,7 @@ def execute_cell(
     for reading, command, condition in [] if reason else planned(study, shell, extraction):
         for seed in study.seeds:
             world = world_for(task, seed)
-            result = sandbox.run(
-                shell=shell,
-                command=command,
-                world=world,
-                needs=list(task.needs),
-                condition=condition,
-                limits=limits,
-                timeout_s=timeout_s,
-            )
+            result = sandbox.run(Invocation(shell, command, world, limits, timeout_s, task.needs, condition))
             runs.append(Run(seed=seed, world_sha256=world.sha256, condition=condition, reading=reading, result=result))
     return Execution(
         cell=generation.cell,

@@ -7,6 +7,7 @@ from statistics import median
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits
 from fluency.execution.execute import Executor
+from fluency.execution.invocation import Invocation
 from fluency.world import World
 
 REPEATS = 5
@@ -18,13 +19,7 @@ def start_up_times(sandbox: Executor, world: World, limits: Limits) -> dict[str,
         shell: round(
             median(
                 sandbox.run(
-                    shell=shell,
-                    command=SHELLS[shell].empty_command,
-                    world=world,
-                    needs=[],
-                    condition="as_designed",
-                    limits=limits,
-                    timeout_s=limits.timeout_s[shell],
+                    Invocation(shell, SHELLS[shell].empty_command, world, limits, limits.timeout_s[shell])
                 ).wall_s
                 for _ in range(REPEATS)
             ),

@@ -18,6 +18,7 @@ from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, load_study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
+from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
 from fluency.scoring.verdict import judge
 from fluency.validation.validation_plan import Probe, first_probes, further_probes
@@ -66,14 +67,10 @@ class Prober:
         return self._execute(probe, task, world)
 
     def _execute(self, probe: Probe, task: Task, world: World) -> Result:
+        limits = self._limits
+        timeout_s = limits.timeout_s[probe.shell]
         return self._sandbox.run(
-            shell=probe.shell,
-            command=probe.command,
-            world=world,
-            needs=task.needs,
-            condition=probe.condition,
-            limits=self._limits,
-            timeout_s=self._limits.timeout_s[probe.shell],
+            Invocation(probe.shell, probe.command, world, limits, timeout_s, task.needs, probe.condition)
         )
 
 

@@ -18,7 +18,6 @@ from fluency.common.errors import UserError
 from fluency.common.paths import CACHE, ROOT
 from fluency.core.records import ImageInfo
 from fluency.core.study import Limits, load_study
-from fluency.execution.sandbox.empty import EMPTY_WORLD
 from fluency.execution.sandbox.engine import Engine, find_engine
 from fluency.execution.sandbox.image import find_image, why_no_powershell
 from fluency.execution.sandbox.image_content import image_tag
@@ -143,7 +142,7 @@ def _image(engine: Engine | None) -> Iterator[Line]:
 def _known_command(engine: Engine, image: ImageInfo) -> Line:
     """One real execution: what an engine says of itself does not tell whether it can start a container."""
     try:
-        Sandbox(engine, image, 1).canary(EMPTY_WORLD, Limits())
+        Sandbox(engine, image, 1).canary(Limits())
     except UserError as error:
         return Line("a known command", "lacks", error.what, f"no command can be run: {error.hint}")
     return Line("a known command", "good", "gave the known result, within its limits")

@@ -1,4 +1,4 @@
-"""One container from creation to its end: the plan goes to its standard input, its standard output comes back."""
+"""One container from creation to its end: bytes go to its standard input, its standard output comes back."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ NEXT_RUN = "the cell stays missing and the next run measures it"
 
 
 def execute(
-    engine: Engine, config: dict[str, Any], plan: bytes, most_bytes: int, within_s: float, container: str | None = None
+    engine: Engine, config: dict[str, Any], sent: bytes, most_bytes: int, within_s: float, container: str | None = None
 ) -> bytes:
-    """Standard output of a fresh container that read `plan`; SandboxError if it did not come to its end by itself.
+    """Standard output of a fresh container that was sent `sent`; SandboxError if it did not come to its end by itself.
 
     `container` is one that was created before with this config; else it is created now.
     """
@@ -35,7 +35,7 @@ def execute(
             client.start(container)
             connection.settimeout(within_s)
             with contextlib.suppress(BrokenPipeError):  # a container that ended at once; what it said follows
-                connection.sendall(plan)
+                connection.sendall(sent)
             output, errors = _read(connection, most_bytes, time.monotonic() + within_s)
     except BaseException as error:
         remove(engine, container)

@@ -1,44 +1,34 @@
-"""The protocol between the harness and the runner in the container: a plan goes in, a document comes out."""
+"""The protocol of harness and runner: an encoded invocation goes into the container, a result document comes out."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from fluency.common.errors import SandboxError
 from fluency.core.records import HttpRequest, ProcessFact, Result, Stream, Used
-from fluency.core.study import Limits
-from fluency.world.model import PLACE, PORT, World
+from fluency.execution.invocation import Invocation
+from fluency.world.model import PLACE, PORT
 
 PROTOCOL = 2
 
 
-def encode(
-    *,
-    nonce: str,
-    shell: str,
-    command: str,
-    world: World,
-    needs: Sequence[str],
-    condition: str,
-    limits: Limits,
-    timeout_s: float,
-) -> bytes:
-    """The plan as the runner reads it: size of the header, newline, header (JSON), the world's tar."""
+def encode(invocation: Invocation, nonce: str) -> bytes:
+    """An invocation as the runner reads it: size of the header, newline, header (JSON), the world's tar."""
+    world = invocation.world
     header = {
         "protocol": PROTOCOL,
         "nonce": nonce,
         "root": PLACE,
         "port": PORT,
-        "shell": shell,
-        "command": _text(command.encode("utf-8", "surrogatepass")),
-        "condition": condition,
-        "timeout_s": timeout_s,
-        "output_bytes": limits.output_bytes,
+        "shell": invocation.shell,
+        "command": _text(invocation.command.encode("utf-8", "surrogatepass")),
+        "condition": invocation.condition,
+        "timeout_s": invocation.timeout_s,
+        "output_bytes": invocation.limits.output_bytes,
         "ages": dict(world.ages),
         "tar_bytes": len(world.tar),
         "http": [
@@ -51,7 +41,7 @@ def encode(
             }
             for route in world.http
         ]
-        if "http" in needs
+        if "http" in invocation.needs
         else None,
         "helpers": [
             {
@@ -64,7 +54,7 @@ def encode(
             }
             for helper in world.processes
         ]
-        if "processes" in needs
+        if "processes" in invocation.needs
         else [],
     }
     text = json.dumps(header).encode()

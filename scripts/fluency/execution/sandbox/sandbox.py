@@ -1,4 +1,4 @@
-"""The sandbox as the pipeline sees it: one call, one command, one fresh container, one result."""
+"""The sandbox as the pipeline sees it: one invocation, one fresh container, one result."""
 
 from __future__ import annotations
 
@@ -6,28 +6,24 @@ import contextlib
 import os
 import secrets
 import threading
-from collections.abc import Sequence
 from typing import Any
 
 from fluency.common.errors import SandboxError
 from fluency.common.terminal import Say, say
 from fluency.core.records import ImageInfo, Result
-from fluency.core.shells import SHELLS, Condition
+from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, SandboxConfig
+from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox import labels
+from fluency.execution.sandbox.canary import canary, check
 from fluency.execution.sandbox.container import execute, remove
-from fluency.execution.sandbox.empty import EMPTY_WORLD
 from fluency.execution.sandbox.engine import Engine
-from fluency.execution.sandbox.flags import container_config, walls
 from fluency.execution.sandbox.image import ensure_image, why_no_powershell
+from fluency.execution.sandbox.isolation import Measures, container_config, isolation
 from fluency.execution.sandbox.protocol import decode, encode
 from fluency.execution.sandbox.start_engine import ensure_engine
-from fluency.world import World
 
 GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with others
-CANARY = "canary \\ $HOME 'ü'"
-# Where the two versions of control groups say what holds; nothing is told where the engine hides them.
-HOLDS = "/sys/fs/cgroup/{memory/memory.limit_in_bytes,memory.max,pids/pids.max,pids.max}"
 
 
 class Sandbox:
@@ -42,29 +38,16 @@ class Sandbox:
         self._doubted = threading.Event()
         self._canary_lock = threading.Lock()
 
-    def run(
-        self,
-        *,
-        shell: str,
-        command: str,
-        world: World,
-        needs: Sequence[str] = (),
-        condition: Condition = "as_designed",
-        limits: Limits,
-        timeout_s: float,
-    ) -> Result:
-        """One command in one world, measured; SandboxError when it could not be measured.
-
-        `timeout_s` is the command's own time, its start included and the container's excluded.
-        """
-        if not self.image.shells.get(shell):
+    def run(self, invocation: Invocation) -> Result:
+        """One command in one world, measured; SandboxError when it could not be measured."""
+        if not self.image.shells.get(invocation.shell):
             raise SandboxError(
-                f"the image holds no {SHELLS[shell].title}", where="sandbox", hint="`make doctor` says how"
+                f"the image holds no {SHELLS[invocation.shell].title}", where="sandbox", hint="`make doctor` says how"
             )
         if self._doubted.is_set():
-            self.canary(world, limits)
+            self.canary(invocation.limits)
         try:
-            return self._run(shell, command, world, needs, condition, limits, timeout_s)
+            return self._run(invocation)
         except SandboxError:
             self._doubted.set()
             raise
@@ -74,51 +57,19 @@ class Sandbox:
         """Why the image holds no PowerShell; None if it does."""
         return None if self.image.shells.get("pwsh") else why_no_powershell(self._engine, self.image.image_id)
 
-    def canary(self, world: World, limits: Limits) -> None:
+    def canary(self, limits: Limits) -> None:
         """A command whose result is known; SandboxError if the sandbox gives another, or does not hold its limits."""
         with self._canary_lock:
-            command = f"printf '%s\\n' {_quoted(CANARY)}; cat {HOLDS} 2>/dev/null; printf canary >&2; exit 7"
-            result = self._run("bash", command, world, (), "as_designed", limits, 30)
-            said, _, holds = result.stdout.data.partition("\n")
-            if (result.exit_code, said, result.stderr.data) != (7, CANARY, "canary"):
-                raise SandboxError(
-                    f"a command with a known result gave another: {result.exit_code}, {result.stdout.data[:80]!r}",
-                    where="sandbox",
-                    hint="rebuild the image: `make image`",
-                )
-            if not set(holds.split()) <= {str(limits.memory_mb << 20), str(limits.pids)}:
-                raise SandboxError(
-                    "the engine does not hold the limits of memory and processes",
-                    where="sandbox",
-                    hint="rootless engines need control groups v2, delegated to the user; else run the engine as root",
-                )
+            check(self._run(canary(limits)), limits)
             self._doubted.clear()
 
-    def _run(
-        self,
-        shell: str,
-        command: str,
-        world: World,
-        needs: Sequence[str],
-        condition: Condition,
-        limits: Limits,
-        timeout_s: float,
-        walled: dict[str, dict[str, Any]] | None = None,
-    ) -> Result:
-        nonce = secrets.token_hex(16)
-        plan = encode(
-            nonce=nonce,
-            shell=shell,
-            command=command,
-            world=world,
-            needs=needs,
-            condition=condition,
-            limits=limits,
-            timeout_s=timeout_s,
-        )
-        config = container_config(self.image.image_id, labels.labels(), walled or walls(limits))
+    def _run(self, invocation: Invocation, measures: Measures | None = None) -> Result:
+        """One command behind the given isolation measures instead of all of them."""
+        limits, nonce = invocation.limits, secrets.token_hex(16)
+        config = container_config(self.image.image_id, labels.labels(), measures or isolation(limits))
+        most_bytes, within_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
         with self._room:
-            document = execute(self._engine, config, plan, 4 * limits.output_bytes + (8 << 20), timeout_s + GRACE_S)
+            document = execute(self._engine, config, encode(invocation, nonce), most_bytes, within_s)
         return decode(document, nonce)
 
     def remove_leftovers(self) -> int:
@@ -139,9 +90,5 @@ def open_sandbox(config: SandboxConfig, say: Say = say) -> Sandbox:
     with contextlib.suppress(Exception):
         if removed := sandbox.remove_leftovers():
             say(f"removed {removed} container(s) that a killed run left behind")
-    sandbox.canary(EMPTY_WORLD, config.limits)
+    sandbox.canary(config.limits)
     return sandbox
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"

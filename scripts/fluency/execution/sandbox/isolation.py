@@ -1,6 +1,6 @@
-"""What the engine is told about a container: the walls, each under its own name.
+"""What the engine is told about a container: the isolation measures, each under its own name.
 
-One pure function, so that a test can take a single wall away and show that it was holding something back.
+One pure function, so that a test can take a single measure away and show that it was holding something back.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from fluency.core.study import Limits
 from fluency.world.model import PLACE
 
 WORLD_MB = 128
+Measures = dict[str, dict[str, Any]]
+"""Name of each measure -> the part of the engine's HostConfig that puts it into force. Sizes in bytes."""
 
 
-def walls(limits: Limits) -> dict[str, dict[str, Any]]:
-    """Name of each wall -> the part of the engine's HostConfig that puts it up. Sizes in bytes."""
+def isolation(limits: Limits) -> Measures:
+    """Every measure, with the sizes of the limits."""
     memory = limits.memory_mb << 20
     return {
         "no-network": {"NetworkMode": "none"},
@@ -39,7 +41,7 @@ def walls(limits: Limits) -> dict[str, dict[str, Any]]:
     }
 
 
-def container_config(image: str, labels: dict[str, str], walls: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def container_config(image: str, labels: dict[str, str], measures: Measures) -> dict[str, Any]:
     """The body of the engine's create call. Nothing of the host goes in: no mount, no variable, no name."""
     return {
         "Image": image,
@@ -53,14 +55,14 @@ def container_config(image: str, labels: dict[str, str], walls: dict[str, dict[s
         "AttachStdin": True,
         "AttachStdout": True,
         "AttachStderr": True,
-        "HostConfig": host_config(walls),
+        "HostConfig": host_config(measures),
     }
 
 
-def host_config(walls: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The walls as one HostConfig: lists are joined, mappings merged, anything else stands for itself."""
+def host_config(measures: Measures) -> dict[str, Any]:
+    """The measures as one HostConfig: lists are joined, mappings merged, anything else stands for itself."""
     config: dict[str, Any] = {}
-    for part in walls.values():
+    for part in measures.values():
         for key, value in part.items():
             if isinstance(value, list):
                 config[key] = [*config.get(key, []), *value]
