@@ -14,8 +14,10 @@ import pytest
 from fluency.archive.findings import Problem
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import ArchiveError, UserError
-from fluency.common.files import canonical_json, pretty_json, sha256
+from fluency.common.files import pretty_json, sha256
+from fluency.core.records import SCHEMA_VERSION
 from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import contents, rewritten
 
@@ -165,7 +167,7 @@ DERIVABLE: dict[str, tuple[Change, str]] = {
     "execution image": (record(EXECUTION, put("image", "shells", "pwsh", value="7.4.0")), EXECUTION),
     "execution limits": (record(EXECUTION, put("timeout_s", value=600.0)), EXECUTION),
     "execution runs": (record(EXECUTION, lambda value: value["runs"].pop()), EXECUTION),
-    "execution schema": (record(EXECUTION, put("schema_version", value=2)), EXECUTION),
+    "execution schema": (record(EXECUTION, put("schema_version", value=SCHEMA_VERSION + 1)), EXECUTION),
     "execution peak": (record(EXECUTION, put("runs", 0, "result", "used", "peak_memory_bytes", value=1 << 40)), "cells.csv"),
     "score passed": (record(SCORE, put("passed", value=False)), SCORE),
     "score why": (record(SCORE, put("why", value="Because.")), SCORE),

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import date
 
 import pytest
 import yaml
@@ -41,6 +42,19 @@ def test_the_paid_study_is_the_design():
         ({"models": [{"id": "b"}]}, "models.0.alias", "missing"),
         ({"models": [{"alias": "a", "id": "b"}, {"alias": "a", "id": "c"}]}, "", "must be different"),
         ({"models": [{"alias": "a", "id": "b", "temperature": 7.0}]}, "models.0.temperature", "between 0 and 2"),
+        ({"seeds": [1, 2**60]}, "seeds.1", "less than or equal to 9007199254740991"),
+        ({"models": [{"alias": "a", "id": "b", "extra_body": {"x": float("nan")}}]}, "models.0.extra_body", "alike"),
+        ({"models": [{"alias": "a", "id": "b", "extra_body": {"x": 2**60}}]}, "models.0.extra_body", "alike"),
+        (
+            {"models": [{"alias": "a", "id": "b", "extra_body": {"x": 5.623329633899874e16}}]},
+            "models.0.extra_body",
+            "alike",
+        ),
+        (
+            {"models": [{"alias": "a", "id": "b", "thinking": {"since": date(2026, 1, 1)}}]},
+            "models.0.thinking",
+            "alike",
+        ),
         ({"conditions": ["no_unix_tools"]}, "", "as_designed"),
         ({"sandbox": {"limits": {"timeout_s": {"pwsh": 0.1}}}}, "sandbox.limits.timeout_s", "between 1 and 600"),
         ({"study": "../evil"}, "study", "pattern"),

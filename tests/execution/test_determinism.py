@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fluency.common.files import canonical_json
+from fluency.common.canonical import canonical_json
 from fluency.core.records import Result
 from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.run_it import bash

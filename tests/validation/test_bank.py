@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fluency.common.files import canonical_json, sha256
+from fluency.common.canonical import canonical_json
+from fluency.common.files import sha256
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import load_tasks
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from fluency.common.files import canonical_json, sha256
+from fluency.common.canonical import canonical_json
+from fluency.common.files import sha256
 
 VERSION = "1"
 ALPHA = 0.05

@@ -6,7 +6,8 @@ import platform
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
-from fluency.common.files import canonical_json, sha256, sha256_file
+from fluency.common.canonical import canonical_json
+from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import ROOT
 from fluency.core.stage_code import CODE
 

@@ -6,8 +6,8 @@ from pydantic import ValidationError
 
 from fluency.archive.findings import Findings
 from fluency.archive.opened import Opened, checked_json
+from fluency.common.canonical import hashes_to
 from fluency.common.errors import ArchiveError
-from fluency.common.files import canonical_json, sha256
 from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords
 from fluency.core.records import SCHEMA_VERSION, Answer, Execution, Generation, ImageInfo, Score
@@ -144,8 +144,8 @@ def stored_answer(data: bytes, key: str, where: str) -> Answer:
     try:
         value = checked_json(data, where)
         body = value["answer"]
-        sealed = value["sha256"] == sha256(canonical_json(body))
-        asked = sha256(canonical_json(body["request"])) == key == body["request_key"]
+        sealed = hashes_to(body, value["sha256"])
+        asked = hashes_to(body["request"], key) and key == body["request_key"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ArchiveError("this is no stored answer", where=where) from None
     if not sealed:

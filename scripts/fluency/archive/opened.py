@@ -22,8 +22,9 @@ from pydantic_core import to_json
 from fluency.archive.contents import STUDY, plain_files
 from fluency.archive.unpack import Unpacked
 from fluency.archive.worlds import INDEX, load_world
+from fluency.common.canonical import canonical_json, hashes_to, legacy_canonical_json
 from fluency.common.errors import ArchiveError, UserError
-from fluency.common.files import canonical_json, pretty_json, sha256
+from fluency.common.files import pretty_json
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, CellRecords, load_records, record_path
 from fluency.core.records import SCHEMA_VERSION, Part
@@ -135,11 +136,16 @@ def checked_json(data: bytes, where: str) -> Any:
     try:
         value = json.loads(data, object_pairs_hook=ordered)
         on_one_line = b"\n" not in data[:-1]
-        if not (canonical_json(value).encode() + b"\n" == data if on_one_line else _is_pretty(value, data, in_order)):
+        if not (_is_canonical(value, data) if on_one_line else _is_pretty(value, data, in_order)):
             raise ArchiveError("its bytes are not in the form records are written in", where=where)
     except (ValueError, RecursionError):
         raise ArchiveError("this is not JSON as this project writes it", where=where) from None
     return value
+
+
+def _is_canonical(value: Any, data: bytes) -> bool:
+    """Whether these are the bytes of a canonical document, in today's form or in that of schema 1."""
+    return any(form(value).encode() + b"\n" == data for form in (legacy_canonical_json, canonical_json))
 
 
 def _is_pretty(value: Any, data: bytes, in_order: bool) -> bool:
@@ -166,7 +172,7 @@ def _study(archive: Unpacked) -> Study:
     except ValidationError as error:
         first = error.errors()[0]
         raise ArchiveError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", where=STUDY) from None
-    if sha256(canonical_json(value)) != archive.manifest.study_sha256 or study.study != archive.manifest.study:
+    if not hashes_to(value, archive.manifest.study_sha256) or study.study != archive.manifest.study:
         raise ArchiveError("it is not the study whose hash the manifest states", where=STUDY)
     return study
 

@@ -13,8 +13,9 @@ from fluency.archive import manifest
 from fluency.archive.codebase import code_hashes, environment
 from fluency.archive.contents import State, check_complete, entries_of, state_of
 from fluency.archive.tar_writer import PIECE, Entry, write_container
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
-from fluency.common.files import canonical_json, sha256
+from fluency.common.files import sha256
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task

@@ -14,8 +14,9 @@ from fluency.archive.contents import config_name, registration_name
 from fluency.archive.findings import Findings
 from fluency.archive.opened import Opened
 from fluency.archive.registration import deviations
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
-from fluency.common.files import canonical_json, pretty_json, sha256_file
+from fluency.common.files import pretty_json, sha256_file
 from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords
 from fluency.core.records import ProcessFact
@@ -68,7 +69,7 @@ def rebuild_score(opened: Opened, findings: Findings, cell: Cell, task: Remember
     except UserError as error:
         findings.check(False, where, f"it cannot be judged anew: {error.what}", kind="scores", layer="score")
         return
-    kept = {"task_sha256": records.score.task_sha256}
+    kept: dict[str, Any] = {key: getattr(records.score, key) for key in ("schema_version", "task_sha256")}
     if "score" not in findings.layers:
         kept["provenance"] = records.score.provenance
     made = made.model_copy(update=kept)

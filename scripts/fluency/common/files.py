@@ -1,4 +1,4 @@
-"""Bytes that reach the disk whole: canonical JSON, SHA-256, atomic writes."""
+"""Bytes that reach the disk whole: JSON for records, SHA-256, atomic writes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 Result = TypeVar("Result")
-
-
-def canonical_json(value: Any) -> str:
-    """The one JSON text of a value: sorted keys, no blanks, UTF-8 kept; NaN is refused."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def pretty_json(value: Any) -> str:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluency.common.files import canonical_json, sha256
+from fluency.common.canonical import canonical_json, hashes_to
+from fluency.common.files import sha256
 
 KEY = "sha256"
 
 
 def seal(document: dict[str, Any]) -> dict[str, Any]:
     """The document with the SHA-256 of its canonical JSON (without that key) under `sha256`."""
-    return {**document, KEY: seal_of(document)}
-
-
-def seal_of(document: dict[str, Any]) -> str:
-    """What a document's seal should be."""
-    return sha256(canonical_json({key: value for key, value in document.items() if key != KEY}))
+    return {**document, KEY: sha256(canonical_json(_unsealed(document)))}
 
 
 def is_sealed(document: dict[str, Any]) -> bool:
-    """Whether the seal is there and fits."""
-    return document.get(KEY) == seal_of(document)
+    """Whether the seal is there and fits, in today's form or in that of schema 1."""
+    return hashes_to(_unsealed(document), document.get(KEY))
+
+
+def _unsealed(document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key != KEY}

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fluency import __version__
-from fluency.common.files import canonical_json, read_json, sha256_file
+from fluency.common.canonical import canonical_json
+from fluency.common.files import read_json, sha256_file
 from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords, load_records

@@ -6,6 +6,7 @@ mappings are merged, which is what Snakemake does with `--configfile`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,11 +14,14 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from fluency.common.canonical import EXACT, canonical_json
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG
 from fluency.core.cells import Cell
 from fluency.core.deadline import FLOOR_S
 from fluency.core.shells import DESIGN, SHELLS, Condition, ShellName
+
+Seed = Annotated[int, Field(ge=-EXACT, le=EXACT)]
 
 
 class Section(BaseModel):
@@ -62,6 +66,17 @@ class ModelConfig(Section):
     price: Price | None = Field(None, description="Empty: the policy table's.")
     requests_per_minute: int = Field(45, ge=1, description="Starts a minute, over all cells of the model.")
     in_flight: int = Field(4, ge=1, le=64, description="Requests under way at a time.")
+
+    @field_validator("thinking", "extra_body", "extra_headers")
+    @classmethod
+    def _has_one_text(cls, value: Any) -> Any:
+        try:
+            alike = json.loads(canonical_json(value)) == value
+        except ValueError:
+            alike = False
+        if not alike:
+            raise ValueError("this is not JSON that every language reads alike: mind dates, .nan, and large numbers")
+        return value
 
     @field_validator("temperature")
     @classmethod
@@ -120,14 +135,14 @@ class Study(Section):
         default_factory=lambda: list(DESIGN), description="The arms."
     )
     trials: int = Field(5, ge=1, le=100, description="Independent answers a cell of task and shell.")
-    seeds: Annotated[list[int], Field(min_length=2)] = Field(
+    seeds: Annotated[list[Seed], Field(min_length=2)] = Field(
         default_factory=lambda: [11, 24], description="Worlds each answer runs in; at least one odd and one even."
     )
     conditions: Annotated[list[Condition], Field(min_length=1)] = Field(
         default_factory=lambda: ["as_designed", "no_unix_tools"],
         description="no_unix_tools runs each PowerShell answer again without Unix programs on PATH.",
     )
-    order_seed: int = Field(20260430, description="Seed of the order in which cells are asked.")
+    order_seed: Seed = Field(20260430, description="Seed of the order in which cells are asked.")
     models: Annotated[list[ModelConfig], Field(min_length=1)] = Field(description="The models, never pooled.")
     sandbox: SandboxConfig = Field(default_factory=SandboxConfig, description="Where commands run.")
     budget: Budget = Field(default_factory=Budget, description="What it may cost.")

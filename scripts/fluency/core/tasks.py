@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
 
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
-from fluency.common.files import canonical_json, sha256
+from fluency.common.files import sha256
 from fluency.common.paths import TASKS
 from fluency.core.shells import DESIGN, ShellName
 from fluency.core.study import explain, read_yaml

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from fluency.common.canonical import canonical_json, hashes_to
 from fluency.common.errors import StopRun, UserError
-from fluency.common.files import canonical_json, sha256
+from fluency.common.files import sha256
 from fluency.core.records import Answer
-from fluency.generation.request import request_key
 
 
 class Damaged(UserError):
@@ -32,9 +32,9 @@ def open_answer(data: bytes, key: str, path: Path) -> Answer:
     try:
         value = json.loads(data)
         answer = Answer.model_validate(value["answer"])
-        if sha256(canonical_json(value["answer"])) != value["sha256"]:
+        if not hashes_to(value["answer"], value["sha256"]):
             raise ValueError("its hash does not fit its content")
-        if answer.request_key != key or request_key(answer.request) != key:
+        if answer.request_key != key or not hashes_to(answer.request.model_dump(mode="json"), key):
             raise ValueError("it answers another request than its name says")
     except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
         why = str(error).splitlines()[0][:200]

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fluency.common.canonical import EXACT
 from fluency.core.records import Answer, Outcome, Request, Usage
 
 Scope = Literal["retry", "cell", "model", "run", "temperature"]
@@ -78,7 +79,7 @@ def read_reply(body: bytes) -> Reading:
 
 def read_message(raw: Any) -> Reading:
     """A decoded message; missing usage, model or stop reason become null; Failure if it is no message at all."""
-    raw = _without_surrogates(raw)
+    raw = _storable(raw)
     if not isinstance(raw, dict):
         raise _unreadable("the reply is JSON but no message")
     if raw.get("type") == "error":
@@ -203,15 +204,15 @@ def _text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _without_surrogates(value: Any) -> Any:
-    """The same value with lone surrogates, which no UTF-8 file can hold, replaced by U+FFFD."""
+def _storable(value: Any) -> Any:
+    """The same value as canonical JSON gives it back: lone surrogates are U+FFFD, numbers beyond EXACT are texts."""
     if isinstance(value, str):
         return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
+        return [_storable(item) for item in value]
     if isinstance(value, dict):
-        return {_without_surrogates(name): _without_surrogates(item) for name, item in value.items()}
-    return value
+        return {_storable(name): _storable(item) for name, item in value.items()}
+    return str(value) if isinstance(value, int | float) and not abs(value) <= EXACT else value
 
 
 def _finite(text: str) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluency.common.files import canonical_json, sha256
+from fluency.common.canonical import canonical_json
+from fluency.common.files import sha256
 from fluency.core.cells import Cell
 from fluency.core.records import Request
 from fluency.core.study import Study

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from fluency.common.files import canonical_json, sha256
+from fluency.common.canonical import canonical_json
+from fluency.common.files import sha256
 
 MANY = 8
 

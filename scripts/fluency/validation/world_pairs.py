@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
-from fluency.common.files import canonical_json
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.world.model import WorldError

@@ -11,7 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fluency.common.files import canonical_json, sha256_file
+from fluency.common.canonical import canonical_json
+from fluency.common.files import sha256_file
 from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
 from fluency.core.stage_code import code_sha256

@@ -7,8 +7,9 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
-from fluency.common.files import canonical_json, sha256
+from fluency.common.files import sha256
 
 DAY = 86_400
 PORT = 8765

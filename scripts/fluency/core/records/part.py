@@ -13,7 +13,8 @@ from fluency.common.files import pretty_json, write_atomic
 from fluency.core.cells import Cell
 from fluency.core.shells import ShellName
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2: hashes are of RFC 8785 JSON; 1: of Python's own, which writes whole floats as 1.0 and sorts keys otherwise."""
 
 
 class Part(BaseModel):

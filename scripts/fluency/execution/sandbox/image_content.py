@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from fluency.common.files import canonical_json, sha256, sha256_file
+from fluency.common.canonical import canonical_json
+from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import SANDBOX
 from fluency.execution.sandbox.protocol import PROTOCOL
 

@@ -13,8 +13,9 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import SandboxError
-from fluency.common.files import canonical_json, sha256_file, write_atomic
+from fluency.common.files import sha256_file, write_atomic
 from fluency.common.paths import CACHE
 
 VARIABLE = "POWERSHELL_ARCHIVE"
@@ -44,7 +45,7 @@ def _keep(given: Path) -> str:
         raise SandboxError("you may not read it", where=f"{VARIABLE}={given}", hint="give it read permission")
     found = _find(given)
     status = found.stat()
-    mark = canonical_json([str(found.resolve()), status.st_size, status.st_mtime_ns])
+    mark = canonical_json([str(found.resolve()), status.st_size, str(status.st_mtime_ns)])
     note = KEPT / "given"
     if note.exists() and note.read_text(encoding="utf-8") == mark:
         source = (KEPT / "current").read_text(encoding="utf-8").strip()

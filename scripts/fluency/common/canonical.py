@@ -1,0 +1,51 @@
+"""Canonical JSON by RFC 8785: the one text of a value in every language, under every hash and seal."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import rfc8785
+
+from fluency.common.files import sha256
+
+EXACT = 2**53 - 1
+"""The largest integer up to which a double, and so JSON in other languages, holds every one."""
+
+
+def canonical_json(value: Any) -> str:
+    """The RFC 8785 text of a value; ValueError for what has none.
+
+    Integers and floats of one value have one text, tuples are arrays. None have NaN, infinities, integers beyond
+    EXACT that read as a double would be written otherwise, lone surrogates, keys that are not texts, other types.
+    """
+    try:
+        return rfc8785.dumps(value).decode()
+    except rfc8785.IntegerDomainError:
+        return rfc8785.dumps(_with_doubles(value)).decode()
+
+
+def legacy_canonical_json(value: Any) -> str:
+    """The text that hashes and seals of schema 1 were made of; only for reading those."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def hashes_to(value: Any, digest: object) -> bool:
+    """Whether a digest is the SHA-256 of the value's canonical JSON, in today's form or in that of schema 1."""
+    for form in (canonical_json, legacy_canonical_json):
+        with suppress(ValueError):
+            if sha256(form(value)) == digest:
+                return True
+    return False
+
+
+def _with_doubles(value: Any) -> Any:
+    """The value with each large integer that is the text of a double as that double: so a canonical text reads back."""
+    if isinstance(value, dict):
+        return {key: _with_doubles(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_doubles(item) for item in value]
+    if isinstance(value, int) and abs(value) > EXACT and abs(value) < 10**21:
+        return float(value) if rfc8785.dumps(float(value)) == str(value).encode() else value
+    return value

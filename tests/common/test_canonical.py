@@ -1,0 +1,170 @@
+"""The canonical text is RFC 8785's, of every value that has one, and the form before it is still recognised."""
+
+import json
+import math
+import struct
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fluency.common.canonical import EXACT, canonical_json, hashes_to, legacy_canonical_json
+from fluency.common.files import sha256
+from fluency.common.self_hash import is_sealed, seal
+
+# RFC 8785, appendix B: the bits of a double, and its text.
+NUMBERS = {
+    "0000000000000000": "0",
+    "8000000000000000": "0",
+    "0000000000000001": "5e-324",
+    "8000000000000001": "-5e-324",
+    "7fefffffffffffff": "1.7976931348623157e+308",
+    "ffefffffffffffff": "-1.7976931348623157e+308",
+    "4340000000000000": "9007199254740992",
+    "c340000000000000": "-9007199254740992",
+    "4430000000000000": "295147905179352830000",
+    "44b52d02c7e14af5": "9.999999999999997e+22",
+    "44b52d02c7e14af6": "1e+23",
+    "44b52d02c7e14af7": "1.0000000000000001e+23",
+    "444b1ae4d6e2ef4e": "999999999999999700000",
+    "444b1ae4d6e2ef4f": "999999999999999900000",
+    "444b1ae4d6e2ef50": "1e+21",
+    "3eb0c6f7a0b5ed8c": "9.999999999999997e-7",
+    "3eb0c6f7a0b5ed8d": "0.000001",
+    "41b3de4355555553": "333333333.3333332",
+    "41b3de4355555554": "333333333.33333325",
+    "41b3de4355555555": "333333333.3333333",
+    "41b3de4355555556": "333333333.3333334",
+    "41b3de4355555557": "333333333.33333343",
+    "becbf647612f3696": "-0.0000033333333333333333",
+    "43143ff3c1cb0959": "1424953923781206.2",
+}
+NO_NUMBERS = ("7fffffffffffffff", "7ff0000000000000", "fff0000000000000")
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-EXACT, EXACT) | FLOATS | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
+)
+
+
+def double(bits):
+    return struct.unpack(">d", bytes.fromhex(bits))[0]
+
+
+def as_other_languages(digits):
+    """An integer as a language reads it that has only doubles."""
+    return int(digits) if abs(int(digits)) <= EXACT else float(digits)
+
+
+def as_ecmascript_says(number):
+    """ECMA-262, Number::toString, step by step, from the shortest digits that read back."""
+    if number == 0:
+        return "0"
+    if number < 0:
+        return "-" + as_ecmascript_says(-number)
+    digits, exponent = Decimal(repr(number)).normalize().as_tuple()[1:]
+    s, k = "".join(map(str, digits)), len(digits)
+    n = k + exponent
+    if k <= n <= 21:
+        return s + "0" * (n - k)
+    if 0 < n <= 21:
+        return f"{s[:n]}.{s[n:]}"
+    if -6 < n <= 0:
+        return f"0.{'0' * -n}{s}"
+    power = f"e{'+' if n > 0 else '-'}{abs(n - 1)}"
+    return f"{s[0]}.{s[1:]}{power}" if k > 1 else s + power
+
+
+@pytest.mark.parametrize(("bits", "text"), NUMBERS.items())
+def test_the_numbers_of_the_standard(bits, text):
+    assert canonical_json(double(bits)) == text == as_ecmascript_says(double(bits))
+
+
+@pytest.mark.parametrize("bits", NO_NUMBERS)
+def test_what_is_no_number_has_no_text(bits):
+    with pytest.raises(ValueError, match="not representable"):
+        canonical_json({"a": [double(bits)]})
+
+
+def test_the_sample_of_the_standard():
+    sample = json.loads(
+        r"""{"numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+             "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/", "literals": [null, true, false]}"""
+    )
+    assert canonical_json(sample) == (
+        '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],'
+        '"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
+    )
+
+
+def test_the_order_of_the_standard():
+    sample = json.loads(
+        r"""{"\u20ac": "Euro Sign", "\r": "Carriage Return", "\ufb33": "Hebrew Letter Dalet With Dagesh", "1": "One",
+             "\ud83d\ude00": "Emoji: Grinning Face", "\u0080": "Control",
+             "\u00f6": "Latin Small Letter O With Diaeresis"}"""
+    )
+    assert list(json.loads(canonical_json(sample)).values()) == [
+        "Carriage Return", "One", "Control", "Latin Small Letter O With Diaeresis", "Euro Sign",
+        "Emoji: Grinning Face", "Hebrew Letter Dalet With Dagesh",
+    ]  # fmt: skip
+    assert canonical_json(sample) != legacy_canonical_json(sample), "by code points the emoji is last"
+
+
+@given(FLOATS)
+def test_every_number_is_as_ecmascript_writes_it(number):
+    text = canonical_json(number)
+    assert text == as_ecmascript_says(number)
+    assert float(text) == number
+
+
+@given(VALUES)
+def test_a_canonical_text_reads_back_and_is_its_own_canonical_text(value):
+    text = canonical_json(value)
+    assert json.loads(text, parse_int=as_other_languages) == value
+    assert canonical_json(json.loads(text)) == text
+
+
+@given(TEXTS)
+def test_a_text_is_written_as_before(text):
+    assert canonical_json(text) == legacy_canonical_json(text)
+
+
+@pytest.mark.parametrize("number", [1e20, 2.0**53, -(2.0**60), 1.5e18])
+def test_a_large_float_reads_back_as_an_integer_of_the_same_text(number):
+    again = json.loads(canonical_json([number]))
+    assert isinstance(again[0], int) and canonical_json(again) == canonical_json([number])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [EXACT + 2, -EXACT - 2, 2**60, 10**400, {"a": [EXACT + 2]}, "\ud800", {"\udfff": 1}, {1: 2}, {1, 2}, b"", math.nan],
+)
+def test_a_value_without_a_text_is_refused(value):
+    with pytest.raises(ValueError):
+        canonical_json(value)
+
+
+def test_one_value_has_one_text():
+    assert (
+        canonical_json({"b": 30.0, "a": (1, -0.0)}) == canonical_json({"a": [1.0, 0], "b": 30}) == '{"a":[1,0],"b":30}'
+    )
+
+
+@pytest.mark.parametrize("value", [{"a": 1.0, "\U0001f600": 1, "\ufb33": 2}, [2**60], {"a": 1e-5}])
+def test_a_hash_of_the_first_schema_is_recognised(value):
+    assert hashes_to(value, sha256(legacy_canonical_json(value)))
+    assert not hashes_to(value, sha256(legacy_canonical_json([value])))
+
+
+def test_a_seal_fits_in_either_form_and_only_untouched():
+    document = {"limit": 30.0}
+    assert seal(document)["sha256"] == sha256('{"limit":30}')
+    assert is_sealed(seal(document)) and is_sealed(document | {"sha256": sha256('{"limit":30.0}')})
+    assert not is_sealed(seal(document) | {"limit": 31.0}) and not is_sealed(document)
+
+
+def test_what_has_neither_form_fits_no_hash():
+    assert not hashes_to({"a": math.nan}, None)
