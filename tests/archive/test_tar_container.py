@@ -262,9 +262,8 @@ def test_a_folder_that_cannot_be_removed_costs_no_verdict(tmp_path, monkeypatch)
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     path = ours({"a/b": b"1"}, tmp_path / "x")
-    with monkeypatch.context() as patch:
-        with unpacked(path) as archive:
-            patch.setattr(os, "rmdir", refuse)
+    with monkeypatch.context() as patch, unpacked(path) as archive:
+        patch.setattr(os, "rmdir", refuse)
     assert archive.root.is_dir() and list(archive.manifest.files) == ["a/b"]
 
 
