@@ -19,7 +19,7 @@ RECORDED = {
 
 
 def test_there_is_one_for_each_schema_version():
-    assert {path.name for path in FOLDER.glob("*.tar.zst")} == set(RECORDED)
+    assert {path.name for path in FOLDER.glob("schema-*.tar.zst")} == set(RECORDED)
     versions = {int(name.split("-")[1]) for name in RECORDED}
     assert versions == set(range(1, manifest.SCHEMA_VERSION + 1))
 
