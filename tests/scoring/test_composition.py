@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fluency.core.records import MadeOf
-from fluency.scoring.composition import alias_names, classify, cmdlets, is_cmdlet, is_interpreter
+from fluency.scoring.composition import alias_names, cmdlets, composition_of, is_cmdlet, is_interpreter
 from fluency.scoring.grammar import MAX_BYTES, parse
 from tests.scoring.recordings import DATA, read_lines, recorded, recorded_more
 
@@ -30,7 +30,7 @@ def test_the_kind_follows_from_powershells_own_command_types(line):
         frozenset({"program"}): "unix-only",
         frozenset({"cmdlet", "program"}): "mixed",
     }[frozenset(types)]
-    assert classify("pwsh", line["command"]).made_of == ("does-not-parse" if line["parse_errors"] else kind)
+    assert composition_of("pwsh", line["command"]).made_of == ("does-not-parse" if line["parse_errors"] else kind)
 
 
 def test_powershell_said_the_same_about_every_recorded_command():
@@ -63,7 +63,7 @@ def test_bash_said_the_same_about_every_recorded_command():
 
 def test_every_bash_reference_is_made_of_unix_programs():
     kinds = {
-        classify("bash", line.command).made_of
+        composition_of("bash", line.command).made_of
         for line in recorded()
         if (line.shell, line.kind) == ("bash", "reference")
     }
@@ -110,14 +110,14 @@ def test_every_bash_reference_is_made_of_unix_programs():
     ],
 )
 def test_what_an_answer_is_made_of(shell, command, made_of, commands):
-    found = classify(shell, command)
+    found = composition_of(shell, command)
     assert (found.made_of, found.commands) == (made_of, commands)
 
 
 def test_the_shells_word_outweighs_the_grammars():
-    assert classify("bash", 'awk "/^```/" x').made_of == "does-not-parse"
-    assert classify("bash", 'awk "/^```/" x', parses=True).made_of == "unix-only"
-    assert classify("pwsh", "Get-Date", parses=False).made_of == "does-not-parse"
+    assert composition_of("bash", 'awk "/^```/" x').made_of == "does-not-parse"
+    assert composition_of("bash", 'awk "/^```/" x', parses=True).made_of == "unix-only"
+    assert composition_of("pwsh", "Get-Date", parses=False).made_of == "does-not-parse"
 
 
 def test_the_data_hold_what_was_recorded():
@@ -152,7 +152,7 @@ def test_interpreters():
 )
 @settings(max_examples=500, deadline=None)
 def test_any_text_has_a_kind(shell, command):
-    assert classify(shell, command).made_of in MadeOf.__args__
+    assert composition_of(shell, command).made_of in MadeOf.__args__
 
 
 @pytest.mark.parametrize("shell", ["bash", "pwsh"])

@@ -2,11 +2,13 @@
 
 import time
 from collections import Counter, defaultdict
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from fluency.core.records import FailureClass, Result, Stream
+from fluency.core.shells import SHELLS
 from fluency.execution.command import extract
 from fluency.scoring.failure_class import Headline, failure_class
 from fluency.scoring.verdict import judge
@@ -26,12 +28,12 @@ def cells():
     for line in recorded():
         verdict = judge(line.task, line.result, line.expected)
         runs[line.shell, line.kind, line.task.id, line.command].append(Headline(line.world, line.result, verdict))
-    return {key: failure_class("ok", extract(key[-1]), key[0], found) for key, found in runs.items()}
+    return {key: failure_class("ok", extract(key[-1]), SHELLS[key[0]], found) for key, found in runs.items()}
 
 
 def cell(*results, reply="some command", outcome="ok", shell="bash", task=TASK, expected=RIGHT):
     runs = [Headline(seed, each, judge(task, each, expected)) for seed, each in zip((11, 24), results, strict=False)]
-    return failure_class(outcome, extract(reply), shell, runs)
+    return failure_class(outcome, extract(reply), SHELLS[shell], runs)
 
 
 def test_the_recorded_cells_fall_into_these_classes():
@@ -75,7 +77,7 @@ def test_bash_that_powershell_refuses_is_the_other_dialect_also_in_the_forty_tas
     assert len(refused) > 30
     for line in refused:
         run = Headline(line.world, line.result, judge(line.task, line.result, line.expected))
-        found = failure_class("ok", extract(line.command), "pwsh", [run])
+        found = failure_class("ok", extract(line.command), SHELLS["pwsh"], [run])
         assert found.failure_class == "other-dialect", (line.command, found)
 
 
@@ -88,7 +90,7 @@ def test_powershell_that_powershell_refuses_is_not_the_other_dialect():
     assert refused
     for line in refused:
         run = Headline(line.world, line.result, judge(line.task, line.result, line.expected))
-        assert failure_class("ok", extract(line.command), "pwsh", [run]).failure_class == "does-not-parse"
+        assert failure_class("ok", extract(line.command), SHELLS["pwsh"], [run]).failure_class == "does-not-parse"
 
 
 OK = result("a 1\nb 2\n")
@@ -209,3 +211,27 @@ def test_a_long_reply_is_classified_quickly():
     found = cell(NOT_FOUND, reply="Here are words " * 8_000, shell="bash")
     assert found.failure_class == "command-not-found"
     assert time.perf_counter() - start < 10
+
+
+ZSH = replace(
+    SHELLS["bash"],
+    name="zsh",
+    title="zsh",
+    missing_command=r"^zsh:\d+: command not found: (.+)$",
+    syntax_error=r"^zsh:\d+: parse error",
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "stderr", "exit_code", "wanted", "why"),
+    [
+        ("fd | sort", "zsh:1: command not found: fd\n", 127, "command-not-found", "zsh does not find 'fd'."),
+        ("ls |", "zsh:1: parse error near `|'\n", 1, "does-not-parse", "zsh cannot parse it ("),
+        ("Get-Item x", "zsh:1: command not found: Get-Item\n", 127, "other-dialect", "It is written for PowerShell 7"),
+    ],
+)
+def test_a_further_shell_is_read_by_its_own_words_and_its_grammar(command, stderr, exit_code, wanted, why):
+    run = result("", exit_code, stderr)
+    found = failure_class("ok", extract(command), ZSH, [Headline(11, run, judge(TASK, run, RIGHT))])
+    assert found.failure_class == wanted
+    assert found.why.startswith(why)

@@ -114,6 +114,11 @@ def find_shell(name: str) -> Shell:
     return SHELLS[name]
 
 
+def other_dialect(shell: Shell) -> Shell:
+    """The first shell of another grammar: the one that an answer of the wrong language was written for."""
+    return next(other for other in SHELLS.values() if other.grammar != shell.grammar)
+
+
 def _known(name: str) -> str:
     if name not in SHELLS:
         raise ValueError(f"there is no shell {name!r}; there are: {', '.join(SHELLS)}")

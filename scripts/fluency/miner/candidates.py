@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from fluency.common.files import write_atomic
+from fluency.core.shells import DESIGN, SHELLS
 from fluency.core.tasks import CATEGORIES
 from fluency.miner.clusters import Cluster
 from fluency.miner.redact import redact, user_names
@@ -72,11 +73,12 @@ def table(chosen: list[Cluster], categories: Counter[str], outside: Counter[str]
     lines = ["# Task candidates from your transcripts", "", *summary, ""]
     lines += ["| category | requests | share |", "|---|---:|---:|"]
     lines += [f"| {name} | {categories[name]} | {_share(categories[name], total)} |" for name in CATEGORIES]
-    lines += ["", "| candidate | requests | share of its category | Bash | PowerShell | known successful |"]
+    titles = " | ".join(SHELLS[name].short_title for name in DESIGN)
+    lines += ["", f"| candidate | requests | share of its category | {titles} | known successful |"]
     lines += ["|---|---:|---:|---:|---:|---:|"]
     for cluster in chosen:
         share = _share(cluster.count, categories[cluster.intent.category])
-        shells = f"{cluster.shells['bash']} | {cluster.shells['pwsh']}"
+        shells = " | ".join(str(cluster.shells[name]) for name in DESIGN)
         slug = cluster.intent.slug
         lines.append(f"| [{slug}]({slug}/task.yaml) | {cluster.count} | {share} | {shells} | {cluster.succeeded} |")
     if outside:

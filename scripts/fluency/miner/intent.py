@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from fluency.core.shells import SHELLS
 from fluency.scoring.grammar import Call, parse
 
 _STEPS = {
@@ -74,7 +75,7 @@ def intent_of(shell: str, command: str) -> Intent | Rejected:
     """The intent of a single read-only command or pipeline, or why it has none of the four categories."""
     if not is_single(command):
         return Rejected("more than one command")
-    parsed = parse(shell, command)
+    parsed = parse(SHELLS[shell].grammar, command)
     if not parsed.parses or not parsed.calls:
         return Rejected("does not parse")
     if _redirects(command):

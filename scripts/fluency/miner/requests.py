@@ -25,7 +25,7 @@ class Call:
 
     call_id: str
     command: str
-    shell: str = "bash"
+    shell: str
     description: str = ""
 
 

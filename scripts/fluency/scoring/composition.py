@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from fluency.core.records import MadeOf, MakeUp
-from fluency.scoring.grammar import Call, parse
+from fluency.core.records import Composition, MadeOf
+from fluency.core.shells import Grammar
+from fluency.scoring.grammar import POWERSHELL, Call, Parsed, parse
 
 _DATA = Path(__file__).with_name("data")
 _INTERPRETER = re.compile(
@@ -32,15 +33,16 @@ _SHAPE = re.compile(r"([A-Z][A-Za-z]+)-[A-Z][A-Za-z0-9]*")
 _NO_PROGRAM = re.compile(r"-.*|[\d.]+[smhd]?|\w+=.*|\{\}", re.DOTALL)
 
 
-def classify(shell: str, command: str, parses: bool | None = None) -> MakeUp:
+def composition_of(grammar: Grammar, command: str, parses: bool | None = None) -> Composition:
     """What a command is made of, without running it.
 
     `parses` is what the shell itself said about it, if it was run; it outweighs the grammar's opinion.
     """
-    parsed = parse(shell, command)
+    parsed = parse(grammar, command)
     names = [call.name for call in parsed.calls]
     ok = parsed.parses if parses is None else parses
-    return MakeUp(made_of=_kind(shell, parsed.calls, parsed.functions) if ok else "does-not-parse", commands=names)
+    kind = _kind(parsed, aliases=grammar == POWERSHELL) if ok else "does-not-parse"
+    return Composition(made_of=kind, commands=names)
 
 
 def is_cmdlet(name: str, aliases: bool = True) -> bool:
@@ -79,11 +81,11 @@ def _lines(name: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
-def _kind(shell: str, calls: tuple[Call, ...], functions: frozenset[str]) -> MadeOf:
-    if any(is_interpreter(name) for call in calls for name in _runs(call)):
+def _kind(parsed: Parsed, aliases: bool) -> MadeOf:
+    if any(is_interpreter(name) for call in parsed.calls for name in _runs(call)):
         return "delegation"
-    own = {name.lower() for name in functions}
-    kinds = {is_cmdlet(call.name, aliases=shell == "pwsh") for call in calls if call.name.lower() not in own}
+    own = {name.lower() for name in parsed.functions}
+    kinds = {is_cmdlet(call.name, aliases) for call in parsed.calls if call.name.lower() not in own}
     if not kinds:
         return "no-commands"
     if len(kinds) == 2:

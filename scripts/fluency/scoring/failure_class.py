@@ -8,7 +8,7 @@ empty               the reply holds no command
 truncated           the reply hit the token limit
 format              the reply is prose or holds a prompt sign, loose fences or several blocks, and as it stands does not
                     parse, calls a command that is not there, or cannot be started
-other-dialect       the shell cannot read it or lacks its commands, and it is written in the other shell's language
+other-dialect       the shell cannot read it or lacks its commands, and it is written in the other dialect
 does-not-parse      the shell says so, or it says nothing at all and the grammar says so
 command-not-found   a command it calls is not there
 timeout             a run was stopped at the deadline
@@ -29,9 +29,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fluency.core.records import Extraction, FailureClass, Outcome, Result
-from fluency.core.shells import SHELLS
+from fluency.core.shells import Shell, other_dialect
 from fluency.scoring.content import quoted
-from fluency.scoring.dialect import is_other_dialect, missing_commands, said_it_does_not_parse, stderr_of
+from fluency.scoring.dialect import is_other_dialect, is_syntax_error, missing_commands, stderr_of
 from fluency.scoring.grammar import parse
 from fluency.scoring.verdict import Verdict
 
@@ -60,7 +60,7 @@ class Failure(NamedTuple):
     why: str
 
 
-def failure_class(outcome: Outcome, extraction: Extraction, shell: str, runs: Sequence[Headline]) -> Failure:
+def failure_class(outcome: Outcome, extraction: Extraction, shell: Shell, runs: Sequence[Headline]) -> Failure:
     """The class of a measured cell from its reply's outcome, its command and its headline runs, one for each world."""
     command = extraction.strict
     if outcome == "refusal":
@@ -79,26 +79,25 @@ def failure_class(outcome: Outcome, extraction: Extraction, shell: str, runs: Se
     )
 
 
-def _unreadable(command: str, extraction: Extraction, shell: str, failing: list[Headline]) -> Failure | None:
-    grammar_takes_it = parse(shell, command).parses
-    broken = [run for run in failing if said_it_does_not_parse(shell, run.result, grammar_takes_it)]
+def _unreadable(command: str, extraction: Extraction, shell: Shell, failing: list[Headline]) -> Failure | None:
+    grammar_takes_it = parse(shell.grammar, command).parses
+    broken = [run for run in failing if is_syntax_error(shell, run.result, grammar_takes_it)]
     absent = [run for run in failing if run.result.exit_code == 127 or missing_commands(shell, run.result)]
     unstarted = [run for run in failing if run.result.spawn_error is not None]
     if not (broken or absent or unstarted):
         return None
-    title = SHELLS[shell].title
     names = list(dict.fromkeys(name for run in absent for name in missing_commands(shell, run.result)))
     if extraction.lenient != extraction.strict:
         return Failure("format", f"More than the command was in the reply: {', '.join(extraction.notes)}.")
     if _SENTENCE.search(command[:2_000]):
         return Failure("format", f"The reply is prose: {quoted(command)}.")
     if (broken or absent) and is_other_dialect(command, shell, bool(broken), names):
-        other = SHELLS["bash" if shell == "pwsh" else "pwsh"].title
-        return Failure("other-dialect", f"It is written for {other}, and {title} {_words(broken, names)}.")
+        other = other_dialect(shell).title
+        return Failure("other-dialect", f"It is written for {other}, and {shell.title} {_words(broken, names)}.")
     if broken:
-        return Failure("does-not-parse", f"{title} cannot parse it{_first_line(broken[0].result)}.")
+        return Failure("does-not-parse", f"{shell.title} cannot parse it{_first_line(broken[0].result)}.")
     if absent:
-        return Failure("command-not-found", f"{title} {_words(broken, names)}.")
+        return Failure("command-not-found", f"{shell.title} {_words(broken, names)}.")
     return None
 
 

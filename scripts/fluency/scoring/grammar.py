@@ -19,8 +19,12 @@ import tree_sitter_bash
 import tree_sitter_pwsh
 from tree_sitter import Language, Node, Parser, Tree
 
+from fluency.core.shells import Grammar
+
 MAX_BYTES = 8_000  # error recovery takes time and memory by the square of the length: 4 s and 300 MB at worst
-_GRAMMARS = {"bash": tree_sitter_bash.language, "pwsh": tree_sitter_pwsh.language}
+BASH: Grammar = "bash"
+POWERSHELL: Grammar = "pwsh"
+_LANGUAGES = {BASH: tree_sitter_bash.language, POWERSHELL: tree_sitter_pwsh.language}
 _local = threading.local()
 
 
@@ -40,7 +44,7 @@ class Parsed(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def parse(shell: str, command: str) -> Parsed:
+def parse(grammar: Grammar, command: str) -> Parsed:
     """The commands in a text, never an error.
 
     Of a text longer than MAX_BYTES only the head is read, and it counts as one that does not parse: no answer to a
@@ -48,21 +52,21 @@ def parse(shell: str, command: str) -> Parsed:
     """
     source = command.encode("utf-8", errors="replace")
     whole = len(source) <= MAX_BYTES and b"\0" not in source
-    parsed = (_parse_pwsh if shell == "pwsh" else _parse_bash)(source[:MAX_BYTES])
+    parsed = (_parse_pwsh if grammar == POWERSHELL else _parse_bash)(source[:MAX_BYTES])
     return parsed if whole else parsed._replace(parses=False)
 
 
-def _tree(shell: str, source: bytes) -> Tree:
-    """A parser belongs to one thread."""
-    parsers: dict[str, Parser] = _local.__dict__.setdefault("parsers", {})
-    if shell not in parsers:
-        parsers[shell] = Parser(_language(shell))
-    return parsers[shell].parse(source)
+def syntax_tree(grammar: Grammar, source: bytes) -> Tree:
+    """The tree of a text, as tree-sitter's grammar has it; a parser belongs to one thread."""
+    parsers: dict[Grammar, Parser] = _local.__dict__.setdefault("parsers", {})
+    if grammar not in parsers:
+        parsers[grammar] = Parser(_language(grammar))
+    return parsers[grammar].parse(source)
 
 
 @cache
-def _language(shell: str) -> Language:
-    return Language(_GRAMMARS[shell]())
+def _language(grammar: Grammar) -> Language:
+    return Language(_LANGUAGES[grammar]())
 
 
 def _nodes(tree: Tree) -> Iterator[Node]:
@@ -82,11 +86,11 @@ def _bare(text: str) -> str:
     return text[1:-1] if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"" else text
 
 
-# ---------------------------------------------------------------- bash
+# ---------------------------------------------------------------- Bash
 
 
 def _parse_bash(source: bytes) -> Parsed:
-    tree = _tree("bash", source)
+    tree = syntax_tree(BASH, source)
     calls, functions = [], set()
     for node in _nodes(tree):
         if node.type == "command":
@@ -124,13 +128,13 @@ _BAD_VARIABLE = re.compile(rb"(?<!`)\$[A-Za-z_]\w*:(?![\w:{])")
 
 
 def _parse_pwsh(source: bytes) -> Parsed:
-    tree = _tree("pwsh", source)
+    tree = syntax_tree(POWERSHELL, source)
     parses = not tree.root_node.has_error
     if not parses:
         mended = _GAPS.sub(_mend, source)
-        again = _tree("pwsh", mended)
+        again = syntax_tree(POWERSHELL, mended)
         parses = not again.root_node.has_error
-        tree = again if parses else _tree("pwsh", _recover(mended))
+        tree = again if parses else syntax_tree(POWERSHELL, _recover(mended))
     calls, functions = [], set()
     for node in _nodes(tree):
         if node.type in ("command_name", "command_name_expr"):

@@ -7,12 +7,12 @@ from typing import Any
 
 from fluency import __version__
 from fluency.common.errors import UserError
-from fluency.core.records import Execution, Generation, MakeUp, Reading, Run, Score, WorldScore
-from fluency.core.shells import Condition
+from fluency.core.records import Composition, Execution, Generation, Reading, Run, Score, WorldScore
+from fluency.core.shells import SHELLS, Condition, Shell
 from fluency.core.stage_code import code_sha256
 from fluency.core.tasks import Task
-from fluency.scoring.composition import classify
-from fluency.scoring.dialect import said_it_does_not_parse
+from fluency.scoring.composition import composition_of
+from fluency.scoring.dialect import is_syntax_error
 from fluency.scoring.failure_class import Headline, failure_class, side_effects
 from fluency.scoring.grammar import parse
 from fluency.scoring.verdict import Verdict, judge
@@ -41,10 +41,10 @@ def score_cell(
         "task_sha256": task.sha256,
         "provenance": {"version": __version__, "check_sha256": task.check_sha256, "code_sha256": code_sha256("score")},
     }
-    shell, command = generation.cell.shell, execution.extraction.strict
+    shell, command = SHELLS[generation.cell.shell], execution.extraction.strict
     if execution.not_measured is not None:
-        make_up = classify(shell, command) if command else None
-        return Score(**common, **_unmeasured(execution.not_measured), make_up=make_up)
+        unrun = _composition(shell, command, [])
+        return Score(**common, **_unmeasured(execution.not_measured), make_up=unrun)
     judged = [(run, *_judge(task, run, world_for)) for run in execution.runs]
     worlds = [_world_score(run, verdict, expected) for run, verdict, expected in judged]
     headline = [Headline(r.seed, r.result, v) for r, v, _ in judged if (r.condition, r.reading) == DECIDES]
@@ -62,7 +62,7 @@ def score_cell(
         failure_class=failure.failure_class,
         why=failure.why,
         worlds=worlds,
-        make_up=_make_up(shell, command, headline),
+        make_up=_composition(shell, command, headline),
         not_measured=None,
         side_effects=list(dict.fromkeys(effect for run in headline for effect in side_effects(run.result))),
     )
@@ -145,9 +145,9 @@ def _lenient(execution: Execution, worlds: Sequence[WorldScore], passed: bool) -
 
 
 def _second_condition(
-    shell: str, command: str | None, worlds: Sequence[WorldScore], conditions: Sequence[Condition]
+    shell: Shell, command: str | None, worlds: Sequence[WorldScore], conditions: Sequence[Condition]
 ) -> bool | None:
-    if command is None and shell == "pwsh" and "no_unix_tools" in conditions:
+    if command is None and "no_unix_tools" in shell.conditions and "no_unix_tools" in conditions:
         return False
     return _all_passed(worlds, "no_unix_tools", "strict")
 
@@ -157,12 +157,13 @@ def _all_passed(worlds: Sequence[WorldScore], condition: Condition, reading: Rea
     return all(runs) if runs else None
 
 
-def _make_up(shell: str, command: str | None, headline: Sequence[Headline]) -> MakeUp | None:
+def _composition(shell: Shell, command: str | None, headline: Sequence[Headline]) -> Composition | None:
     """What the answer is made of; whether it parses is the shell's word where the shell was asked."""
     if command is None:
         return None
     started = [run.result for run in headline if run.result.spawn_error is None]
     if not started:
-        return classify(shell, command)
-    opinion = parse(shell, command).parses
-    return classify(shell, command, not any(said_it_does_not_parse(shell, result, opinion) for result in started))
+        return composition_of(shell.grammar, command)
+    opinion = parse(shell.grammar, command).parses
+    refused = any(is_syntax_error(shell, result, opinion) for result in started)
+    return composition_of(shell.grammar, command, not refused)

@@ -17,12 +17,13 @@ from fluency.core.records.execution import (
 )
 from fluency.core.records.generation import Answer, Generation, Outcome, Request, Usage
 from fluency.core.records.part import SCHEMA_VERSION, CellName, Part, RecordType, read_record, write_record
-from fluency.core.records.score import FailureClass, MadeOf, MakeUp, Score, WorldScore
+from fluency.core.records.score import Composition, FailureClass, MadeOf, Score, WorldScore
 
 __all__ = [
     "SCHEMA_VERSION",
     "Answer",
     "CellName",
+    "Composition",
     "Execution",
     "Extraction",
     "FailureClass",
@@ -30,7 +31,6 @@ __all__ = [
     "HttpRequest",
     "ImageInfo",
     "MadeOf",
-    "MakeUp",
     "Outcome",
     "Part",
     "ProcessFact",

@@ -45,7 +45,7 @@ class WorldScore(Part):
     wall_s: float
 
 
-class MakeUp(Part):
+class Composition(Part):
     """What an answer is made of."""
 
     made_of: MadeOf
@@ -67,7 +67,7 @@ class Score(Part):
     failure_class: FailureClass | None
     why: str
     worlds: list[WorldScore]
-    make_up: MakeUp | None
+    make_up: Composition | None
     not_measured: str | None
     side_effects: list[str]
     task_sha256: str
