@@ -93,7 +93,7 @@ def validate(options: argparse.Namespace) -> int:
 @command()
 def mutants(options: argparse.Namespace) -> int:
     """Mutate the reference commands and publish what the checks kill."""
-    from fluency.validation.command_mutants import main as mutate
+    from fluency.validation.command_mutation import main as mutate
 
     return mutate()
 

@@ -10,7 +10,7 @@ import pytest
 
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
-from fluency.core.shells import SHELLS
+from fluency.core.shells import DESIGN
 from fluency.core.tasks import load_tasks
 
 TASKS = load_tasks()
@@ -41,7 +41,7 @@ def test_a_task_gets_processes_or_the_service_only_if_it_asks_for_them() -> None
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", DESIGN)
 def test_the_first_reference_and_the_wrong_commands_are_the_recorded_ones(task, shell: str) -> None:
     assert [task.references[shell][0]] == recorded(task.id, shell, "reference")
     assert sorted(task.wrong[shell]) == sorted(recorded(task.id, shell, "wrong"))
@@ -49,7 +49,7 @@ def test_the_first_reference_and_the_wrong_commands_are_the_recorded_ones(task, 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
 def test_a_second_reference_is_another_idiom_on_one_line(task) -> None:
-    for shell in SHELLS:
+    for shell in DESIGN:
         commands = task.references[shell] + task.wrong[shell]
         assert len(set(commands)) == len(commands)
         assert all("\n" not in command and command == command.strip() for command in commands)

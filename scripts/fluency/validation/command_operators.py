@@ -1,4 +1,4 @@
-"""Small faults put into a Bash command, one at a time: what a check must notice.
+"""Mutation operators for a command in Bash's grammar, each a small fault that a check must notice.
 
 drop-flag        an argument that begins with `-` is left out, alone or with the value after it; a letter of a cluster
 flip-comparison  `==` and `!=`, `<` and `>=`, `-nt` and `-ot`, `+N` and `-N` and the like change places
@@ -14,8 +14,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
+
+from fluency.scoring.grammar import BASH, syntax_tree
 
 _URL = re.compile(r"https?://[0-9.:]+")
 _NUMBER = re.compile(r"\d+")
@@ -59,10 +60,9 @@ class _Edit(NamedTuple):
 def mutants(command: str) -> list[Mutant]:
     """Every command that differs from this one by one fault, in order of place, each once."""
     source = command.encode()
-    tree = Parser(Language(tree_sitter_bash.language())).parse(source)
-    edits = sorted(set(_edits(tree.root_node, source)), key=lambda e: (e.start, e.end, e.operator, e.text))
+    edits = set(_edits(syntax_tree(BASH, source).root_node, source))
     found: dict[str, str] = {}
-    for edit in edits:
+    for edit in sorted(edits, key=lambda e: (e.start, e.end, e.operator, e.text)):
         mutant = (source[: edit.start] + edit.text.encode() + source[edit.end :]).decode().strip()
         if mutant and mutant != command:
             found.setdefault(mutant, edit.operator)

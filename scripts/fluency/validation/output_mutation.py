@@ -17,7 +17,7 @@ from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.scoring import content
 from fluency.scoring.verdict import judge
-from fluency.validation import output_mutants as make
+from fluency.validation import output_variants as make
 from fluency.world import World
 
 DOCUMENT = ROOT / "docs" / "checks.md"

@@ -21,8 +21,8 @@ from fluency.core.tasks import Task, load_tasks
 from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
 from fluency.scoring.verdict import judge
-from fluency.validation.validation_plan import Probe, first_probes, further_probes
-from fluency.validation.validation_report import Finding, Report, not_validated, slowest_s, summarise
+from fluency.validation.findings import Finding, Report, not_validated, slowest_s, summarise
+from fluency.validation.probes import Probe, first_probes, further_probes
 from fluency.validation.world_pairs import check_pair
 from fluency.world import World
 
@@ -87,7 +87,8 @@ def validate(
     """Prove tasks fair in worlds of odd and even seeds; an empty `task_ids` means all of `root`.
 
     UserError for unknown tasks and bad seeds, WorldError if two worlds have an answer in common, SandboxError if
-    something could not be measured. A shell that the image lacks is reported as not validated.
+    something could not be measured. The design's shells are demanded of every task, a further one is proven for the
+    tasks that have references for it; a shell that the image lacks is reported as not validated.
     """
     started = time.monotonic()
     tasks = load_tasks(list(task_ids) or "all", root)
@@ -105,11 +106,14 @@ def validate(
     )
     report.findings = [finding for finding, _ in (*first, *more)]
     for shell in SHELLS:
+        referenced = [task for task in tasks if task.references.get(shell)]
+        if not referenced:
+            continue
         if shell not in there:
             report.not_validated[shell] = f"the sandbox image holds no {SHELLS[shell].title}"
         elif (slow := slowest_s(f for f in report.findings if f.probe.shell == shell)) is not None:
             report.deadlines.append(sentence(SHELLS[shell].title, limits.timeout_s[shell], slow))
-        for task in tasks:
+        for task in referenced:
             if shell in there:
                 own = [f for f in report.findings if (f.probe.task, f.probe.shell) == (task.id, shell)]
                 summarise(report, task.id, shell, own)

@@ -15,12 +15,12 @@ from fluency.core.gather import CellRecords
 from fluency.core.records import (
     Answer,
     CellName,
+    Composition,
     Execution,
     Extraction,
     FailureClass,
     Generation,
     ImageInfo,
-    MakeUp,
     Request,
     Result,
     Run,
@@ -185,7 +185,7 @@ def make_cell(
     score = Score(
         cell=CellName.of(cell), request_key=stored, passed=passed, structural_pass=passed, exit_ok=passed, content_ok=passed,
         lenient_passed=passed, no_unix_tools_passed=passed if cell.shell == "pwsh" else None, failure_class=None if passed else state,
-        why=why, worlds=worlds, make_up=MakeUp(made_of=made, commands=[text] if text else ["find", "sort", "head"]), not_measured=None,
+        why=why, worlds=worlds, make_up=Composition(made_of=made, commands=[text] if text else ["find", "sort", "head"]), not_measured=None,
         side_effects=[text] if text else [], task_sha256=sha256(task.id), provenance=hashes,
     )  # fmt: skip
     row = Row(

@@ -1,4 +1,4 @@
-"""The mutants themselves: wrong outputs near to the right one, and other ways to write the right one."""
+"""Variants of a right output: mutants of it, which are wrong, and other ways to write it, which are right."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fluency.core.shells import SHELLS
-from fluency.validation.validation_plan import Probe
+from fluency.core.shells import SHELLS, other_dialect
+from fluency.validation.probes import Probe
 
 TITLES = (
     "task",
@@ -100,7 +100,7 @@ def summarise(report: Report, task: str, shell: str, findings: Sequence[Finding]
         cells.append(f"{len(commands) - len(slipped)}/{len(commands)} fail")
     dialect = of("other-dialect")
     cells.append(f"{'passes' if dialect and all(f.passed for f in dialect) else 'fails'}" if dialect else "-")
-    cells.append(_bare(bare, problems))
+    cells.append(_bare(shell, bare, problems))
     cells.append(f"{len(references)} {'differ' if flaky else 'agree'}")
     slow = slowest_s(references)
     cells.append("-" if slow is None else f"{slow:.2f} s")
@@ -135,18 +135,20 @@ def passing_anywhere(findings: Iterable[Finding]) -> list[str]:
     return sorted({f.probe.command for f in findings if f.passed})
 
 
-def _bare(bare: Sequence[Finding], problems: list[str]) -> str:
-    """The cell of the second condition: PowerShell's references must pass, Bash's must fail."""
+def _bare(shell: str, bare: Sequence[Finding], problems: list[str]) -> str:
+    """The cell of the second condition: the shell's own references must pass, the other dialect's must fail."""
     if not bare:
         return "-"
+    here, other = SHELLS[shell], other_dialect(SHELLS[shell])
     own = [f for f in bare if f.probe.kind == "reference"]
     for f in own:
         if not f.passed:
             problems.append(f"a reference fails without Unix tools in world {f.probe.seed}: {f.probe.command}: {f.why}")
     alien = [f for f in bare if f.probe.kind == "other-dialect"]
     slipped = passing_everywhere(alien)
-    problems += [f"a Bash reference passes in PowerShell without Unix tools: {command}" for command in slipped]
-    return f"{_share(own)}, bash {_share(alien)}"
+    passes = f"a {other.short_title} reference passes in {here.short_title} without Unix tools"
+    problems += [f"{passes}: {command}" for command in slipped]
+    return f"{_share(own)}, {other.name} {_share(alien)}"
 
 
 def _share(findings: Sequence[Finding]) -> str:

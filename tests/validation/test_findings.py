@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from fluency.core.deadline import least_s, sentence
+from fluency.core.shells import SHELLS
 from fluency.core.tasks import load_tasks
-from fluency.validation.validation_plan import first_probes, further_probes, hard_coded, say, shape_of, trivial
-from fluency.validation.validation_report import Finding, Report, not_validated, slowest_s, summarise
+from fluency.validation.findings import Finding, Report, not_validated, slowest_s, summarise
+from fluency.validation.probes import first_probes, further_probes, hard_coded, shape_of, trivial
 
 TASKS = {task.id: task for task in load_tasks()}
 TASK = TASKS["tree-size-bytes"]
@@ -145,7 +146,7 @@ def test_every_task_has_a_text_of_its_shape_to_try(task) -> None:
 
 
 def test_texts_are_quoted_as_each_shell_reads_them() -> None:
-    assert say("bash", ["it's", "$HOME"]) == "printf '%s\\n' 'it'\"'\"'s' '$HOME'"
-    assert say("pwsh", ["it's", "$HOME"]) == "'it''s', '$HOME'"
+    assert SHELLS["bash"].printing(["it's", "$HOME"]) == "printf '%s\\n' 'it'\"'\"'s' '$HOME'"
+    assert SHELLS["pwsh"].printing(["it's", "$HOME"]) == "'it''s', '$HOME'"
     answer = [{"tool": "Read", "failures": 6}]
     assert hard_coded("pwsh", TASKS["session-tool-failures"], answer) == '\'[{"tool": "Read", "failures": 6}]\''

@@ -9,7 +9,16 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.tasks import load_tasks
-from fluency.validation.command_mutants import PAGE, Fate, Reason, execute, page_of, plan_of, read_reasons, unexplained
+from fluency.validation.command_mutation import (
+    PAGE,
+    Outcome,
+    Reason,
+    execute,
+    page_of,
+    plan_of,
+    read_reasons,
+    unexplained,
+)
 from fluency.validation.command_operators import mutants
 
 TASKS = load_tasks()
@@ -64,14 +73,14 @@ def test_text_beyond_ascii_keeps_its_place() -> None:
 def test_mutants_are_the_same_each_time_and_no_reference_is_among_them() -> None:
     planned = plan_of(TASKS)
     assert planned == plan_of(load_tasks())
-    assert len({(task, command) for task, _, command in planned}) == len(planned) > 400
+    assert len({(mutant.task, mutant.command) for mutant in planned}) == len(planned) > 400
     references = {(task.id, command) for task in TASKS for command in task.references["bash"]}
-    assert not references & {(task, command) for task, _, command in planned}
-    assert {task for task, _, _ in planned} == {task.id for task in TASKS}
+    assert not references & {(mutant.task, mutant.command) for mutant in planned}
+    assert {(mutant.task, mutant.shell) for mutant in planned} == {(task.id, "bash") for task in TASKS}
 
 
 def test_every_reason_is_of_a_mutant_that_is_made() -> None:
-    planned = {(task, command) for task, _, command in plan_of(TASKS)}
+    planned = {(mutant.task, mutant.command) for mutant in plan_of(TASKS)}
     assert set(read_reasons()) <= planned
 
 
@@ -84,20 +93,20 @@ def test_the_page_is_of_these_mutants_and_leaves_none_unexplained() -> None:
     assert rest == 0
     assert killed + equivalent + left_out == count
     for task in TASKS:
-        own = sum(planned_task == task.id for planned_task, _, _ in planned)
+        own = sum(mutant.task == task.id for mutant in planned)
         assert f"\n| {task.id} | {own} |" in page
 
 
 def test_a_survivor_without_a_reason_is_unexplained_and_lowers_the_share() -> None:
-    fates = [
-        Fate("t", "drop-flag", "a", True, "no"),
-        Fate("t", "drop-flag", "b", False, ""),
-        Fate("t", "drop-flag", "c", False, ""),
-        Fate("t", "drop-flag", "d", False, ""),
+    outcomes = [
+        Outcome("t", "bash", "drop-flag", "a", True, "no"),
+        Outcome("t", "bash", "drop-flag", "b", False, ""),
+        Outcome("t", "bash", "drop-flag", "c", False, ""),
+        Outcome("t", "bash", "drop-flag", "d", False, ""),
     ]
     reasons = {("t", "c"): Reason("equivalent", "Same."), ("t", "d"): Reason("left-out", "Not asked.")}
-    assert [fate.command for fate in unexplained(fates, reasons)] == ["b"]
-    page = page_of(fates, reasons, (11, 24))
+    assert [mutant.command for mutant in unexplained(outcomes, reasons)] == ["b"]
+    page = page_of(outcomes, reasons, (11, 24))
     assert "| t | 4 | 1 | 1 | 1 | 1 | 33% |" in page
     assert "**Unexplained.**" in page
     assert "*Left out.* Not asked." in page
@@ -116,12 +125,12 @@ def test_a_damaged_list_of_reasons_is_named(tmp_path, text: str) -> None:
 def test_a_sample_of_mutants_meets_the_fate_that_is_published(sandbox) -> None:
     planned = plan_of(TASKS)[::23]
     survivors = {command for _, command in read_reasons()}
-    for fate in execute(planned, TASKS, (11, 24), sandbox):
-        if fate.killed:
-            assert fate.why
-            assert f"\n{fate.command}\n" not in PAGE.read_text(encoding="utf-8"), fate.command
+    for mutant in execute(planned, TASKS, (11, 24), sandbox):
+        if mutant.killed:
+            assert mutant.why
+            assert f"\n{mutant.command}\n" not in PAGE.read_text(encoding="utf-8"), mutant.command
         else:
-            assert fate.command in survivors, fate.command
+            assert mutant.command in survivors, mutant.command
 
 
 def test_the_project_keeps_the_page_where_its_reader_looks() -> None:

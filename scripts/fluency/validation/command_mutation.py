@@ -1,9 +1,10 @@
-"""`make mutants`: put small faults into the Bash references, execute them, and publish what the checks kill."""
+"""`make mutants`: put small faults into the references, execute them, and publish what the checks kill."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -14,12 +15,14 @@ from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.common.terminal import Say, say
+from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, load_study
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
+from fluency.scoring.grammar import BASH
 from fluency.validation.command_operators import mutants
+from fluency.validation.probes import Probe
 from fluency.validation.validate import Prober
-from fluency.validation.validation_plan import Probe
 
 REASONS = ROOT / "tests" / "data" / "mutant_survivors.yaml"
 PAGE = ROOT / "docs" / "mutants.md"
@@ -36,47 +39,58 @@ The share killed is of the mutants that are not equivalent.
 """
 
 
-@dataclass(frozen=True)
-class Fate:
-    """What became of one mutant: `why` is the first failing world's verdict, empty if it passed in every world."""
+class Planned(NamedTuple):
+    """One mutant of a task's reference."""
 
     task: str
+    shell: str
+    operator: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a mutant: `why` is the first failing world's verdict, empty if it passed in every world."""
+
+    task: str
+    shell: str
     operator: str
     command: str
     killed: bool
     why: str
 
 
-def plan_of(tasks: Sequence[Task]) -> list[tuple[str, str, str]]:
-    """Task, operator and command of every mutant; a mutant that is itself a reference is none."""
-    found: dict[tuple[str, str], str] = {}
-    for task in tasks:
-        for reference in task.references["bash"]:
-            for mutant in mutants(reference):
-                if mutant.command not in task.references["bash"]:
-                    found.setdefault((task.id, mutant.command), mutant.operator)
-    return [(task, operator, command) for (task, command), operator in found.items()]
+def plan_of(tasks: Sequence[Task], shells: Iterable[str] = SHELLS) -> list[Planned]:
+    """The mutants of every reference in Bash's grammar, each once; a mutant that is itself a reference is none."""
+    mutable = [shell for shell in shells if SHELLS[shell].grammar == BASH]
+    found: dict[tuple[str, str, str], Planned] = {}
+    for task, shell in itertools.product(tasks, mutable):
+        references = task.references.get(shell, [])
+        for operator, command in itertools.chain.from_iterable(map(mutants, references)):
+            if command not in references:
+                found.setdefault((task.id, shell, command), Planned(task.id, shell, operator, command))
+    return list(found.values())
 
 
 def execute(
-    planned: Sequence[tuple[str, str, str]],
+    planned: Sequence[Planned],
     tasks: Sequence[Task],
     seeds: Sequence[int],
     sandbox: Sandbox,
     *,
     limits: Limits | None = None,
     say: Say = lambda _: None,
-) -> list[Fate]:
-    """The fate of each mutant; the next world is only asked about those that are still alive."""
+) -> list[Outcome]:
+    """What becomes of each mutant; the next world is only asked about those that are still alive."""
     prober = Prober(sandbox, tasks, limits or Limits(), say)
-    alive, dead = list(planned), {}
+    killed: dict[Planned, str] = {}
     for seed in seeds:
-        found = prober.all([Probe(task, "bash", "wrong", command, seed) for task, _, command in alive])
+        alive = [mutant for mutant in planned if mutant not in killed]
+        found = prober.all([Probe(mutant.task, mutant.shell, "wrong", mutant.command, seed) for mutant in alive])
         for mutant, (finding, _) in zip(alive, found, strict=True):
             if not finding.passed:
-                dead[mutant] = finding.why
-        alive = [mutant for mutant in alive if mutant not in dead]
-    return [Fate(*mutant, mutant in dead, dead.get(mutant, "")) for mutant in planned]
+                killed[mutant] = finding.why
+    return [Outcome(*mutant, mutant in killed, killed.get(mutant, "")) for mutant in planned]
 
 
 Kind = Literal["equivalent", "left-out"]
@@ -118,12 +132,12 @@ def _kind(text: str) -> Kind:
     raise ValueError(f"{text} is no kind of reason")
 
 
-def unexplained(fates: Sequence[Fate], reasons: Reasons) -> list[Fate]:
+def unexplained(outcomes: Sequence[Outcome], reasons: Reasons) -> list[Outcome]:
     """Survivors without a reason."""
-    return [fate for fate in fates if not fate.killed and (fate.task, fate.command) not in reasons]
+    return [mutant for mutant in outcomes if not mutant.killed and (mutant.task, mutant.command) not in reasons]
 
 
-def page_of(fates: Sequence[Fate], reasons: Reasons, seeds: Sequence[int]) -> str:
+def page_of(outcomes: Sequence[Outcome], reasons: Reasons, seeds: Sequence[int]) -> str:
     """docs/mutants.md: a table a task, a table an operator, every survivor with its reason."""
     lines = [_INTRODUCTION, f"Worlds: {', '.join(map(str, seeds))}.", ""]
     for title, key in (("Task", "task"), ("Fault", "operator")):
@@ -131,45 +145,46 @@ def page_of(fates: Sequence[Fate], reasons: Reasons, seeds: Sequence[int]) -> st
             f"| {title} | Mutants | Killed | Equivalent | Left out | Unexplained | Share killed |",
             "|---|---:|---:|---:|---:|---:|---:|",
         ]
-        lines += [_row(name, group, reasons) for name, group in sorted(_grouped(fates, key).items())]
-        lines += [_row("**all**", list(fates), reasons), ""]
+        lines += [_row(name, group, reasons) for name, group in sorted(_grouped(outcomes, key).items())]
+        lines += [_row("**all**", list(outcomes), reasons), ""]
     lines += ["## Survivors", ""]
-    for task, group in sorted(_grouped([fate for fate in fates if not fate.killed], "task").items()):
-        by_reason: dict[Reason | None, list[str]] = defaultdict(list)
-        for fate in group:
-            by_reason[reasons.get((task, fate.command))].append(fate.command)
+    for task, group in sorted(_grouped([mutant for mutant in outcomes if not mutant.killed], "task").items()):
+        by_reason: dict[tuple[Reason | None, str], list[str]] = defaultdict(list)
+        for mutant in group:
+            by_reason[reasons.get((task, mutant.command)), SHELLS[mutant.shell].lexer].append(mutant.command)
         lines += [f"### {task}", ""]
-        for reason, commands in by_reason.items():
+        for (reason, lexer), commands in by_reason.items():
             said = f"*{reason.kind.capitalize().replace('-', ' ')}.* {reason.text}" if reason else "**Unexplained.**"
-            lines += [said, "", "```bash", *commands, "```", ""]
+            lines += [said, "", f"```{lexer}", *commands, "```", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _grouped(fates: Sequence[Fate], key: str) -> dict[str, list[Fate]]:
-    groups: dict[str, list[Fate]] = defaultdict(list)
-    for fate in fates:
-        groups[getattr(fate, key)].append(fate)
+def _grouped(outcomes: Sequence[Outcome], key: str) -> dict[str, list[Outcome]]:
+    groups: dict[str, list[Outcome]] = defaultdict(list)
+    for mutant in outcomes:
+        groups[getattr(mutant, key)].append(mutant)
     return groups
 
 
-def _row(name: str, fates: Sequence[Fate], reasons: Reasons) -> str:
-    killed = sum(fate.killed for fate in fates)
-    kinds = Counter(reason.kind for f in fates if not f.killed and (reason := reasons.get((f.task, f.command))))
-    rest = len(fates) - killed - kinds.total()
-    share = killed / max(len(fates) - kinds["equivalent"], 1)
-    return f"| {name} | {len(fates)} | {killed} | {kinds['equivalent']} | {kinds['left-out']} | {rest} | {share:.0%} |"
+def _row(name: str, outcomes: Sequence[Outcome], reasons: Reasons) -> str:
+    killed = sum(mutant.killed for mutant in outcomes)
+    kinds = Counter(reason.kind for f in outcomes if not f.killed and (reason := reasons.get((f.task, f.command))))
+    share = killed / max(len(outcomes) - kinds["equivalent"], 1)
+    counts = (len(outcomes), killed, kinds["equivalent"], kinds["left-out"], len(outcomes) - killed - kinds.total())
+    return f"| {name} | {' | '.join(map(str, counts))} | {share:.0%} |"
 
 
 def main(task_ids: Sequence[str] = ()) -> int:
     """Execute every mutant, write docs/mutants.md (of all tasks only), print survivors; 1 if one is unexplained."""
     study, tasks, reasons = load_study(), load_tasks(list(task_ids) or "all"), read_reasons()
     sandbox = open_sandbox(study.sandbox, say)
-    fates = execute(plan_of(tasks), tasks, study.seeds, sandbox, limits=study.sandbox.limits, say=say)
+    there = [shell for shell in SHELLS if sandbox.image.shells.get(shell)]
+    outcomes = execute(plan_of(tasks, there), tasks, study.seeds, sandbox, limits=study.sandbox.limits, say=say)
     if not task_ids:
-        write_atomic(PAGE, page_of(fates, reasons, study.seeds))
-    left = unexplained(fates, reasons)
-    for fate in left:
-        print(f"survives without a reason: {fate.task}: {fate.command}")
-    counts = Counter(fate.killed for fate in fates)
-    print(f"{len(fates)} mutants: {counts[True]} killed, {counts[False]} survive, {len(left)} of them unexplained")
+        write_atomic(PAGE, page_of(outcomes, reasons, study.seeds))
+    left = unexplained(outcomes, reasons)
+    for mutant in left:
+        print(f"survives without a reason: {mutant.task}: {mutant.command}")
+    counts = Counter(mutant.killed for mutant in outcomes)
+    print(f"{len(outcomes)} mutants: {counts[True]} killed, {counts[False]} survive, {len(left)} of them unexplained")
     return 1 if left else 0

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fluency.core.shells import DESIGN, SHELLS, Condition
+from fluency.core.shells import SHELLS, Condition, other_dialect
 from fluency.core.tasks import Task
 from fluency.scoring import normalise, structure
+from fluency.scoring.content import JSON_RULES
 
 Kind = Literal["reference", "wrong", "trivial", "hard-coded", "other-dialect"]
 
@@ -45,9 +46,9 @@ class Probe:
 
 
 def first_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) -> Iterator[Probe]:
-    """Each reference once in each world: what the rest is planned from."""
+    """Each reference once in each world: what the rest is planned from. Shells without a reference have no probe."""
     for shell in shells:
-        for command in task.references[shell]:
+        for command in task.references.get(shell, ()):
             for seed in seeds:
                 yield Probe(task.id, shell, "reference", command, seed)
 
@@ -59,15 +60,16 @@ def further_probes(
 
     `repeats` executions in all are shared among a shell's references and worlds, each gets its part.
     """
-    for shell in shells:
+    for shell in filter(task.references.get, shells):
         references = task.references[shell]
+        other = task.references[other_dialect(SHELLS[shell]).name]
         for command in references:
             for seed in seeds:
                 for repeat in range(2, -(-repeats // (len(references) * len(seeds))) + 1):
                     yield Probe(task.id, shell, "reference", command, seed, repeat=repeat)
-        never: list[tuple[Kind, str]] = [("wrong", command) for command in task.wrong[shell]]
+        never: list[tuple[Kind, str]] = [("wrong", command) for command in task.wrong.get(shell, ())]
         never += [("trivial", command) for command in trivial(task, shell)]
-        never += [("other-dialect", task.references[other(shell)][0])]
+        never += [("other-dialect", other[0])]
         for kind, command in never:
             for seed in seeds:
                 yield Probe(task.id, shell, kind, command, seed)
@@ -75,23 +77,18 @@ def further_probes(
             for seed in seeds:
                 if seed % 2 != source % 2:
                     yield Probe(task.id, shell, "hard-coded", hard_coded(shell, task, answer), seed)
-        if shell == "pwsh":
+        if "no_unix_tools" in SHELLS[shell].conditions:
             for seed in seeds:
                 for command in references:
                     yield Probe(task.id, shell, "reference", command, seed, "no_unix_tools")
-                for command in task.references["bash"]:
+                for command in other:
                     yield Probe(task.id, shell, "other-dialect", command, seed, "no_unix_tools")
-
-
-def other(shell: str) -> str:
-    """The shell that is not this one."""
-    return next(name for name in DESIGN if name != shell)
 
 
 def trivial(task: Task, shell: str) -> list[str]:
     """Commands that do nothing, and one that prints text of the right shape."""
     shape = shape_of(task)
-    return [*SHELLS[shell].trivial_answers, *([say(shell, [shape])] if shape else [])]
+    return [*SHELLS[shell].trivial_answers, *([SHELLS[shell].printing([shape])] if shape else [])]
 
 
 def shape_of(task: Task) -> str | None:
@@ -101,11 +98,8 @@ def shape_of(task: Task) -> str | None:
 
 def hard_coded(shell: str, task: Task, answer: Any) -> str:
     """A command that prints one world's answer, as a model would that had seen it."""
-    if task.content in ("json", "jsonset"):
-        return say(shell, [json.dumps(answer)])
-    return say(shell, [str(line) for line in answer] if isinstance(answer, list) else [str(answer)])
-
-
-def say(shell: str, lines: Sequence[str]) -> str:
-    """A command of the shell that prints lines."""
+    if task.content in JSON_RULES:
+        lines = [json.dumps(answer)]
+    else:
+        lines = [str(line) for line in answer] if isinstance(answer, list) else [str(answer)]
     return SHELLS[shell].printing(lines)

@@ -1,0 +1,98 @@
+"""A third shell is proven for the tasks that have references in it, and asked of no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from fluency.common.paths import TASKS
+from fluency.core.records import Result, Stream
+from fluency.core.shells import DESIGN, SHELLS
+from fluency.core.task_world import world_for
+from fluency.core.tasks import load_tasks
+from fluency.validation.command_mutation import plan_of
+from fluency.validation.probes import first_probes, further_probes
+from fluency.validation.validate import validate
+
+SEEDS = (11, 24)
+REFERENCE = "print -l **/*(.) | wc -l"
+
+
+@pytest.fixture
+def tasks(tmp_path, monkeypatch):
+    """Two tasks, one of which has a reference in a further shell of Bash's grammar."""
+    monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="zsh", short_title="zsh"))
+    for name in ("tree-size-bytes", "crate-versions"):
+        values = yaml.safe_load((TASKS / name / "task.yaml").read_text(encoding="utf-8"))
+        if name == "tree-size-bytes":
+            values["references"]["zsh"] = [REFERENCE]
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "task.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
+        (tmp_path / name / "answer.py").write_bytes((TASKS / name / "answer.py").read_bytes())
+    return load_tasks(root=tmp_path)
+
+
+class RightReferences:
+    """A sandbox in which each shell's references print the answer, and everything else prints nothing."""
+
+    parallel = 1
+
+    def __init__(self, tasks, shells):
+        self.image = SimpleNamespace(shells=dict.fromkeys(shells, "1.0"))
+        self._tasks = tasks
+
+    def run(self, *, shell, command, world, **_):
+        answers = {
+            command: task.expected(world_for(task, world.seed))
+            for task in self._tasks
+            for command in task.references.get(shell, ())
+        }
+        printed = "".join(f"{line}\n" for line in answers.get(command, ()))
+        return Result(exit_code=0, stdout=Stream.of(printed.encode()), stderr=Stream.of(b""), wall_s=0.1)
+
+
+def proven(tasks, shells):
+    report = validate([], SEEDS, RightReferences(tasks, shells), repeats=2, root=tasks[0].folder.parent)
+    return report, [(row[0], row[1], row[-1]) for row in report.rows]
+
+
+def test_it_is_proven_like_the_others_where_there_is_a_reference(tasks):
+    report, rows = proven(tasks, [*DESIGN, "zsh"])
+    assert rows == [
+        ("crate-versions", "bash", "sound"),
+        ("tree-size-bytes", "bash", "sound"),
+        ("crate-versions", "pwsh", "sound"),
+        ("tree-size-bytes", "pwsh", "sound"),
+        ("tree-size-bytes", "zsh", "sound"),
+    ], report.text()
+    assert report.deadlines[-1].startswith("zsh: slowest reference 0.10 s")
+
+
+def test_an_image_without_it_leaves_it_unproven_and_no_task_is_blamed(tasks):
+    report, rows = proven(tasks, DESIGN)
+    assert report.sound
+    assert rows[-1] == ("tree-size-bytes", "zsh", "not validated")
+    assert report.not_validated == {"zsh": "the sandbox image holds no zsh"}
+
+
+def test_a_task_without_a_reference_has_no_probe_in_it(tasks):
+    (other,) = [task for task in tasks if "zsh" not in task.references]
+    assert not list(first_probes(other, ["zsh"], SEEDS))
+    assert not list(further_probes(other, ["zsh"], SEEDS, 20, {11: ["1"]}))
+
+
+def test_what_it_must_refuse_is_the_other_grammars_reference(tasks):
+    (task,) = [task for task in tasks if "zsh" in task.references]
+    alien = {probe.command for probe in further_probes(task, ["zsh"], SEEDS, 2, {}) if probe.kind == "other-dialect"}
+    assert alien == {task.references["pwsh"][0]}
+    assert not [probe for probe in further_probes(task, ["zsh"], SEEDS, 2, {}) if probe.condition == "no_unix_tools"]
+
+
+def test_its_references_are_mutated_if_its_grammar_is_bash(tasks):
+    mutants = plan_of(tasks)
+    assert {mutant.shell for mutant in mutants} == {"bash", "zsh"}
+    assert "print -l **/*(.)" in [mutant.command for mutant in mutants if mutant.shell == "zsh"]
+    assert {mutant.shell for mutant in plan_of(tasks, ["bash", "pwsh"])} == {"bash"}
