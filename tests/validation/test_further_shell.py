@@ -44,13 +44,13 @@ class RightReferences:
         self.image = SimpleNamespace(shells=dict.fromkeys(shells, "1.0"))
         self._tasks = tasks
 
-    def run(self, *, shell, command, world, **_):
+    def run(self, invocation):
         answers = {
-            command: task.expected(world_for(task, world.seed))
+            command: task.expected(world_for(task, invocation.world.seed))
             for task in self._tasks
-            for command in task.references.get(shell, ())
+            for command in task.references.get(invocation.shell, ())
         }
-        printed = "".join(f"{line}\n" for line in answers.get(command, ()))
+        printed = "".join(f"{line}\n" for line in answers.get(invocation.command, ()))
         return Result(exit_code=0, stdout=Stream.of(printed.encode()), stderr=Stream.of(b""), wall_s=0.1)
 
 
