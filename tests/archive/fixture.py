@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from fluency.archive import manifest
-from fluency.archive.contents import entries_of, state_of
-from fluency.archive.pack import archive_name, facts_of, write_entries
+from fluency.archive.contents import coverage_of, entries_of
+from fluency.archive.pack import archive_name, manifest_fields, write_entries
 from fluency.common.files import sha256
 from fluency.core.tasks import Task
 from fluency.generation.store import AnswerStore
@@ -46,10 +46,10 @@ def build(out: Path) -> Path:
     """Write the fixture into a folder."""
     with tempfile.TemporaryDirectory() as folder:
         made = make(Path(folder), make_study(TASKS, trials=1), worlds=small_world)
-        state = state_of(made.study, made.tasks, made.results)
+        state = coverage_of(made.study, made.tasks, made.results)
         store = AnswerStore(made.answers)
         entries = entries_of(made.study, made.tasks, made.results, store.path, small_world, {})
-        facts = facts_of(made.study, state, image=False, **FACTS)
+        facts = manifest_fields(made.study, state, image=False, **FACTS)
         facts["code"] = {**facts["code"], "worlds": sha256("tests/archive/fixture.py")}
         name = f"schema-{manifest.SCHEMA_VERSION}-" + archive_name(
             "made-up", FACTS["utc_date"], FACTS["commit"], dirty=False, partial=False

@@ -11,10 +11,10 @@ from unittest.mock import patch
 import zstandard
 
 from fluency.archive import tar_writer
-from fluency.archive.manifest import NAME, manifest_bytes
+from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes
 from fluency.archive.pack import write_entries
-from fluency.archive.tar_reader import Reader
-from fluency.archive.tar_writer import WINDOW_LOG, Entry, header, write_container
+from fluency.archive.tar_reader import TarReader
+from fluency.archive.tar_writer import WINDOW_LOG, Entry, tar_header, write_tar
 from fluency.common.self_hash import KEY
 
 FACTS = {
@@ -38,22 +38,22 @@ def squeeze(data: bytes | Iterable[bytes], path: Path) -> Path:
         1, window_log=WINDOW_LOG, write_checksum=True, write_content_size=False
     )
     with path.open("wb") as raw, zstandard.ZstdCompressor(compression_params=form).stream_writer(raw) as out:
-        for piece in [data] if isinstance(data, bytes) else data:
-            out.write(piece)
+        for chunk in [data] if isinstance(data, bytes) else data:
+            out.write(chunk)
     return path
 
 
 def tar_of(members: Iterable[tuple[tarfile.TarInfo, bytes]]) -> bytes:
     """A tar with a sound manifest that knows nothing, then the members as the standard library writes them."""
     manifest = manifest_bytes({**FACTS, "files": {}})
-    pieces = [header(NAME, len(manifest)), manifest, bytes(-len(manifest) % 512)]
+    chunks = [tar_header(MANIFEST_NAME, len(manifest)), manifest, bytes(-len(manifest) % 512)]
     for member, data in members:
-        pieces += [
+        chunks += [
             member.tobuf(tarfile.PAX_FORMAT if member.pax_headers else tarfile.GNU_FORMAT),
             data,
             bytes(-len(data) % 512),
         ]
-    return b"".join([*pieces, bytes(1024)])
+    return b"".join([*chunks, bytes(1024)])
 
 
 def ours(files: dict[str, bytes], path: Path, **facts) -> Path:
@@ -65,8 +65,8 @@ def ours(files: dict[str, bytes], path: Path, **facts) -> Path:
 def bomb(size: int, name: str = "z") -> Iterator[bytes]:
     """A tar whose one file is `size` zeros."""
     manifest = manifest_bytes({**FACTS, "files": {}})
-    yield header(NAME, len(manifest)) + manifest + bytes(-len(manifest) % 512)
-    yield header(name, size)
+    yield tar_header(MANIFEST_NAME, len(manifest)) + manifest + bytes(-len(manifest) % 512)
+    yield tar_header(name, size)
     for _ in range(size >> 20):
         yield bytes(1 << 20)
     yield bytes(1024)
@@ -74,13 +74,13 @@ def bomb(size: int, name: str = "z") -> Iterator[bytes]:
 
 def contents(path: Path) -> dict[str, bytes]:
     """Every file of an archive, in memory."""
-    return {name: b"".join(pieces) for name, _, pieces in Reader(path)}
+    return {name: b"".join(chunks) for name, _, chunks in TarReader(path)}
 
 
 def rewritten(path: Path, out: Path, change: Callable[[dict[str, bytes]], None], *, repair: bool) -> Path:
-    """The archive with changed files; with `repair` the manifest's hashes, sizes and seal are made to fit again."""
+    """The archive with changed files; with `repair` the manifest's hashes and sizes are made to fit again."""
     files = contents(path)
-    manifest = json.loads(files.pop(NAME))
+    manifest = json.loads(files.pop(MANIFEST_NAME))
     change(files)
     target = out / path.name
     with patch.object(tar_writer, "LEVEL", 1):  # the same form, in a tenth of the time
@@ -93,5 +93,5 @@ def _write(target: Path, files: dict[str, bytes], manifest: dict, *, repair: boo
         facts = {key: value for key, value in manifest.items() if key not in ("files", KEY)}
         write_entries(target, {name: Entry(name, data) for name, data in files.items()}, facts)
     else:
-        head = Entry(NAME, manifest_bytes({k: v for k, v in manifest.items() if k != KEY}))
-        write_container(target, [head, *(Entry(name, files[name]) for name in sorted(files))])
+        head = Entry(MANIFEST_NAME, manifest_bytes({k: v for k, v in manifest.items() if k != KEY}))
+        write_tar(target, [head, *(Entry(name, files[name]) for name in sorted(files))])

@@ -11,7 +11,7 @@ from fluency.archive.registration import deviations, preregister
 from fluency.archive.registration_file import read_registration
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json
-from fluency.common.self_hash import is_sealed, seal
+from fluency.common.self_hash import has_valid_self_hash, with_self_hash
 from fluency.core.study import Study
 from fluency.core.tasks import load_task, load_tasks
 from fluency.world import build_world
@@ -43,7 +43,7 @@ def test_a_registration_freezes_what_a_result_depends_on(path, tasks):
     assert frozen["tasks"]["stale-lockfiles"]["worlds"]["11"] == build_world(11).sha256
     assert frozen["models"]["qwen-0.5b"]["temperature_sent"] == 0.7
     assert frozen["analysis"]["plan"]["bands"] == PLAN["bands"] and frozen["exclusions"]
-    assert is_sealed(frozen) and is_sealed(seal(frozen))
+    assert has_valid_self_hash(frozen) and has_valid_self_hash(with_self_hash(frozen))
 
 
 def test_the_same_study_deviates_in_nothing(study, tasks, path):
@@ -129,8 +129,8 @@ def test_what_is_no_registration_is_refused(study, tasks, path):
     for data, told in (
         ("no json", "not a registration"),
         ("[]", "not a registration"),
-        (pretty_json(seal({"kind": "pre-registration", "schema_version": 1})), "lacks what it must hold"),
-        (pretty_json(seal(frozen | {"schema_version": 2})), "of schema 2"),
+        (pretty_json(with_self_hash({"kind": "pre-registration", "schema_version": 1})), "lacks what it must hold"),
+        (pretty_json(with_self_hash(frozen | {"schema_version": 2})), "of schema 2"),
     ):
         path.write_text(data)
         with pytest.raises(UserError, match=told):

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from fluency.archive.findings import Problem
+from fluency.archive.findings import Finding
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import canonical_json
@@ -224,7 +224,7 @@ def test_an_altered_file_is_found_with_the_manifest_repaired(kind, archive, tmp_
     ("found", "told"), [(3, []), (4, ["PROBLEM … and 1 more"]), (1003, ["PROBLEM … and 1,000 more"])]
 )
 def test_a_long_list_says_how_many_more_there_are(found, told, archive):
-    problems = [Problem(f"file {number}", "it was altered") for number in range(found)]
+    problems = [Finding(f"file {number}", "it was altered") for number in range(found)]
     lines = replace(verify_archive(archive, quiet), problems=problems).lines(3)
     assert [line for line in lines if line.startswith("PROBLEM")] == [*(f"PROBLEM {p}" for p in problems[:3]), *told]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fluency.common.canonical import EXACT, canonical_json, hashes_to, legacy_canonical_json
 from fluency.common.files import sha256
-from fluency.common.self_hash import is_sealed, seal
+from fluency.common.self_hash import has_valid_self_hash, with_self_hash
 
 # RFC 8785, appendix B: the bits of a double, and its text.
 NUMBERS = {
@@ -161,9 +161,11 @@ def test_a_hash_of_the_first_schema_is_recognised(value):
 
 def test_a_seal_fits_in_either_form_and_only_untouched():
     document = {"limit": 30.0}
-    assert seal(document)["sha256"] == sha256('{"limit":30}')
-    assert is_sealed(seal(document)) and is_sealed(document | {"sha256": sha256('{"limit":30.0}')})
-    assert not is_sealed(seal(document) | {"limit": 31.0}) and not is_sealed(document)
+    assert with_self_hash(document)["sha256"] == sha256('{"limit":30}')
+    assert has_valid_self_hash(with_self_hash(document)) and has_valid_self_hash(
+        document | {"sha256": sha256('{"limit":30.0}')}
+    )
+    assert not has_valid_self_hash(with_self_hash(document) | {"limit": 31.0}) and not has_valid_self_hash(document)
 
 
 def test_what_has_neither_form_fits_no_hash():

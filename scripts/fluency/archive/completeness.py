@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
+from fluency.archive.archived_study import ArchivedStudy, same_worlds
 from fluency.archive.contents import PRODUCTS
-from fluency.archive.findings import Findings, Problem
-from fluency.archive.manifest import NAME
-from fluency.archive.opened import Opened, same_worlds
+from fluency.archive.findings import Finding, Findings
+from fluency.archive.manifest import MANIFEST_NAME
 from fluency.archive.pack import archive_name
-from fluency.archive.unpack import Unpacked
-from fluency.archive.worlds import INDEX
+from fluency.archive.unpack import UnpackedArchive
+from fluency.archive.world_files import WORLD_INDEX
 from fluency.common.files import sha256_file
 from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
@@ -20,7 +20,7 @@ from fluency.core.table import Row
 from fluency.execution.sandbox.image_content import SOURCES, content_sha256
 
 
-def check_name(archive: Unpacked, findings: Findings) -> None:
+def check_name(archive: UnpackedArchive, findings: Findings) -> None:
     """A renamed archive is still one, but the name carries day and commit."""
     m = archive.manifest
     wanted = archive_name(m.study, m.utc_date, m.commit, dirty=m.dirty, partial=m.partial)
@@ -28,42 +28,42 @@ def check_name(archive: Unpacked, findings: Findings) -> None:
         findings.remark(archive.path.name, f"by its manifest the archive is named {wanted}")
 
 
-def check_worlds(opened: Opened, findings: Findings) -> set[str]:
+def check_worlds(archived: ArchivedStudy, findings: Findings) -> set[str]:
     """Each world gives its hash; for trusted tasks this checkout's generator makes the same."""
     used = set()
-    for task in opened.tasks:
-        with findings.refusals(f"tasks/{task.id}"):
-            for seed in opened.study.seeds:
-                world = opened.world(task, seed)
-                folder = opened.index[task.id][str(seed)]
-                used |= {name for name in opened.unpacked.manifest.files if name.startswith(f"{folder}/")}
+    for task in archived.tasks:
+        with findings.noting_errors(f"tasks/{task.id}"):
+            for seed in archived.study.seeds:
+                world = archived.world(task, seed)
+                folder = archived.index[task.id][str(seed)]
+                used |= {name for name in archived.unpacked.manifest.files if name.startswith(f"{folder}/")}
                 findings.check(world.seed == seed, folder, f"it is not the world of seed {seed}", kind="worlds")
-            if task.id in opened.trusted:
-                same = same_worlds(opened, task)
+            if task.id in archived.trusted:
+                same = same_worlds(archived, task)
                 what = f"the generator makes other worlds for {task.id}"
                 findings.check(same, "worlds", what, kind="worlds", layer="worlds")
-    stray = {n for n in opened.unpacked.manifest.files if n.startswith("worlds/")} - used - {INDEX}
+    stray = {n for n in archived.unpacked.manifest.files if n.startswith("worlds/")} - used - {WORLD_INDEX}
     for name in sorted(stray):
         findings.check(False, name, "it belongs to no world of the study", kind="worlds")
     return used
 
 
-def check_tasks(opened: Opened, findings: Findings) -> set[str]:
+def check_tasks(archived: ArchivedStudy, findings: Findings) -> set[str]:
     """A task with other files than this checkout's is not run: its judgements stay unproven."""
     used = set()
-    for task in opened.tasks:
-        if task.id in opened.trusted:
-            used |= {name for name in opened.unpacked.manifest.files if name.startswith(f"tasks/{task.id}/")}
+    for task in archived.tasks:
+        if task.id in archived.trusted:
+            used |= {name for name in archived.unpacked.manifest.files if name.startswith(f"tasks/{task.id}/")}
         else:
             what = "it is not this checkout's task; its code was not run, its scores were not made anew"
-            findings.unproven.append(Problem(f"tasks/{task.id}", what))
+            findings.unproven.append(Finding(f"tasks/{task.id}", what))
     return used
 
 
-def check_prices(opened: Opened, findings: Findings) -> set[str]:
+def check_prices(archived: ArchivedStudy, findings: Findings) -> set[str]:
     """The prices, held against the table that the requests were made with."""
     used: set[str] = set()
-    manifest = opened.unpacked.manifest
+    manifest = archived.unpacked.manifest
     ours = ROOT / "scripts/fluency/generation/policies.yaml"
     name = "prices/policies.yaml"
     if name in manifest.files:
@@ -73,46 +73,50 @@ def check_prices(opened: Opened, findings: Findings) -> set[str]:
     return used
 
 
-def check_image(opened: Opened, findings: Findings) -> tuple[ImageInfo | None, set[str]]:
+def check_image(archived: ArchivedStudy, findings: Findings) -> tuple[ImageInfo | None, set[str]]:
     """The image every command ran in, and the sources it was built from."""
     name = "results/image.json"
-    if name not in opened.unpacked.manifest.files:
+    if name not in archived.unpacked.manifest.files:
         return None, set()
     try:
-        image = ImageInfo.model_validate(json.loads((opened.root / name).read_bytes())["image"])
+        image = ImageInfo.model_validate(json.loads((archived.root / name).read_bytes())["image"])
     except (OSError, ValueError, KeyError, TypeError):
         findings.check(False, name, "it does not describe an image", kind="files")
         return None, set()
     sources = {f"sandbox/{source}" for source in SOURCES}
-    held = sources <= opened.unpacked.manifest.files.keys() and all((opened.root / s).is_file() for s in sources)
-    same = held and content_sha256(opened.root / "sandbox") == image.content_sha256
+    held = sources <= archived.unpacked.manifest.files.keys() and all((archived.root / s).is_file() for s in sources)
+    same = held and content_sha256(archived.root / "sandbox") == image.content_sha256
     what = "the archived sources are not those the image was built from"
     findings.check(same, "sandbox", what, kind="files", layer="sandbox")
     return image, sources | {name}
 
 
-def check_strays(opened: Opened, findings: Findings, used: set[str]) -> None:
+def check_strays(archived: ArchivedStudy, findings: Findings, used: set[str]) -> None:
     """Records and answers that belong to no cell of the study."""
     folders = (*(f"results/{stage}/" for stage in STAGES), "answers/")
     damaged = {problem.where for problem in findings.problems}
-    for name in opened.unpacked.manifest.files:
+    for name in archived.unpacked.manifest.files:
         if name.startswith(folders) and name not in used and name not in damaged:
             findings.check(False, name, "it belongs to no cell of the study", kind="files")
 
 
-def check_complete(opened: Opened, findings: Findings, rows: list[Row]) -> None:
+def check_complete(archived: ArchivedStudy, findings: Findings, rows: list[Row]) -> None:
     """What the manifest says of the study's state is what the records say."""
-    manifest = opened.unpacked.manifest
+    manifest = archived.unpacked.manifest
     missing = [Cell(r.model, r.shell, r.task, r.trial).path for r in rows if r.status == "missing"]
     unmeasured = {f"{r.model}/{r.shell}": r.reason or "" for r in rows if r.status == "not_measured"}
-    findings.check(manifest.cells == len(opened.cells), NAME, "`cells` is not the size of the design", kind="files")
-    what = f"it states {len(manifest.missing)} missing cells, there are {len(missing)}: {', '.join(missing[:3])}"
-    findings.check(sorted(manifest.missing) == sorted(missing), NAME, what, kind="files")
-    findings.check(manifest.partial == bool(manifest.missing), NAME, "`partial` contradicts `missing`", kind="files")
     findings.check(
-        manifest.not_measured == unmeasured, NAME, "`not_measured` is not what the records say", kind="files"
+        manifest.cells == len(archived.cells), MANIFEST_NAME, "`cells` is not the size of the design", kind="files"
+    )
+    what = f"it states {len(manifest.missing)} missing cells, there are {len(missing)}: {', '.join(missing[:3])}"
+    findings.check(sorted(manifest.missing) == sorted(missing), MANIFEST_NAME, what, kind="files")
+    findings.check(
+        manifest.partial == bool(manifest.missing), MANIFEST_NAME, "`partial` contradicts `missing`", kind="files"
+    )
+    findings.check(
+        manifest.not_measured == unmeasured, MANIFEST_NAME, "`not_measured` is not what the records say", kind="files"
     )
     for name in PRODUCTS:
-        where = f"results/{opened.study.study}/{name}"
+        where = f"results/{archived.study.study}/{name}"
         holds = where in manifest.files or manifest.partial
         findings.check(holds, where, "the archive does not hold it", kind="files")

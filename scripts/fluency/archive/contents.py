@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fluency.archive.tar_writer import Entry
-from fluency.archive.worlds import world_entries
+from fluency.archive.world_files import world_entries
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json
 from fluency.common.paths import ROOT
@@ -18,7 +18,7 @@ from fluency.core.table import Row, to_frame
 from fluency.core.tasks import Task
 from fluency.world import World
 
-STUDY = "study.json"
+STUDY_FILE = "study.json"
 PRODUCTS = ("cells.csv", "provenance.json", "report.md", "explorer.html")
 PROJECT = {
     "config.yaml": "config.yaml",
@@ -28,7 +28,7 @@ PROJECT = {
 
 
 @dataclass(frozen=True)
-class State:
+class Coverage:
     """How far a study is: one row a cell, and what follows from them."""
 
     rows: list[Row]
@@ -44,13 +44,13 @@ class State:
         return {f"{r.model}/{r.shell}": r.reason or "" for r in self.rows if r.status == "not_measured"}
 
 
-def state_of(study: Study, tasks: Sequence[Task], results: Path) -> State:
+def coverage_of(study: Study, tasks: Sequence[Task], results: Path) -> Coverage:
     """Read every record of the study; a damaged one is a UserError that names it."""
     cells = list(study.cells([task.id for task in tasks]))
-    return State(gather_rows(cells, tasks, lambda cell: load_records(results, cell)))
+    return Coverage(gather_rows(cells, tasks, lambda cell: load_records(results, cell)))
 
 
-def check_complete(study: Study, state: State, results: Path, partial: bool) -> None:
+def require_complete(study: Study, state: Coverage, results: Path, partial: bool) -> None:
     """UserError when cells or products are missing or stale, unless the archive is to be partial."""
     missing = state.missing
     if missing and not partial:
@@ -89,7 +89,7 @@ def entries_of(
     def add(name: str, source: bytes | Path) -> None:
         entries[name] = Entry(name, source)
 
-    add(STUDY, pretty_json(study.model_dump(mode="json")).encode())
+    add(STUDY_FILE, pretty_json(study.model_dump(mode="json")).encode())
     add("README.md", _README.encode())
     for task in tasks:
         for path in plain_files(task.folder):

@@ -10,8 +10,8 @@ from typing import Any
 
 from fluency.analysis import ModelAnalysis, analyse
 from fluency.analysis.headline import headline_of
+from fluency.archive.archived_study import ArchivedStudy, read_archived_study
 from fluency.archive.contents import registration_name
-from fluency.archive.opened import Opened, open_unpacked
 from fluency.archive.registration_file import read_registration
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import VerifyReport, verify_archive
@@ -82,18 +82,18 @@ def write_decision(
 
 def _text(archive: Path, title: str, date: str, report: VerifyReport) -> str:
     with unpacked(archive) as files:
-        opened = open_unpacked(files)
-        table = opened.products / "cells.csv"
+        archived = read_archived_study(files)
+        table = archived.products / "cells.csv"
         if not table.is_file():
             raise UserError("the archive holds no table", where=str(archive), hint="archive the finished study")
-        analysis = analyse(read_table(table), opened.study, opened.tasks)
-        registration = _registration(opened)
-        provenance = json.loads((opened.products / "provenance.json").read_bytes())
+        analysis = analyse(read_table(table), archived.study, archived.tasks)
+        registration = _registration(archived)
+        provenance = json.loads((archived.products / "provenance.json").read_bytes())
     values: dict[str, Any] = {
         "title": " ".join(title.split()),
         "date": date,
-        "gate": opened.study.decision or (registration or {}).get("decision", ""),
-        "study": opened.study,
+        "gate": archived.study.decision or (registration or {}).get("decision", ""),
+        "study": archived.study,
         "analysis": analysis,
         "rows": rows,
         "paragraph": wording.paragraph(analysis),
@@ -109,11 +109,11 @@ def _text(archive: Path, title: str, date: str, report: VerifyReport) -> str:
     return render(values, TEMPLATE)
 
 
-def _registration(opened: Opened) -> dict[str, Any] | None:
-    if not opened.study.preregistration:
+def _registration(archived: ArchivedStudy) -> dict[str, Any] | None:
+    if not archived.study.preregistration:
         return None
-    name = registration_name(opened.study.preregistration)
-    return {"file": name, **read_registration(opened.root / name)}
+    name = registration_name(archived.study.preregistration)
+    return {"file": name, **read_registration(archived.root / name)}
 
 
 def _lines(model: ModelAnalysis) -> ModelLines:

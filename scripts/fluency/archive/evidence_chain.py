@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
+from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.findings import Findings
-from fluency.archive.opened import Opened, checked_json
+from fluency.archive.strict_json import strict_json
 from fluency.common.canonical import hashes_to
 from fluency.common.errors import ArchiveError
 from fluency.core.cells import Cell
@@ -20,14 +21,14 @@ from fluency.generation.reply import Failure, read_message
 from fluency.generation.request import request_for
 
 
-class Chain:
+class EvidenceChain:
     """Checks the links of every cell of an archive and notes what does not hold."""
 
-    def __init__(self, opened: Opened, findings: Findings, image: ImageInfo | None) -> None:
-        self._opened = opened
+    def __init__(self, archived: ArchivedStudy, findings: Findings, image: ImageInfo | None) -> None:
+        self._archived = archived
         self._image = image
-        self._study = opened.study
-        self._note = findings
+        self._study = archived.study
+        self._findings = findings
 
     def check(self, cell: Cell, task: Task, records: CellRecords) -> None:
         """Every link of one cell, as far as its records go."""
@@ -43,29 +44,29 @@ class Chain:
 
     def _link(self, holds: bool, stage: str, cell: Cell, what: str, layer: str | None = None) -> bool:
         where = f"results/{stage}/{cell.path}.json"
-        return self._note.check(holds, where, what, kind="links", layer=layer)
+        return self._findings.check(holds, where, what, kind="links", layer=layer)
 
     def _answer(self, cell: Cell, generation: Generation) -> None:
-        """generation <- answer: the record holds the stored answer, and the answer's file seals itself."""
+        """The record holds the stored answer, whose file carries its own hash."""
         key = generation.answer.request_key
         self._link(generation.cell.cell == cell, "generations", cell, "it is the record of another cell")
         where = f"answers/{key[:2]}/{key}.json"
-        if where not in self._opened.unpacked.manifest.files:
+        if where not in self._archived.unpacked.manifest.files:
             self._link(False, "generations", cell, f"the archive does not hold its answer {key[:16]}…")
             return
-        with self._note.refusals():
-            stored = stored_answer((self._opened.root / where).read_bytes(), key, where)
+        with self._findings.noting_errors():
+            stored = stored_answer((self._archived.root / where).read_bytes(), key, where)
             self._link(stored == generation.answer, "generations", cell, f"its answer is not the one in {where}")
 
     def _request(self, cell: Cell, task: Task, generation: Generation) -> None:
-        """answer <- request <- task and config: the study asks exactly this."""
+        """The study, its tasks and the prices ask exactly this request."""
         prompt = build_prompt(task.prompt, cell.shell)
         answer = generation.answer
         self._link(
             answer.request.prompt == prompt, "generations", cell, "the model was asked another prompt", "request"
         )
         self._link(answer.request.trial == cell.trial, "generations", cell, "its request is of another trial")
-        with self._note.refusals(cell.path):
+        with self._findings.noting_errors(cell.path):
             model = self._study.model(cell.model)
             either = (False, True) if model.on_refused_temperature == "provider-default" else (False,)
             wanted = [request_for(self._study, cell, prompt, refused=refused) for refused in either]
@@ -98,7 +99,7 @@ class Chain:
         self._link(holds, "generations", cell, "text, outcome or usage are not those of the raw message", "request")
 
     def _execution(self, cell: Cell, task: Task, generation: Generation, execution: Execution) -> None:
-        """execution <- generation, worlds and config: this answer's command, in these worlds, under these limits."""
+        """What ran is this answer's command, in the study's worlds, under its limits, in the archived image."""
         study = self._study
         self._link(execution.cell.cell == cell, "executions", cell, "it is the record of another cell")
         same = execution.request_key == generation.answer.request_key
@@ -115,7 +116,7 @@ class Chain:
         self._link(complete, "executions", cell, "its runs are not the study's worlds and conditions", "command")
         for run in execution.runs:
             if run.seed in study.seeds:
-                world = self._opened.world(task, run.seed)
+                world = self._archived.world(task, run.seed)
                 self._link(run.world_sha256 == world.sha256, "executions", cell, f"world {run.seed} was another one")
         limits = study.sandbox.limits
         held = (
@@ -128,7 +129,7 @@ class Chain:
             self._link(same, "executions", cell, "its image is not the one in results/image.json")
 
     def _score(self, cell: Cell, task: Task, generation: Generation, score: Score) -> None:
-        """score <- execution and task, as far as names go; `rebuild` makes the score itself anew."""
+        """The score names this cell, this answer and this task; `rebuild` makes the score itself anew."""
         self._link(score.cell.cell == cell, "scores", cell, "it is the record of another cell")
         same = score.request_key == generation.answer.request_key
         self._link(same, "scores", cell, "it judges another answer")
@@ -136,19 +137,19 @@ class Chain:
             self._earlier(cell, "scores", "judged by an earlier version of the task; judged anew it comes out the same")
 
     def _earlier(self, cell: Cell, stage: str, what: str) -> None:
-        self._note.remark(f"results/{stage}/{cell.path}.json", what)
+        self._findings.remark(f"results/{stage}/{cell.path}.json", what)
 
 
 def stored_answer(data: bytes, key: str, where: str) -> Answer:
     """An answer from its file, held against its name and its own hash; ArchiveError says what does not fit."""
     try:
-        value = checked_json(data, where)
+        value = strict_json(data, where)
         body = value["answer"]
-        sealed = hashes_to(body, value["sha256"])
+        unaltered = hashes_to(body, value["sha256"])
         asked = hashes_to(body["request"], key) and key == body["request_key"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ArchiveError("this is no stored answer", where=where) from None
-    if not sealed:
+    if not unaltered:
         raise ArchiveError("the answer's hash does not fit its content", where=where)
     if not asked:
         raise ArchiveError("it answers another request than its name says", where=where)

@@ -10,7 +10,7 @@ from fluency.common.errors import UserError
 
 
 @dataclass(frozen=True)
-class Problem:
+class Finding:
     """Something in an archive that is not as it must be: the file or cell, and a sentence."""
 
     where: str
@@ -28,9 +28,9 @@ class Findings:
     """
 
     layers: frozenset[str]
-    problems: list[Problem] = field(default_factory=list)
-    unproven: list[Problem] = field(default_factory=list)
-    remarks: list[Problem] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
+    unproven: list[Finding] = field(default_factory=list)
+    remarks: list[Finding] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
 
     def check(self, holds: bool, where: str, what: str, *, kind: str, layer: str | None = None) -> bool:
@@ -38,19 +38,19 @@ class Findings:
         self.checked[kind] = self.checked.get(kind, 0) + 1
         if not holds:
             if layer is None or layer in self.layers:
-                self.problems.append(Problem(where, what))
+                self.problems.append(Finding(where, what))
             else:
-                self.unproven.append(Problem(where, f"{what}, by this checkout's code, which is not the archive's"))
+                self.unproven.append(Finding(where, f"{what}, by this checkout's code, which is not the archive's"))
         return holds
 
     def remark(self, where: str, what: str) -> None:
         """Note what is allowed and worth knowing."""
-        self.remarks.append(Problem(where, what))
+        self.remarks.append(Finding(where, what))
 
     @contextmanager
-    def refusals(self, where: str = "") -> Iterator[None]:
+    def noting_errors(self, where: str = "") -> Iterator[None]:
         """Note what the block refuses, as a problem of the file it names."""
         try:
             yield
         except UserError as error:
-            self.problems.append(Problem(error.where or where, error.what))
+            self.problems.append(Finding(error.where or where, error.what))

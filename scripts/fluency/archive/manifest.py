@@ -9,10 +9,10 @@ from pydantic import Field, ValidationError
 
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
-from fluency.common.self_hash import is_sealed, seal
+from fluency.common.self_hash import has_valid_self_hash, with_self_hash
 from fluency.core.records import Part
 
-NAME = "MANIFEST.json"
+MANIFEST_NAME = "MANIFEST.json"
 SCHEMA_VERSION = 1
 MAX_BYTES = 128 << 20
 
@@ -25,7 +25,7 @@ class FileFact(Part):
 
 
 class Manifest(Part):
-    """What an archive says of itself; `sha256` seals all the rest."""
+    """What an archive says of itself; `sha256` is of all the rest."""
 
     schema_version: int
     made_by: str = Field(description="Version of this project.")
@@ -46,8 +46,8 @@ class Manifest(Part):
 
 
 def manifest_bytes(values: dict[str, Any]) -> bytes:
-    """The manifest's file from all its fields but the seal."""
-    return pretty_json(seal(values)).encode()
+    """The manifest's file from all its fields but its own hash."""
+    return pretty_json(with_self_hash(values)).encode()
 
 
 def read_manifest(data: bytes, where: str) -> Manifest:
@@ -55,10 +55,12 @@ def read_manifest(data: bytes, where: str) -> Manifest:
     try:
         values = json.loads(data)
     except (ValueError, RecursionError):
-        raise ArchiveError("the manifest is not JSON", where=f"{where}: {NAME}", hint="it was damaged") from None
+        raise ArchiveError(
+            "the manifest is not JSON", where=f"{where}: {MANIFEST_NAME}", hint="it was damaged"
+        ) from None
     version = values.get("schema_version") if isinstance(values, dict) else None
     if not isinstance(version, int):
-        raise ArchiveError("this is not an archive's manifest", where=f"{where}: {NAME}")
+        raise ArchiveError("this is not an archive's manifest", where=f"{where}: {MANIFEST_NAME}")
     if version > SCHEMA_VERSION:
         raise ArchiveError(
             f"the archive is of schema {version}, this version reads up to {SCHEMA_VERSION}",
@@ -70,14 +72,16 @@ def read_manifest(data: bytes, where: str) -> Manifest:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise ArchiveError(f"the manifest is damaged: {place}: {first['msg']}", where=f"{where}: {NAME}") from None
+        raise ArchiveError(
+            f"the manifest is damaged: {place}: {first['msg']}", where=f"{where}: {MANIFEST_NAME}"
+        ) from None
 
 
 def manifest_problem(data: bytes) -> str | None:
     """What shows that a readable manifest was edited, or None."""
     values = json.loads(data)
-    if not is_sealed(values):
-        return "its seal does not fit: it was edited after the archive was made"
+    if not has_valid_self_hash(values):
+        return "its own hash does not fit: it was edited after the archive was made"
     if pretty_json(values).encode() != data:
         return "its bytes are not of the form this project writes"
     return None

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from fluency import __version__
 from fluency.archive import manifest
 from fluency.archive.codebase import code_hashes, environment
-from fluency.archive.contents import State, check_complete, entries_of, state_of
-from fluency.archive.tar_writer import PIECE, Entry, write_container
+from fluency.archive.contents import Coverage, coverage_of, entries_of, require_complete
+from fluency.archive.tar_writer import CHUNK, Entry, write_tar
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
@@ -52,10 +52,10 @@ def make_archive(
     a UserError unless `partial`, which then stands in the name and the manifest. With `image` the container
     image is saved too, by `save_image(image id, path)`.
     """
-    state = state_of(study, tasks, results)
-    check_complete(study, state, results, partial)
+    state = coverage_of(study, tasks, results)
+    require_complete(study, state, results, partial)
     entries = entries_of(study, tasks, results, AnswerStore(answers).path, world_for, extra_files)
-    facts = facts_of(study, state, commit=commit, dirty=dirty, utc_date=utc_date, image=image)
+    facts = manifest_fields(study, state, commit=commit, dirty=dirty, utc_date=utc_date, image=image)
     target = Path(out_folder) / archive_name(study.study, utc_date, commit, dirty=dirty, partial=bool(state.missing))
     with TemporaryDirectory(prefix="fluency-image-") as folder:
         if image:
@@ -73,7 +73,9 @@ def _image_entry(results: Path, folder: Path, save_image: Callable[[str, Path], 
     return {IMAGE: Entry(IMAGE, folder / "image.tar")}
 
 
-def facts_of(study: Study, state: State, *, commit: str, dirty: bool, utc_date: str, image: bool) -> dict[str, object]:
+def manifest_fields(
+    study: Study, state: Coverage, *, commit: str, dirty: bool, utc_date: str, image: bool
+) -> dict[str, object]:
     """The manifest's fields that are not about files."""
     return {
         "schema_version": manifest.SCHEMA_VERSION,
@@ -97,13 +99,13 @@ def write_entries(target: Path, entries: Mapping[str, Entry], facts: Mapping[str
     """Hash the entries, write the manifest from them and the facts, and pack all in the order of names."""
     ordered = [entries[name] for name in sorted(entries)]
     files = {entry.name: {"sha256": _hash(entry), "bytes": entry.size} for entry in ordered}
-    head = Entry(manifest.NAME, manifest.manifest_bytes({**facts, "files": files}))
-    write_container(target, [head, *ordered])
+    head = Entry(manifest.MANIFEST_NAME, manifest.manifest_bytes({**facts, "files": files}))
+    write_tar(target, [head, *ordered])
 
 
 def _hash(entry: Entry) -> str:
     digest = hashlib.sha256()
     with entry.open() as source:
-        while piece := source.read(PIECE):
-            digest.update(piece)
+        while chunk := source.read(CHUNK):
+            digest.update(chunk)
     return digest.hexdigest()

@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
+from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.contents import config_name, registration_name
 from fluency.archive.findings import Findings
-from fluency.archive.opened import Opened
 from fluency.archive.registration import deviations
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
@@ -49,7 +49,9 @@ class Remembering:
         return deepcopy(self._known[key])
 
 
-def rebuild_score(opened: Opened, findings: Findings, cell: Cell, task: Remembering, records: CellRecords) -> None:
+def rebuild_score(
+    opened: ArchivedStudy, findings: Findings, cell: Cell, task: Remembering, records: CellRecords
+) -> None:
     """Judge a cell anew; its score must come out the same, byte for byte."""
     from fluency.scoring.score_cell import score_cell
 
@@ -92,7 +94,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def rebuild_products(opened: Opened, findings: Findings, rows: Sequence[Row]) -> set[str]:
+def rebuild_products(opened: ArchivedStudy, findings: Findings, rows: Sequence[Row]) -> set[str]:
     """Make table, provenance, report, figures and explorer anew; returns the names of the files compared."""
     provenance = _provenance(opened, findings)
 
@@ -126,7 +128,9 @@ def rebuild_products(opened: Opened, findings: Findings, rows: Sequence[Row]) ->
     return compared
 
 
-def _rebuild(opened: Opened, findings: Findings, layer: str, name: str, write: Callable[[Path], None]) -> set[str]:
+def _rebuild(
+    opened: ArchivedStudy, findings: Findings, layer: str, name: str, write: Callable[[Path], None]
+) -> set[str]:
     """Write a product into an empty folder and hold every file that appears there against the archived one."""
     names = set()
     with TemporaryDirectory(prefix="fluency-rebuild-") as folder:
@@ -146,7 +150,7 @@ def _rebuild(opened: Opened, findings: Findings, layer: str, name: str, write: C
     return names
 
 
-def _provenance(opened: Opened, findings: Findings) -> dict[str, Any] | None:
+def _provenance(opened: ArchivedStudy, findings: Findings) -> dict[str, Any] | None:
     """The archived provenance, held against the records, the study, the lock and the registration."""
     from fluency.core.provenance import collect_provenance
 
@@ -176,7 +180,7 @@ def _provenance(opened: Opened, findings: Findings) -> dict[str, Any] | None:
     return stated
 
 
-def _moment(opened: Opened, findings: Findings, where: str, stated: dict[str, Any]) -> None:
+def _moment(opened: ArchivedStudy, findings: Findings, where: str, stated: dict[str, Any]) -> None:
     """What provenance says of files: config and lock are the archived ones, the registration is followed so far."""
     files = opened.unpacked.manifest.files
     for name, digest in _configs(stated).items():
@@ -197,7 +201,7 @@ def _configs(stated: dict[str, Any]) -> dict[str, str]:
     return {config_name(name): digest for name, digest in named.items()} if isinstance(named, dict) else {}
 
 
-def _registration(opened: Opened, findings: Findings, where: str, stated: dict[str, Any]) -> None:
+def _registration(opened: ArchivedStudy, findings: Findings, where: str, stated: dict[str, Any]) -> None:
     """The deviations the report states are those this checkout finds, if its code is the archive's."""
     name = registration_name(opened.study.preregistration or "")
     path = opened.root / name
@@ -205,7 +209,7 @@ def _registration(opened: Opened, findings: Findings, where: str, stated: dict[s
         return
     same = (stated.get("registration") or {}).get("sha256") == sha256_file(path)
     findings.check(same, name, f"it is not the file that {where} names", kind="files")
-    with findings.refusals(name):
+    with findings.noting_errors(name):
         found = deviations(opened.study, opened.tasks, path, world_for=opened.world)
         layers = ("registration", "request", "score", "sandbox", "report")
         other = next((layer for layer in layers if layer not in findings.layers), None)

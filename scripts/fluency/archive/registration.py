@@ -14,7 +14,7 @@ from fluency.archive.registration_file import KIND, SCHEMA_VERSION, read_registr
 from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, write_atomic
-from fluency.common.self_hash import seal
+from fluency.common.self_hash import with_self_hash
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
@@ -72,7 +72,7 @@ def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path, *
         **design(study, tasks),
     }
     path = Path(out) / f"{study.study}-{date}.json"
-    data = pretty_json(seal(document))
+    data = pretty_json(with_self_hash(document))
     if path.exists() and path.read_text(encoding="utf-8") != data:
         raise UserError(
             "there is a registration of this study and day already",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fluency.common.errors import UserError
-from fluency.common.self_hash import KEY, is_sealed
+from fluency.common.self_hash import KEY, has_valid_self_hash
 
 SCHEMA_VERSION = 1
 KIND = "pre-registration"
@@ -32,7 +32,7 @@ def read_registration(path: Path) -> dict[str, Any]:
             where=str(path),
             hint="update this project",
         )
-    if not is_sealed(document):
+    if not has_valid_self_hash(document):
         raise UserError(
             f"the registration was edited after it was made: its {KEY} does not fit its content",
             where=str(path),

@@ -15,7 +15,7 @@ MARKS = ("structural_pass", "lenient_passed", "no_unix_tools_passed")
 
 
 @dataclass(frozen=True)
-class Difference:
+class CellDiff:
     """A cell that comes out otherwise. `verdict`: whether it passes changed, and not only what it printed or why."""
 
     cell: str
@@ -26,13 +26,13 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Replay:
+class ReplayDiff:
     """The outcome of a replay; `rows` is the new cells table, `before` and `after` hold a headline for each model."""
 
     title: str
     archive: str
     cells: int
-    differences: list[Difference]
+    differences: list[CellDiff]
     notes: list[str]
     before: dict[str, str]
     after: dict[str, str]
@@ -58,14 +58,14 @@ class Replay:
         return "\n".join(lines) + "\n"
 
 
-def _table(differences: list[Difference]) -> list[str]:
+def _table(differences: list[CellDiff]) -> list[str]:
     if not differences:
         return []
     rows = [[code(d.cell), text(d.archived, 300), text(d.now, 300), text(d.also, 300)] for d in differences]
     return [table(["cell", "archived", "now", "also"], rows), ""]
 
 
-def difference_of(records: CellRecords, execution: Execution, score: Score) -> Difference | None:
+def diff_cell(records: CellRecords, execution: Execution, score: Score) -> CellDiff | None:
     """How a cell's new score and execution differ from the archived ones; None where they do not."""
     old = records.score
     if old is None:
@@ -77,7 +77,7 @@ def difference_of(records: CellRecords, execution: Execution, score: Score) -> D
     judged = verdict or (old.failure_class, old.why) != (score.failure_class, score.why)
     if not judged and not also:
         return None
-    return Difference(score.cell.cell.path, verdict, _judgement(old), _judgement(score), "; ".join(also))
+    return CellDiff(score.cell.cell.path, verdict, _judgement(old), _judgement(score), "; ".join(also))
 
 
 def _judgement(score: Score) -> str:

@@ -1,6 +1,6 @@
-"""Read an untrusted archive: whatever is not of the form container.py writes is refused by name.
+"""Read an untrusted archive: whatever is not of the form tar_writer.py writes is refused by name.
 
-Sizes are held to limits while they stream, nothing is written here, and no more than a piece is in memory.
+Sizes are held to limits while they stream, nothing is written here, and no more than a chunk is in memory.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 import zstandard
 
-from fluency.archive.manifest import NAME
-from fluency.archive.tar_writer import BLOCK, PIECE, WINDOW_LOG, header, name_problem
+from fluency.archive.manifest import MANIFEST_NAME
+from fluency.archive.tar_writer import BLOCK, CHUNK, WINDOW_LOG, name_problem, tar_header
 from fluency.common.errors import ArchiveError
 
 FEED = 1 << 12
@@ -32,7 +32,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Limits:
+class ReadLimits:
     """What reading an archive may cost at most: files, bytes unpacked (`total`), and how many times larger than the
     file the unpacked bytes may be (`ratio`) once there are `ratio_from` of them.
     """
@@ -43,10 +43,10 @@ class Limits:
     ratio_from: int = 64 << 20
 
 
-class _Unpacker:
+class _Decompressor:
     """The bytes of one zstandard frame, a known number at a time.
 
-    The input is fed in small pieces: a block of at least 4 bytes gives at most 128 KiB, so a piece of 4 KiB can
+    The input is fed in small chunks: a block of at least 4 bytes gives at most 128 KiB, so a chunk of 4 KiB can
     never fill more than 128 MiB before the limits are looked at (RFC 8878, 3.1.1.2).
     """
 
@@ -59,11 +59,11 @@ class _Unpacker:
     def read(self, size: int) -> bytes:
         """The next bytes, at most `size`; none only at the end."""
         while not self._ready and not self._frame.eof:
-            piece = self._raw.read(FEED)
-            if not piece:
+            chunk = self._raw.read(FEED)
+            if not chunk:
                 break
-            self.taken += len(piece)
-            self._ready = memoryview(self._frame.decompress(piece))
+            self.taken += len(chunk)
+            self._ready = memoryview(self._frame.decompress(chunk))
         data, self._ready = bytes(self._ready[:size]), self._ready[size:]
         return data
 
@@ -72,20 +72,20 @@ class _Unpacker:
         return self._frame.eof and not self._frame.unused_data and not self._raw.read(1)
 
 
-class Reader:
+class TarReader:
     """The files of an untrusted archive, one after the other; ArchiveError names what is refused."""
 
-    def __init__(self, path: Path, limits: Limits = Limits()) -> None:
+    def __init__(self, path: Path, limits: ReadLimits = ReadLimits()) -> None:
         self._path = Path(path)
         self._limits = limits
         self._total = 0
 
     def __iter__(self) -> Iterator[tuple[str, int, Iterator[bytes]]]:
-        """(name, size, pieces) of each file; the pieces must be taken before the next file."""
+        """(name, size, chunks) of each file; the chunks must be taken before the next file."""
         try:
             with self._path.open("rb") as raw:
                 self._check_frame(raw)
-                self._stream = _Unpacker(raw)
+                self._stream = _Decompressor(raw)
                 yield from self._files()
                 if any(self._take(BLOCK)):
                     raise self._refuse("the archive's end mark is damaged")
@@ -109,12 +109,12 @@ class Reader:
         last = ""
         while any(block := self._take(BLOCK)):
             name, size = self._checked(block, seen)
-            if last not in ("", NAME) and name <= last:
+            if last not in ("", MANIFEST_NAME) and name <= last:
                 raise self._refuse(f"{name}: it does not stand in the order of names")
             last = name
             if len(seen) > self._limits.files:
                 raise self._refuse(f"the archive holds more than {self._limits.files:,} files")
-            yield name, size, self._pieces(name, size)
+            yield name, size, self._chunks(name, size)
 
     def _checked(self, block: bytes, seen: dict[str, str]) -> tuple[str, int]:
         """Name and size of a header; everything a hostile one could hold is refused here."""
@@ -135,7 +135,7 @@ class Reader:
             raise self._refuse(f"{name}: its mode is {info.mode:o}, not 644")
         if not 0 <= info.size <= self._limits.total - self._total:
             raise self._refuse(f"{name}: with it the archive is larger than {self._limits.total:,} bytes")
-        if block != header(info.name, info.size):
+        if block != tar_header(info.name, info.size):
             raise self._refuse(f"{name}: its header is not of the form this project writes")
         key = info.name.casefold()
         if key in seen:
@@ -143,10 +143,10 @@ class Reader:
         seen[key] = name
         return info.name, info.size
 
-    def _pieces(self, name: str, size: int) -> Iterator[bytes]:
+    def _chunks(self, name: str, size: int) -> Iterator[bytes]:
         left = size
         while left:
-            data = self._take(min(left, PIECE))
+            data = self._take(min(left, CHUNK))
             left -= len(data)
             yield data
         if any(self._take(-size % BLOCK)):
@@ -154,16 +154,16 @@ class Reader:
 
     def _take(self, size: int) -> bytes:
         """Exactly `size` unpacked bytes, counted against the limits."""
-        pieces = []
+        chunks = []
         left = size
         while left:
-            piece = self._unpack(left)
-            if not piece:
+            chunk = self._unpack(left)
+            if not chunk:
                 raise self._refuse("the archive ends too early")
-            pieces.append(piece)
-            left -= len(piece)
-            self._hold_limits(len(piece))
-        return b"".join(pieces)
+            chunks.append(chunk)
+            left -= len(chunk)
+            self._hold_limits(len(chunk))
+        return b"".join(chunks)
 
     def _unpack(self, size: int) -> bytes:
         try:

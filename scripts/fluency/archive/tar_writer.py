@@ -21,7 +21,7 @@ from fluency.common.errors import UserError
 from fluency.common.files import atomic_file
 
 BLOCK = 512
-PIECE = 1 << 20
+CHUNK = 1 << 20
 LEVEL = 9
 WINDOW_LOG = 23
 _PART = re.compile(r"[A-Za-z0-9_.@+=,-]{1,100}")
@@ -44,7 +44,7 @@ class Entry:
         return io.BytesIO(self.source) if isinstance(self.source, bytes) else self.source.open("rb")
 
 
-def write_container(path: Path, entries: Iterable[Entry]) -> None:
+def write_tar(path: Path, entries: Iterable[Entry]) -> None:
     """Write entries in the order given; the file appears whole or not at all."""
     form = zstandard.ZstdCompressionParameters.from_level(
         LEVEL, window_log=WINDOW_LOG, write_checksum=True, write_content_size=False
@@ -58,18 +58,18 @@ def write_container(path: Path, entries: Iterable[Entry]) -> None:
 
 def _write_entry(out: BinaryIO, entry: Entry) -> None:
     size = entry.size
-    out.write(header(entry.name, size))
+    out.write(tar_header(entry.name, size))
     written = 0
     with entry.open() as source:
-        while piece := source.read(PIECE):
-            out.write(piece)
-            written += len(piece)
+        while chunk := source.read(CHUNK):
+            out.write(chunk)
+            written += len(chunk)
     if written != size:
         raise UserError("the file changed while it was packed", where=entry.name, hint="let the run end first")
     out.write(bytes(-size % BLOCK))
 
 
-def header(name: str, size: int) -> bytes:
+def tar_header(name: str, size: int) -> bytes:
     """The one ustar header of a file of `size` bytes; UserError if name or size cannot stand in it."""
     member = tarfile.TarInfo(name)
     member.size = size

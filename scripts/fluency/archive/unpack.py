@@ -9,78 +9,78 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fluency.archive.findings import Problem
-from fluency.archive.manifest import MAX_BYTES, NAME, Manifest, manifest_problem, read_manifest
-from fluency.archive.tar_reader import Limits, Reader
+from fluency.archive.findings import Finding
+from fluency.archive.manifest import MANIFEST_NAME, MAX_BYTES, Manifest, manifest_problem, read_manifest
+from fluency.archive.tar_reader import ReadLimits, TarReader
 from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
 
 
 @dataclass(frozen=True)
-class Unpacked:
+class UnpackedArchive:
     """An archive's files in a folder; `problems` are bytes that differ from what the manifest says."""
 
     path: Path
     sha256: str
     root: Path
     manifest: Manifest
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
 
 
 @contextmanager
-def unpacked(path: Path, limits: Limits = Limits()) -> Iterator[Unpacked]:  # noqa: B008 - frozen
+def unpacked(path: Path, limits: ReadLimits = ReadLimits()) -> Iterator[UnpackedArchive]:
     """The archive in a temporary folder, which is gone afterwards; ArchiveError when it is refused."""
     with TemporaryDirectory(prefix="fluency-archive-", ignore_cleanup_errors=True) as folder:
         yield unpack(path, Path(folder), limits)
 
 
-def unpack(path: Path, root: Path, limits: Limits = Limits()) -> Unpacked:  # noqa: B008 - frozen
+def unpack(path: Path, root: Path, limits: ReadLimits = ReadLimits()) -> UnpackedArchive:
     """Write the archive's files below the empty folder `root`; no file outside it can be named."""
     manifest: Manifest | None = None
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     seen: set[str] = set()
     folders: set[Path] = set()
-    for name, size, pieces in Reader(path, limits):
+    for name, size, chunks in TarReader(path, limits):
         if manifest is None:
-            data = _manifest_bytes(path, name, size, pieces)
+            data = _manifest_bytes(path, name, size, chunks)
             manifest = read_manifest(data, str(path))
             if problem := manifest_problem(data):
-                problems.append(Problem(NAME, problem))
-            (root / NAME).write_bytes(data)
+                problems.append(Finding(MANIFEST_NAME, problem))
+            (root / MANIFEST_NAME).write_bytes(data)
             continue
         fact = manifest.files.get(name)
         if fact is None:
             raise ArchiveError("the archive holds a file that its manifest does not name", where=f"{path}: {name}")
         seen.add(name)
-        digest = _write(root / name, pieces, folders, path)
+        digest = _write(root / name, chunks, folders, path)
         if size != fact.bytes:
-            problems.append(Problem(name, f"it has {size:,} bytes, the manifest says {fact.bytes:,}"))
+            problems.append(Finding(name, f"it has {size:,} bytes, the manifest says {fact.bytes:,}"))
         elif digest != fact.sha256:
-            problems.append(Problem(name, "its SHA-256 is not the manifest's: it was altered"))
+            problems.append(Finding(name, "its SHA-256 is not the manifest's: it was altered"))
     if manifest is None:
         raise ArchiveError("the archive is empty", where=str(path))
-    problems += [Problem(name, "the archive does not hold it") for name in manifest.files if name not in seen]
-    return Unpacked(Path(path), sha256_file(path), root, manifest, problems)
+    problems += [Finding(name, "the archive does not hold it") for name in manifest.files if name not in seen]
+    return UnpackedArchive(Path(path), sha256_file(path), root, manifest, problems)
 
 
-def _manifest_bytes(path: Path, name: str, size: int, pieces: Iterator[bytes]) -> bytes:
-    if name != NAME:
-        raise ArchiveError(f"the archive does not begin with {NAME}", where=f"{path}: {name}")
+def _manifest_bytes(path: Path, name: str, size: int, chunks: Iterator[bytes]) -> bytes:
+    if name != MANIFEST_NAME:
+        raise ArchiveError(f"the archive does not begin with {MANIFEST_NAME}", where=f"{path}: {name}")
     if size > MAX_BYTES:
         raise ArchiveError(f"the manifest is larger than {MAX_BYTES:,} bytes", where=str(path))
-    return b"".join(pieces)
+    return b"".join(chunks)
 
 
-def _write(target: Path, pieces: Iterator[bytes], folders: set[Path], archive: Path) -> str:
+def _write(target: Path, chunks: Iterator[bytes], folders: set[Path], archive: Path) -> str:
     digest = hashlib.sha256()
     try:
         if target.parent not in folders:
             target.parent.mkdir(parents=True, exist_ok=True)
             folders.add(target.parent)
         with target.open("xb") as out:
-            for piece in pieces:
-                digest.update(piece)
-                out.write(piece)
+            for chunk in chunks:
+                digest.update(chunk)
+                out.write(chunk)
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
         raise ArchiveError("a name is a file and a folder at once", where=f"{archive}: {target.name}") from None
     except OSError as error:

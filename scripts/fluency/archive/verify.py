@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from fluency.archive.archived_study import ArchivedStudy, read_archived_study
 from fluency.archive.codebase import code_hashes
 from fluency.archive.completeness import (
     check_complete,
@@ -16,14 +17,13 @@ from fluency.archive.completeness import (
     check_tasks,
     check_worlds,
 )
-from fluency.archive.contents import STUDY, registration_name
-from fluency.archive.evidence_chain import Chain
-from fluency.archive.findings import Findings, Problem
+from fluency.archive.contents import STUDY_FILE, registration_name
+from fluency.archive.evidence_chain import EvidenceChain
+from fluency.archive.findings import Finding, Findings
 from fluency.archive.manifest import Manifest
-from fluency.archive.opened import Opened, open_unpacked
 from fluency.archive.rebuild import Remembering, rebuild_products, rebuild_score
 from fluency.archive.unpack import unpacked
-from fluency.archive.worlds import INDEX
+from fluency.archive.world_files import WORLD_INDEX
 from fluency.common.terminal import Say, say
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, CellRecords, row_of
@@ -42,9 +42,9 @@ class VerifyReport:
     path: Path
     sha256: str
     manifest: Manifest
-    problems: list[Problem]
-    unproven: list[Problem]
-    remarks: list[Problem]
+    problems: list[Finding]
+    unproven: list[Finding]
+    remarks: list[Finding]
     by_hash_only: list[str]
     checked: dict[str, int]
     seconds: float
@@ -85,7 +85,7 @@ class VerifyReport:
 def verify_archive(path: Path, say: Say = say, *, trust_tasks: bool = False) -> VerifyReport:
     """Check hashes, completeness, schemas and links, then make every layer anew from the one below it.
 
-    ArchiveError when the file is refused altogether (see reader.py). With `trust_tasks` the archive's own task
+    ArchiveError when the file is refused altogether (see tar_reader.py). With `trust_tasks` the archive's own task
     code is run where it differs from this checkout's; without, such cells' scores stay unproven.
     """
     start = time.monotonic()
@@ -94,9 +94,9 @@ def verify_archive(path: Path, say: Say = say, *, trust_tasks: bool = False) -> 
         findings = Findings(_same_layers(archive.manifest), problems=list(archive.problems))
         findings.checked["hashes"] = len(archive.manifest.files) + 1
         vouched: set[str] = set()
-        with findings.refusals():
-            opened = open_unpacked(archive, trust_tasks=trust_tasks)
-            vouched = _verify(opened, findings, say)
+        with findings.noting_errors():
+            archived = read_archived_study(archive, trust_tasks=trust_tasks)
+            vouched = _verify(archived, findings, say)
         return VerifyReport(
             path=Path(path),
             sha256=archive.sha256,
@@ -115,44 +115,44 @@ def _same_layers(manifest: Manifest) -> frozenset[str]:
     return frozenset(layer for layer in ours if manifest.code.get(layer) == ours[layer])
 
 
-def _verify(opened: Opened, findings: Findings, say: Say) -> set[str]:
+def _verify(archived: ArchivedStudy, findings: Findings, say: Say) -> set[str]:
     """All checks behind the hashes; returns the files that something else than their hash vouches for."""
-    vouched = {STUDY, INDEX}
-    check_name(opened.unpacked, findings)
-    vouched |= check_worlds(opened, findings)
-    vouched |= check_tasks(opened, findings)
-    vouched |= check_prices(opened, findings)
-    image, found = check_image(opened, findings)
+    vouched = {STUDY_FILE, WORLD_INDEX}
+    check_name(archived.unpacked, findings)
+    vouched |= check_worlds(archived, findings)
+    vouched |= check_tasks(archived, findings)
+    vouched |= check_prices(archived, findings)
+    image, found = check_image(archived, findings)
     vouched |= found
-    rows, used = _cells(opened, findings, image)
+    rows, used = _cells(archived, findings, image)
     say(f"followed {findings.checked.get('links', 0):,} links, judged {findings.checked.get('scores', 0):,} cells anew")
     vouched |= used
-    check_complete(opened, findings, rows)
-    vouched |= rebuild_products(opened, findings, rows)
-    if opened.study.preregistration:
-        vouched.add(registration_name(opened.study.preregistration))
+    check_complete(archived, findings, rows)
+    vouched |= rebuild_products(archived, findings, rows)
+    if archived.study.preregistration:
+        vouched.add(registration_name(archived.study.preregistration))
     say(f"made {findings.checked.get('products', 0)} products anew")
     return vouched
 
 
-def _cells(opened: Opened, findings: Findings, image: ImageInfo | None) -> tuple[list[Row], set[str]]:
+def _cells(archived: ArchivedStudy, findings: Findings, image: ImageInfo | None) -> tuple[list[Row], set[str]]:
     """Every cell's records, links, score and row."""
-    chain = Chain(opened, findings, image)
-    tasks = {task.id: task for task in opened.tasks}
-    judges = {task.id: Remembering(task) for task in opened.tasks}
+    chain = EvidenceChain(archived, findings, image)
+    tasks = {task.id: task for task in archived.tasks}
+    judges = {task.id: Remembering(task) for task in archived.tasks}
     rows: list[Row] = []
     used: set[str] = set()
-    for cell in opened.cells:
+    for cell in archived.cells:
         records = CellRecords(None, None, None)
-        with findings.refusals():
-            records = opened.records(cell)
+        with findings.noting_errors():
+            records = archived.records(cell)
             chain.check(cell, tasks[cell.task], records)
-            if cell.task in opened.trusted:
-                rebuild_score(opened, findings, cell, judges[cell.task], records)
+            if cell.task in archived.trusted:
+                rebuild_score(archived, findings, cell, judges[cell.task], records)
         used |= _names(cell, records)
-        with findings.refusals(cell.path):
+        with findings.noting_errors(cell.path):
             rows.append(row_of(cell, tasks[cell.task].category, records))
-    check_strays(opened, findings, used)
+    check_strays(archived, findings, used)
     return rows, used
 
 

@@ -1,4 +1,4 @@
-"""Canonical JSON by RFC 8785: the one text of a value in every language, under every hash and seal."""
+"""Canonical JSON by RFC 8785: the one text of a value in every language, under every hash."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def canonical_json(value: Any) -> str:
 
 
 def legacy_canonical_json(value: Any) -> str:
-    """The text that hashes and seals of schema 1 were made of; only for reading those."""
+    """The text that hashes of schema 1 were made of; only for reading those."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 

@@ -11,23 +11,20 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import yaml
 from pydantic import ValidationError
-from pydantic_core import to_json
 
-from fluency.archive.contents import STUDY, plain_files
-from fluency.archive.unpack import Unpacked
-from fluency.archive.worlds import INDEX, load_world
-from fluency.common.canonical import canonical_json, hashes_to, legacy_canonical_json
+from fluency.archive.contents import STUDY_FILE, plain_files
+from fluency.archive.strict_json import strict_record
+from fluency.archive.unpack import UnpackedArchive
+from fluency.archive.world_files import WORLD_INDEX, load_world
+from fluency.common.canonical import hashes_to
 from fluency.common.errors import ArchiveError, UserError
-from fluency.common.files import pretty_json
 from fluency.core.cells import Cell
-from fluency.core.gather import STAGES, CellRecords, load_records, record_path
-from fluency.core.records import SCHEMA_VERSION, Part
+from fluency.core.gather import CellRecords, load_records, record_path
+from fluency.core.records import Execution, Generation, RecordType, Score
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_task, load_tasks
@@ -38,10 +35,10 @@ KEEP_BYTES = 48 << 20
 
 
 @dataclass
-class Opened:
+class ArchivedStudy:
     """A readable archive. `tasks` are in the order of the table; `trusted` are those whose code may run."""
 
-    unpacked: Unpacked
+    unpacked: UnpackedArchive
     study: Study
     tasks: list[Task]
     trusted: frozenset[str]
@@ -72,15 +69,17 @@ class Opened:
     @cached_property
     def index(self) -> dict[str, dict[str, str]]:
         """Task -> seed -> folder of the world."""
-        value = _json(self.root, INDEX)
+        value = _json(self.root, WORLD_INDEX)
         seeds = {str(seed) for seed in self.study.seeds}
         if not isinstance(value, dict) or set(value) != {task.id for task in self.tasks}:
-            raise ArchiveError("it does not name the worlds of exactly the study's tasks", where=INDEX)
+            raise ArchiveError("it does not name the worlds of exactly the study's tasks", where=WORLD_INDEX)
         for task, worlds in value.items():
             if not isinstance(worlds, dict) or set(worlds) != seeds:
-                raise ArchiveError("it does not name a world for each of the study's seeds", where=f"{INDEX}: {task}")
+                raise ArchiveError(
+                    "it does not name a world for each of the study's seeds", where=f"{WORLD_INDEX}: {task}"
+                )
             if any(f"{folder}/tree.tar" not in self.unpacked.manifest.files for folder in worlds.values()):
-                raise ArchiveError("it names a world that the archive does not hold", where=f"{INDEX}: {task}")
+                raise ArchiveError("it names a world that the archive does not hold", where=f"{WORLD_INDEX}: {task}")
         return value
 
     def world(self, task: Task, seed: int) -> World:
@@ -92,7 +91,11 @@ class Opened:
 
     def records(self, cell: Cell) -> CellRecords:
         """A cell's records; ArchiveError names a file that is no record of a schema this version knows."""
-        records = CellRecords(*(self._record(stage, kind, cell) for stage, kind in STAGES.items()))  # type: ignore[arg-type]
+        records = CellRecords(
+            self._record("generations", Generation, cell),
+            self._record("executions", Execution, cell),
+            self._record("scores", Score, cell),
+        )
         if self._kept_bytes <= KEEP_BYTES:
             self._kept[cell] = records
         return records
@@ -101,83 +104,40 @@ class Opened:
         """The records of a cell that `records` has checked: from memory as far as it is meant to be used for that."""
         return self._kept.get(cell) or load_records(self.results, cell)
 
-    def _record(self, stage: str, kind: type[Part], cell: Cell) -> Part | None:
+    def _record(self, stage: str, kind: type[RecordType], cell: Cell) -> RecordType | None:
         path = record_path(self.results, stage, cell)
         if not path.is_file():
             return None
         data = path.read_bytes()
         self._kept_bytes += len(data)
-        return checked_record(kind, data, f"results/{stage}/{cell.path}.json")
+        return strict_record(kind, data, f"results/{stage}/{cell.path}.json")
 
 
-def checked_record(kind: type[Part], data: bytes, where: str) -> Part:
-    """A record from untrusted bytes: schema version, schema, and the one form it is written in."""
-    value = checked_json(data, where)
-    version = value.get("schema_version") if isinstance(value, dict) else None
-    if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise ArchiveError(f"it is of schema {version}, this version reads up to {SCHEMA_VERSION}", where=where)
-    try:
-        return kind.model_validate_json(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ArchiveError(f"it does not fit the schema: {place}: {first['msg']}", where=where) from None
-
-
-def checked_json(data: bytes, where: str) -> Any:
-    """A JSON document in one of the two forms this project writes, pretty or on one line, to the byte."""
-    in_order = True
-
-    def ordered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal in_order
-        in_order = in_order and all(one[0] < two[0] for one, two in pairwise(pairs))
-        return dict(pairs)
-
-    try:
-        value = json.loads(data, object_pairs_hook=ordered)
-        on_one_line = b"\n" not in data[:-1]
-        if not (_is_canonical(value, data) if on_one_line else _is_pretty(value, data, in_order)):
-            raise ArchiveError("its bytes are not in the form records are written in", where=where)
-    except (ValueError, RecursionError):
-        raise ArchiveError("this is not JSON as this project writes it", where=where) from None
-    return value
-
-
-def _is_canonical(value: Any, data: bytes) -> bool:
-    """Whether these are the bytes of a canonical document, in today's form or in that of schema 1."""
-    return any(form(value).encode() + b"\n" == data for form in (legacy_canonical_json, canonical_json))
-
-
-def _is_pretty(value: Any, data: bytes, in_order: bool) -> bool:
-    """Whether these are the bytes of `pretty_json`; the quick writer's form of a few numbers differs from that."""
-    return (in_order and to_json(value, indent=2) + b"\n" == data) or pretty_json(value).encode() == data
-
-
-def open_unpacked(archive: Unpacked, *, trust_tasks: bool = False) -> Opened:
+def read_archived_study(archive: UnpackedArchive, *, trust_tasks: bool = False) -> ArchivedStudy:
     """The archive's study and tasks; ArchiveError when they cannot be read or are not the manifest's."""
     study = _study(archive)
     names = sorted({name.split("/")[1] for name in archive.manifest.files if name.startswith("tasks/")})
     tasks = [_task(archive, name) for name in names]
     if study.tasks != "all" and set(study.tasks) != set(names):
-        raise ArchiveError("the archived tasks are not those of the study", where=STUDY)
+        raise ArchiveError("the archived tasks are not those of the study", where=STUDY_FILE)
     ours = {} if trust_tasks else _same_as_ours(archive, tasks)
     trusted = frozenset(names if trust_tasks else ours)
-    return Opened(archive, study, [ours.get(task.id, task) for task in tasks], trusted)
+    return ArchivedStudy(archive, study, [ours.get(task.id, task) for task in tasks], trusted)
 
 
-def _study(archive: Unpacked) -> Study:
-    value = _json(archive.root, STUDY)
+def _study(archive: UnpackedArchive) -> Study:
+    value = _json(archive.root, STUDY_FILE)
     try:
         study = Study.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
-        raise ArchiveError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", where=STUDY) from None
+        raise ArchiveError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", where=STUDY_FILE) from None
     if not hashes_to(value, archive.manifest.study_sha256) or study.study != archive.manifest.study:
-        raise ArchiveError("it is not the study whose hash the manifest states", where=STUDY)
+        raise ArchiveError("it is not the study whose hash the manifest states", where=STUDY_FILE)
     return study
 
 
-def _task(archive: Unpacked, name: str) -> Task:
+def _task(archive: UnpackedArchive, name: str) -> Task:
     where = f"tasks/{name}/task.yaml"
     path = archive.root / where
     try:
@@ -195,7 +155,7 @@ def _task(archive: Unpacked, name: str) -> Task:
         raise ArchiveError(error.what, where=error.where.replace(f"{archive.root}/", "")) from None
 
 
-def _same_as_ours(archive: Unpacked, tasks: Sequence[Task]) -> dict[str, Task]:
+def _same_as_ours(archive: UnpackedArchive, tasks: Sequence[Task]) -> dict[str, Task]:
     """The checkout's tasks whose folders hold exactly the archived files."""
     ours = {task.id: task for task in load_tasks()}
     same = {}
@@ -214,9 +174,9 @@ def task_files(task: Task) -> list[str]:
     return [path.relative_to(task.folder).as_posix() for path in plain_files(task.folder)]
 
 
-def same_worlds(opened: Opened, task: Task) -> bool:
+def same_worlds(archived: ArchivedStudy, task: Task) -> bool:
     """Whether this checkout's generator makes the worlds that were archived; asked of trusted tasks only."""
-    return all(world_for(task, seed).sha256 == opened.world(task, seed).sha256 for seed in opened.study.seeds)
+    return all(world_for(task, seed).sha256 == archived.world(task, seed).sha256 for seed in archived.study.seeds)
 
 
 def _json(root: Path, name: str) -> object:

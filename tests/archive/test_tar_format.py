@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from fluency.archive.manifest import NAME, SCHEMA_VERSION, manifest_bytes
-from fluency.archive.tar_reader import Limits, Reader
-from fluency.archive.tar_writer import Entry, header, name_problem, write_container
+from fluency.archive.manifest import MANIFEST_NAME, SCHEMA_VERSION, manifest_bytes
+from fluency.archive.tar_reader import ReadLimits, TarReader
+from fluency.archive.tar_writer import Entry, name_problem, tar_header, write_tar
 from fluency.archive.unpack import unpack, unpacked
 from fluency.common.errors import ArchiveError, UserError
 from tests.archive.hostile import FACTS, bomb, contents, ours, plain, squeeze, tar_of
 
 
-def refusal(path: Path, tmp_path: Path, limits: Limits = Limits()) -> str:  # noqa: B008
+def refusal(path: Path, tmp_path: Path, limits: ReadLimits = ReadLimits()) -> str:
     """The sentence with which an archive is refused; and nothing may have been written outside of its folder."""
     inside = tmp_path / "room" / "inside"
     inside.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def test_the_same_entries_give_the_same_bytes_and_come_back(tmp_path):
     files = {"a/b.json": b"{}", "a/c": b"", "z": bytes(range(256)) * 4096}
     first, second = ours(files, tmp_path / "one"), ours(dict(reversed(files.items())), tmp_path / "two")
     assert first.read_bytes() == second.read_bytes()
-    assert {name: data for name, data in contents(first).items() if name != NAME} == files
+    assert {name: data for name, data in contents(first).items() if name != MANIFEST_NAME} == files
 
 
 def test_other_programs_can_read_it(tmp_path):
@@ -47,7 +47,7 @@ def test_other_programs_can_read_it(tmp_path):
 
 
 def test_a_header_is_what_the_standard_library_writes():
-    ours_, theirs = header("results/x.json", 1234), plain("results/x.json", 1234).tobuf(tarfile.USTAR_FORMAT)
+    ours_, theirs = tar_header("results/x.json", 1234), plain("results/x.json", 1234).tobuf(tarfile.USTAR_FORMAT)
     read = [tarfile.TarInfo.frombuf(block, "utf-8", "strict") for block in (ours_, theirs)]
     assert [(m.name, m.size, m.mode, m.mtime, m.type) for m in read[:1]] == [
         (m.name, m.size, m.mode, m.mtime, m.type) for m in read[1:]
@@ -61,7 +61,7 @@ def test_a_file_that_changes_while_it_is_packed_is_told(tmp_path):
             return 2
 
     with pytest.raises(UserError, match="changed while it was packed"):
-        write_container(tmp_path / "x", [Growing("a", b"abc")])
+        write_tar(tmp_path / "x", [Growing("a", b"abc")])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -142,22 +142,22 @@ def test_a_foreign_header_is_refused(change, tmp_path):
 
 
 def test_a_name_that_stands_twice_is_refused(tmp_path):
-    body = b"".join(header(name, 0) for name in ("a", "a"))
+    body = b"".join(tar_header(name, 0) for name in ("a", "a"))
     data = _after_manifest(body)
     assert "stands twice" in refusal(squeeze(data, tmp_path / "x"), tmp_path)
-    data = _after_manifest(b"".join(header(name, 0) for name in ("A", "a")))
+    data = _after_manifest(b"".join(tar_header(name, 0) for name in ("A", "a")))
     assert "stands twice (A)" in refusal(squeeze(data, tmp_path / "y"), tmp_path)
 
 
 def test_files_stand_in_the_order_of_their_names(tmp_path):
-    data = _after_manifest(b"".join(header(name, 0) for name in ("b", "a")))
+    data = _after_manifest(b"".join(tar_header(name, 0) for name in ("b", "a")))
     assert "order of names" in refusal(squeeze(data, tmp_path / "x"), tmp_path)
 
 
 def _after_manifest(body: bytes) -> bytes:
     files = {name: {"sha256": "", "bytes": 0} for name in ("A", "a", "b")}
     manifest = manifest_bytes({**FACTS, "files": files})
-    return header(NAME, len(manifest)) + manifest + bytes(-len(manifest) % 512) + body + bytes(1024)
+    return tar_header(MANIFEST_NAME, len(manifest)) + manifest + bytes(-len(manifest) % 512) + body + bytes(1024)
 
 
 def test_a_file_cannot_be_a_folder_too(tmp_path):
@@ -166,15 +166,15 @@ def test_a_file_cannot_be_a_folder_too(tmp_path):
 
 
 def test_a_file_the_manifest_does_not_name_is_refused(tmp_path):
-    head = Entry(NAME, manifest_bytes({**FACTS, "files": {}}))
-    write_container(tmp_path / "x", [head, Entry("a", b"1")])
+    head = Entry(MANIFEST_NAME, manifest_bytes({**FACTS, "files": {}}))
+    write_tar(tmp_path / "x", [head, Entry("a", b"1")])
     assert "its manifest does not name" in refusal(tmp_path / "x", tmp_path)
 
 
 def test_a_file_the_archive_lacks_is_named(tmp_path):
     path = ours({"a": b"1", "b": b"2"}, tmp_path / "x")
     files = contents(path)
-    write_container(tmp_path / "y", [Entry(NAME, files[NAME]), Entry("a", b"1")])
+    write_tar(tmp_path / "y", [Entry(MANIFEST_NAME, files[MANIFEST_NAME]), Entry("a", b"1")])
     with unpacked(tmp_path / "y") as archive:
         assert [str(problem) for problem in archive.problems] == ["b: the archive does not hold it"]
 
@@ -189,7 +189,7 @@ def test_a_newer_archive_says_so(tmp_path):
     "data", [b"", b"[]", b"{}", b'{"schema_version": 1}', b"[" * 100_000, b"\xff", b'{"schema_version": "1"}']
 )
 def test_a_manifest_that_is_none_is_refused(data, tmp_path):
-    write_container(tmp_path / "x", [Entry(NAME, data)])
+    write_tar(tmp_path / "x", [Entry(MANIFEST_NAME, data)])
     assert "manifest" in refusal(tmp_path / "x", tmp_path)
 
 
@@ -197,9 +197,9 @@ def test_an_edited_manifest_is_seen(tmp_path):
     path = ours({"a": b"1"}, tmp_path / "x")
     files = contents(path)
     for old, new in ((b'"dirty": false', b'"dirty": true'), (b'"dirty": false', b'"dirty":  false')):
-        write_container(tmp_path / "y", [Entry(NAME, files[NAME].replace(old, new)), Entry("a", b"1")])
+        write_tar(tmp_path / "y", [Entry(MANIFEST_NAME, files[MANIFEST_NAME].replace(old, new)), Entry("a", b"1")])
         with unpacked(tmp_path / "y") as archive:
-            assert [problem.where for problem in archive.problems] == [NAME]
+            assert [problem.where for problem in archive.problems] == [MANIFEST_NAME]
 
 
 def test_a_bomb_is_refused_by_its_ratio_before_it_unfolds(tmp_path):
@@ -211,35 +211,35 @@ def test_a_bomb_is_refused_by_its_ratio_before_it_unfolds(tmp_path):
     tracemalloc.stop()
     assert "a bomb" in told or "does not name" in told
     with pytest.raises(ArchiveError, match="a bomb"):
-        for _, _, pieces in Reader(path):
-            for _ in pieces:
+        for _, _, chunks in TarReader(path):
+            for _ in chunks:
                 pass
     assert peak < 200 << 20
 
 
 def test_too_large_and_too_many_are_refused(tmp_path):
     path = squeeze(bomb(8 << 20), tmp_path / "x")
-    assert "larger than 1,000,000 bytes" in refusal(path, tmp_path, Limits(total=1_000_000))
+    assert "larger than 1,000,000 bytes" in refusal(path, tmp_path, ReadLimits(total=1_000_000))
     many = ours({f"f{n:03}": b"" for n in range(50)}, tmp_path / "y")
-    assert "more than 20 files" in refusal(many, tmp_path / "more", Limits(files=20))
+    assert "more than 20 files" in refusal(many, tmp_path / "more", ReadLimits(files=20))
 
 
 def test_an_archive_may_be_as_large_as_the_limit_and_not_a_byte_larger(tmp_path):
     """The limit is held against the unpacked bytes so far, headers included, before a file of that size is taken."""
     path = ours({"a": bytes(700), "b": bytes(5000)}, tmp_path / "x")
     files = contents(path)
-    before = sum(512 + len(data) + -len(data) % 512 for data in (files[NAME], files["a"])) + 512
-    assert [name for name, _, _ in drained(path, Limits(total=before + 5000))] == [NAME, "a", "b"]
+    before = sum(512 + len(data) + -len(data) % 512 for data in (files[MANIFEST_NAME], files["a"])) + 512
+    assert [name for name, _, _ in drained(path, ReadLimits(total=before + 5000))] == [MANIFEST_NAME, "a", "b"]
     with pytest.raises(ArchiveError, match=f"b: with it the archive is larger than {before + 4999:,} bytes"):
-        drained(path, Limits(total=before + 4999))
+        drained(path, ReadLimits(total=before + 4999))
 
 
-def drained(path: Path, limits: Limits) -> list[tuple[str, int, int]]:
-    return [(name, size, sum(map(len, pieces))) for name, size, pieces in Reader(path, limits)]
+def drained(path: Path, limits: ReadLimits) -> list[tuple[str, int, int]]:
+    return [(name, size, sum(map(len, chunks))) for name, size, chunks in TarReader(path, limits)]
 
 
 def test_a_negative_size_is_refused(tmp_path):
-    block = bytearray(header("a", 0))
+    block = bytearray(tar_header("a", 0))
     block[124:136] = b"\xff" * 12  # -1 in the base-256 form
     block[148:156] = b" " * 8
     block[148:155] = b"%06o\0" % sum(block)
@@ -327,6 +327,6 @@ def test_a_cut_archive_is_refused(keep, tmp_path):
 
 def test_what_is_no_archive_is_refused(tmp_path):
     with pytest.raises(ArchiveError, match="no such archive"):
-        list(Reader(tmp_path / "none"))
+        list(TarReader(tmp_path / "none"))
     with pytest.raises(ArchiveError, match="cannot be read"):
-        list(Reader(tmp_path))
+        list(TarReader(tmp_path))

@@ -17,7 +17,7 @@ from fluency.common.files import pretty_json
 from fluency.core.tasks import Task
 from fluency.world.model import HelperSpec, Route, World, pack, world_sha256
 
-INDEX = "worlds/index.json"
+WORLD_INDEX = "worlds/index.json"
 
 
 def world_entries(tasks: Sequence[Task], seeds: Sequence[int], world_for: Callable[[Task, int], World]) -> list[Entry]:
@@ -31,7 +31,7 @@ def world_entries(tasks: Sequence[Task], seeds: Sequence[int], world_for: Callab
             index.setdefault(task.id, {})[str(seed)] = folder
             if f"{folder}/tree.tar" not in entries:
                 entries |= {entry.name: entry for entry in _world_files(folder, world)}
-    return [*entries.values(), Entry(INDEX, pretty_json(index).encode())]
+    return [*entries.values(), Entry(WORLD_INDEX, pretty_json(index).encode())]
 
 
 def _world_files(folder: str, world: World) -> list[Entry]:
@@ -89,10 +89,11 @@ def _tree(tar: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
     dirs: list[str] = []
     with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
         for member in archive:
-            if member.isdir():
+            source = archive.extractfile(member) if member.isreg() else None
+            if source is not None:
+                files[member.name] = source.read()
+            elif member.isdir():
                 dirs.append(member.name)
-            elif member.isreg():
-                files[member.name] = archive.extractfile(member).read()  # type: ignore[union-attr]
             else:
                 raise ValueError(f"{member.name} is neither file nor folder")
     return files, tuple(dirs)
