@@ -283,9 +283,9 @@ def test_a_renamed_archive_is_remarked_and_still_proven(archive, tmp_path):
 def test_other_code_makes_unproven_and_not_altered(archive, tmp_path, monkeypatch):
     """A later version that judges otherwise does not call an honest archive forged."""
     from fluency.archive import verify
-    from fluency.archive.codebase import code_hashes
+    from fluency.core.stage_code import layer_hashes
 
-    monkeypatch.setattr(verify, "code_hashes", lambda: code_hashes() | {"score": "another"})
+    monkeypatch.setattr(verify, "layer_hashes", lambda: layer_hashes() | {"score": "another"})
     honest = verify_archive(archive, quiet)
     assert honest.proven, "what comes out the same is proven, by whatever code"
     report = verify_archive(rewritten(archive, tmp_path, DERIVABLE["score why"][0], repair=True), quiet)

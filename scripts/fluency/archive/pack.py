@@ -10,12 +10,12 @@ from tempfile import TemporaryDirectory
 
 from fluency import __version__
 from fluency.archive import manifest
-from fluency.archive.codebase import code_hashes, environment
 from fluency.archive.contents import Coverage, coverage_of, entries_of, require_complete
 from fluency.archive.tar_writer import CHUNK, Entry, write_tar
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
+from fluency.core.stage_code import layer_hashes, library_versions
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
@@ -90,8 +90,8 @@ def manifest_fields(
         "cells": len(state.rows),
         "not_measured": state.not_measured,
         "missing": state.missing,
-        "code": code_hashes(),
-        "environment": environment(),
+        "code": layer_hashes(),
+        "environment": library_versions(),
     }
 
 

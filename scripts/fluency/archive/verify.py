@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fluency.archive.archived_study import ArchivedStudy, read_archived_study
-from fluency.archive.codebase import code_hashes
 from fluency.archive.completeness import (
     check_complete,
     check_image,
@@ -28,6 +27,7 @@ from fluency.common.terminal import Say, say
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, CellRecords, row_of
 from fluency.core.records import ImageInfo
+from fluency.core.stage_code import layer_hashes
 from fluency.core.table import Row
 
 
@@ -111,7 +111,7 @@ def verify_archive(path: Path, say: Say = say, *, trust_tasks: bool = False) -> 
 
 
 def _same_layers(manifest: Manifest) -> frozenset[str]:
-    ours = code_hashes()
+    ours = layer_hashes()
     return frozenset(layer for layer in ours if manifest.code.get(layer) == ours[layer])
 
 
