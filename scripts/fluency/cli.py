@@ -7,17 +7,20 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from fluency import __version__
 from fluency.common.errors import UserError
 
-COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]] = {}
+Command = Callable[[argparse.Namespace], int]
+Argument = tuple[tuple[str, ...], dict[str, Any]]
+COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], Command]] = {}
 
 
-def command(*arguments: tuple[tuple[str, ...], dict]) -> Callable:
+def command(*arguments: Argument) -> Callable[[Command], Command]:
     """Register a function as a command; its docstring is the help, its name the command's."""
 
-    def register(function: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    def register(function: Command) -> Command:
         def add(parser: argparse.ArgumentParser) -> None:
             for names, options in arguments:
                 parser.add_argument(*names, **options)
@@ -28,7 +31,7 @@ def command(*arguments: tuple[tuple[str, ...], dict]) -> Callable:
     return register
 
 
-def argument(*names: str, **options) -> tuple[tuple[str, ...], dict]:
+def argument(*names: str, **options: Any) -> Argument:
     """One argument of a command, as argparse takes it."""
     return names, options
 
@@ -40,16 +43,15 @@ ARCHIVE = argument("archive", type=Path, help="an archive/*.tar.zst")
 @command(CONFIG, argument("snakemake", nargs="*", help="passed on to Snakemake, after --"))
 def run(options: argparse.Namespace) -> int:
     """Measure a study from its price to its headline."""
-    from fluency.workflow.run import run as run_study
-
-    return run_study(options.configfile, options.snakemake)
+    return _measure(options.configfile, options.snakemake)
 
 
 @command(CONFIG)
 def plan(options: argparse.Namespace) -> int:
     """Say what a run would do and why, what it costs, and what is missing."""
     from fluency.workflow.preflight import print_plan
-    from fluency.workflow.run import open_study, snakemake
+    from fluency.workflow.ready_study import open_study
+    from fluency.workflow.run import snakemake
 
     return print_plan(open_study(options.configfile), snakemake(options.configfile))
 
@@ -58,7 +60,7 @@ def plan(options: argparse.Namespace) -> int:
 def report(options: argparse.Namespace) -> int:
     """Write the report of what there is, also of an unfinished study."""
     from fluency.workflow.partial import write_partial
-    from fluency.workflow.run import open_study
+    from fluency.workflow.ready_study import open_study
 
     return write_partial(open_study(options.configfile))
 
@@ -121,7 +123,7 @@ def compare(options: argparse.Namespace) -> int:
 def power(options: argparse.Namespace) -> int:
     """Say what gap this design, or a larger one, could detect."""
     from fluency.analysis.power import main as tabulate
-    from fluency.workflow.run import open_study
+    from fluency.workflow.ready_study import open_study
 
     return tabulate(open_study(options.configfile).study)
 
@@ -137,8 +139,8 @@ def answers(options: argparse.Namespace) -> int:
 @command(CONFIG, argument("--decision", default="", help="the decision the study is for"))
 def preregister(options: argparse.Namespace) -> int:
     """Freeze tasks, seeds, models and analysis plan before a study."""
+    from fluency.workflow.ready_study import open_study
     from fluency.workflow.record_keeping import preregister as freeze
-    from fluency.workflow.run import open_study
 
     return freeze(open_study(options.configfile), options.decision)
 
@@ -146,11 +148,10 @@ def preregister(options: argparse.Namespace) -> int:
 @command(CONFIG, argument("--partial", action="store_true"), argument("--image", action="store_true"))
 def archive(options: argparse.Namespace) -> int:
     """Bring a study up to date and pack its decision record; --partial packs what there is."""
-    from fluency.workflow.record_keeping import pack
-    from fluency.workflow.run import open_study
-    from fluency.workflow.run import run as run_study
+    from fluency.workflow.packing import pack
+    from fluency.workflow.ready_study import open_study
 
-    if not options.partial and (code := run_study(options.configfile)):
+    if not options.partial and (code := _measure(options.configfile)):
         return code
     print(pack(open_study(options.configfile), partial=options.partial, image=options.image))
     return 0
@@ -186,6 +187,19 @@ def mine(options: argparse.Namespace) -> int:
     from fluency.miner import main as dig
 
     return dig(options.logs, options.out)
+
+
+def _measure(files: Sequence[str], arguments: Sequence[str] = ()) -> int:
+    """Run a study; what its report says is printed when every cell is measured."""
+    from fluency.workflow.ready_study import open_study
+    from fluency.workflow.run import run as run_study
+
+    code = run_study(files, arguments)
+    if code == 0:
+        from fluency.workflow.ending import print_headline
+
+        print_headline(open_study(files))
+    return code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from fluency.core.gather import load_records
 from fluency.core.table import read_table
-from fluency.workflow.run import open_study
+from fluency.workflow.ready_study import open_study
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import TASKS, Project, model, reference_answer
 

@@ -8,23 +8,20 @@ from fluency.core.gather import gather_rows
 from fluency.core.provenance import collect_provenance
 from fluency.core.table import to_frame, write_table
 from fluency.report import write_report
-from fluency.workflow.pipeline import Pipeline
+from fluency.report.explorer import write_explorer
+from fluency.workflow.ready_study import ReadyStudy
 
 FOLDER = "partial"
 
 
-def write_partial(pipeline: Pipeline) -> int:
+def write_partial(ready: ReadyStudy) -> int:
     """Write results/<study>/partial/ and print the report's path; missing cells are counted as missing."""
-    from fluency.report.explorer import write_explorer
-
-    folder = RESULTS / pipeline.study.study / FOLDER
-    rows = gather_rows(pipeline.cells, pipeline.tasks, pipeline.load)
+    folder = RESULTS / ready.study.study / FOLDER
+    rows = gather_rows(ready.cells, ready.tasks, ready.load)
     frame = to_frame(rows)
     write_table(folder / "cells.csv", rows)
-    write_explorer(folder / "explorer.html", frame, pipeline.study, pipeline.tasks, pipeline.load)
-    write_report(
-        folder / "report.md", frame, pipeline.study, pipeline.tasks, collect_provenance(pipeline, rows, RESULTS)
-    )
+    write_explorer(folder / "explorer.html", frame, ready.study, ready.tasks, ready.load)
+    write_report(folder / "report.md", frame, ready.study, ready.tasks, collect_provenance(ready, rows, RESULTS))
     missing = sum(row.status == "missing" for row in rows)
     say(f"{len(rows) - missing} of {len(rows)} cells are measured or known to be unmeasurable; {missing} are missing.")
     print(folder / "report.md")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
+from collections.abc import Callable
 from logging import WARNING, LogRecord
 from typing import TextIO
 
@@ -27,7 +28,7 @@ def sentence_kinds(kind: type[UserError] = UserError) -> set[str]:
 class Narrator:
     """Counts a workflow's events and tells a person what they amount to."""
 
-    def __init__(self, stream: TextIO, clock=time.monotonic) -> None:
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = Console(file=stream, stderr=False, highlight=False, soft_wrap=True)
         self._live = stream.isatty()
         self._clock = clock

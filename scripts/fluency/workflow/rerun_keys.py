@@ -17,7 +17,11 @@ from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
 from fluency.core.stage_code import code_sha256
 from fluency.core.study import Study
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
+from fluency.execution.sandbox.image_content import content_sha256
+from fluency.execution.sandbox.powershell import powershell_source
+from fluency.generation.request import request_for, request_key
 
 
 class RerunKeys:
@@ -31,21 +35,14 @@ class RerunKeys:
 
     @cached_property
     def _world_keys(self) -> dict[str, dict[str, str]]:
-        from fluency.core.task_world import world_for
-
         return {task.id: {str(seed): world_for(task, seed).sha256 for seed in self.study.seeds} for task in self.tasks}
 
     def image(self) -> str:
         """Changes when the image's sources do, or when the user hands over another PowerShell."""
-        from fluency.execution.sandbox.image_content import content_sha256
-        from fluency.execution.sandbox.powershell import powershell_source
-
         return canonical_json({"content": content_sha256(), "powershell": powershell_source()})
 
     def generate(self, wildcards: Any) -> str:
         """Changes when the model would be asked something else, or the same in another way."""
-        from fluency.generation.request import request_for, request_key
-
         cell = cell_of(wildcards)
         return canonical_json({"request": request_key(request_for(self.study, cell, self._prompt(cell)))})
 

@@ -6,16 +6,15 @@ import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS, ROOT
 from fluency.core.cells import Cell
 from fluency.core.gather import record_path
 from fluency.core.records import Generation, read_record
-
-if TYPE_CHECKING:
-    from fluency.workflow.pipeline import Pipeline
+from fluency.generation.request import request_for
+from fluency.workflow.ready_study import ReadyStudy
 
 
 class Job(NamedTuple):
@@ -38,7 +37,8 @@ def jobs_to_run(command: list[str]) -> list[Job]:
 
 def parse(text: str) -> Iterator[Job]:
     """The jobs in a dry run's output: a `rule name:` line, then indented `key: value` lines."""
-    rule, fields = "", {}
+    rule = ""
+    fields: dict[str, str] = {}
     for line in [*text.splitlines(), ""]:
         if line.startswith(("rule ", "localrule ")) and line.endswith(":"):
             rule, fields = line.split()[1].rstrip(":"), {}
@@ -57,15 +57,15 @@ def _cell(wildcards: str) -> Cell | None:
     return Cell(named["model"], named["shell"], named["task"], int(named["trial"]))
 
 
-def reasons(pipeline: Pipeline, command: list[str]) -> dict[str, dict[str, int]]:
+def rerun_reasons(ready: ReadyStudy, command: list[str]) -> dict[str, dict[str, int]]:
     """Rule → why → jobs."""
     counted: dict[str, Counter[str]] = defaultdict(Counter)
     for job in jobs_to_run(command):
-        counted[job.rule][say_reason(pipeline, job)] += 1
+        counted[job.rule][in_words(ready, job)] += 1
     return {rule: dict(why) for rule, why in counted.items()}
 
 
-def say_reason(pipeline: Pipeline, job: Job) -> str:
+def in_words(ready: ReadyStudy, job: Job) -> str:
     """One job's reason in a few words."""
     reason = job.reason
     if "Forced execution" in reason:
@@ -75,7 +75,7 @@ def say_reason(pipeline: Pipeline, job: Job) -> str:
     if reason.startswith("Missing output files"):
         return "not there yet"
     if "arams have changed" in reason:
-        return what_changed(pipeline, job)
+        return what_changed(ready, job)
     if "Updated input files" in reason or "Set of input files" in reason:
         return "its code or inputs changed"
     return reason[:100] or "no reason given"
@@ -91,16 +91,14 @@ CHANGED = {
 }
 
 
-def what_changed(pipeline: Pipeline, job: Job) -> str:
+def what_changed(ready: ReadyStudy, job: Job) -> str:
     """What of a rule's param is another; for a generation, which part of the request."""
     if job.rule != "generate" or job.cell is None:
         return CHANGED.get(job.rule, "its parameters changed")
-    from fluency.generation.request import request_for
-
     path = record_path(Path(RESULTS), "generations", job.cell)
     if not path.exists():
         return "not there yet"
     old = read_record(Generation, path).answer.request.model_dump()
-    new = request_for(pipeline.study, job.cell, pipeline.prompt(job.cell)).model_dump()
+    new = request_for(ready.study, job.cell, ready.prompt(job.cell)).model_dump()
     names = [name.replace("_", " ") for name in new if old.get(name) != new[name] and name != "seed"]
     return f"changed: {', '.join(names)}" if names else "its parameters changed"

@@ -1,39 +1,25 @@
-"""`fluency run`: the study from its price to its headline, around one call of Snakemake."""
+"""`fluency run`: the study from its price on, around one call of Snakemake."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from fluency.common.paths import RESULTS, ROOT
+from fluency.common.paths import ROOT
 from fluency.common.terminal import say
-from fluency.core.study import merge, read_yaml
-from fluency.core.table import read_table
-from fluency.workflow.front import LOCK, hold_run_lock
-from fluency.workflow.pipeline import Pipeline
 from fluency.workflow.preflight import ask_price
-
-
-def open_study(files: Sequence[str]) -> Pipeline:
-    """The pipeline of config.yaml with the override files laid over it."""
-    config = read_yaml(ROOT / "config.yaml")
-    for file in files:
-        config = merge(config, read_yaml(Path(file)))
-    return Pipeline(config, files)
+from fluency.workflow.ready_study import open_study
+from fluency.workflow.run_lock import hold_run_lock
 
 
 def run(files: Sequence[str], arguments: Sequence[str] = ()) -> int:
     """Run a study; returns the exit code: 0 all measured, 1 some cells missing, 2 a user's error."""
-    pipeline = open_study(files)
-    confirmed = ask_price(pipeline)
+    confirmed = ask_price(open_study(files))
     release_stale_lock()
     command = snakemake(files, "--config", f"confirm={confirmed}") + list(arguments)
     code = subprocess.run(command, cwd=ROOT, check=False).returncode
-    if code == 0:
-        say_headline(pipeline)
-    elif code == 1 and not arguments:
+    if code == 1 and not arguments:
         say("Not every cell could be measured. `make report` shows what there is; run again to go on from here.")
     return code
 
@@ -49,18 +35,6 @@ def release_stale_lock() -> None:
     locks = ROOT / ".snakemake" / "locks"
     if not locks.is_dir() or not any(locks.iterdir()):
         return
-    with hold_run_lock(LOCK):
+    with hold_run_lock():
         say("A killed run left its lock; it is taken away, and what that run measured is kept.")
         subprocess.run([sys.executable, "-m", "snakemake", "--unlock"], cwd=ROOT, check=True, capture_output=True)
-
-
-def say_headline(pipeline: Pipeline) -> None:
-    """End with where the report is and what it says, on standard output."""
-    from fluency.analysis import analyse, headline
-
-    folder = RESULTS / pipeline.study.study
-    frame = read_table(folder / "cells.csv")
-    print()
-    print(headline(analyse(frame, pipeline.study, pipeline.tasks)))
-    print(f"Report:   {folder / 'report.md'}")
-    print(f"Explorer: {folder / 'explorer.html'}")

@@ -1,0 +1,47 @@
+"""The archive of a study as it stands in results/, under the name of its study, day and commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fluency.archive.pack import archive_name, make_archive
+from fluency.common.clock import utc_date
+from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
+from fluency.core.gather import STAGES
+from fluency.core.provenance import git_state
+from fluency.execution.sandbox.image_export import save_image
+from fluency.workflow.ready_study import ReadyStudy
+
+
+def archive_path(ready: ReadyStudy) -> str:
+    """The archive rule's product: study, day and commit in its name; relative to the project."""
+    commit, dirty = git_state()
+    name = archive_name(ready.study.study, utc_date(), commit or "nocommit", dirty=bool(dirty), partial=False)
+    return str((ARCHIVES / name).relative_to(ROOT))
+
+
+def logs_of(ready: ReadyStudy) -> list[Path]:
+    """What the study's failed jobs left in the rules' logs, in the order of their names."""
+    logs = [ROOT / "logs" / stage / f"{cell.path}.log" for stage in STAGES for cell in ready.cells]
+    return sorted(file for file in [*logs, *(ROOT / "logs" / ready.study.study).glob("*.log")] if file.is_file())
+
+
+def pack(ready: ReadyStudy, *, partial: bool = False, image: bool = False) -> Path:
+    """Write the archive and return its path."""
+    commit, dirty = git_state()
+    config_files = {f"config/{file.name}": file for file in ready.files[1:]}
+    logs = {str(file.relative_to(ROOT)): file for file in logs_of(ready)}
+    return make_archive(
+        ready.study,
+        ready.tasks,
+        RESULTS,
+        ANSWERS,
+        ARCHIVES,
+        commit=commit or "nocommit",
+        dirty=bool(dirty),
+        utc_date=utc_date(),
+        partial=partial,
+        image=image,
+        extra_files=config_files | logs,
+        save_image=save_image,
+    )

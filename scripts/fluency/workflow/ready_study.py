@@ -1,0 +1,63 @@
+"""A study made ready: its configuration read and checked, its tasks loaded, its cells laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fluency.archive.registration_file import read_registration
+from fluency.common.errors import UserError
+from fluency.common.paths import CONFIG, RESULTS, ROOT
+from fluency.core.cells import Cell
+from fluency.core.gather import STAGES, CellRecords, load_records, record_path
+from fluency.core.study import Study, merge, naming, read_yaml, validate_study
+from fluency.core.tasks import Task, load_tasks
+from fluency.generation.local_model.catalogue import find_weights
+from fluency.generation.policies import resolve
+from fluency.generation.prompt import build_prompt
+
+
+class ReadyStudy:
+    """A validated study with its tasks and cells; `files` are the configurations it was read from."""
+
+    def __init__(self, config: dict[str, Any], files: Sequence[str | Path] = ()) -> None:
+        self.files = [CONFIG, *map(Path, files)]
+        self.study: Study = validate_study(config, self.files)
+        check_models(self.study, self.files)
+        self.tasks: list[Task] = load_tasks(self.study.tasks)
+        if self.study.preregistration:
+            read_registration(ROOT / self.study.preregistration)
+        self.task_of = {task.id: task for task in self.tasks}
+        self.cells = list(self.study.cells(list(self.task_of)))
+
+    def record_paths(self) -> list[str]:
+        """The record of every cell at every stage, as the rules name them."""
+        return [str(record_path(Path(RESULTS.name), stage, cell)) for stage in STAGES for cell in self.cells]
+
+    def prompt(self, cell: Cell) -> str:
+        """What the model is sent."""
+        return build_prompt(self.task_of[cell.task].prompt, cell.shell)
+
+    def load(self, cell: Cell) -> CellRecords:
+        """The records there are of a cell."""
+        return load_records(RESULTS, cell)
+
+
+def open_study(files: Sequence[str]) -> ReadyStudy:
+    """The study of config.yaml with the override files laid over it."""
+    config = read_yaml(CONFIG)
+    for file in files:
+        config = merge(config, read_yaml(Path(file)))
+    return ReadyStudy(config, files)
+
+
+def check_models(study: Study, files: Sequence[Path]) -> None:
+    """Every model can be asked as the config stands; UserError names the file, so that nothing starts in vain."""
+    try:
+        for model in study.models:
+            resolve(model)
+            if model.served_by == "embedded":
+                find_weights(model.id)
+    except UserError as error:
+        raise UserError(error.what, where=f"{naming('models', files)}: {error.where}", hint=error.hint) from None
