@@ -54,6 +54,8 @@ class Shell:
     """Regular expression of its complaint about a text that it cannot parse."""
     conditions: tuple[Condition, ...] = ("as_designed",)
     """Under which an answer is run, where the study asks for them."""
+    how_to_get: str = "rebuild the image: `make image`"
+    """What a person does when the image lacks it."""
 
 
 def _printf(lines: Sequence[str]) -> str:
@@ -99,6 +101,7 @@ SHELLS: dict[str, Shell] = {
             missing_command=r"^(?:.*: )?The term '(.+?)' is not recognized as a name of a cmdlet",
             syntax_error=r"\AParserError",
             conditions=("as_designed", "no_unix_tools"),
+            how_to_get="give its release by POWERSHELL_ARCHIVE=<tarball> make image",
         ),
     )
 }

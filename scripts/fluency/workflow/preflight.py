@@ -8,14 +8,15 @@ import sys
 from fluency.common.files import read_json
 from fluency.common.paths import ANSWERS, RESULTS
 from fluency.common.terminal import say
+from fluency.core.shells import find_shell
+from fluency.generation.keys import require_keys
+from fluency.generation.store import AnswerStore
 from fluency.generation.cost_estimate import Plan, confirm, plan
 from fluency.generation.keys import require_keys
 from fluency.generation.store import AnswerStore
 from fluency.workflow.plan_text import render
 from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.rerun_reasons import rerun_reasons
-
-HOW_TO_GET_POWERSHELL = "give its release by POWERSHELL_ARCHIVE=<tarball> make image"
 
 
 def plan_of(ready: ReadyStudy, reasons: dict[str, dict[str, int]] | None = None) -> Plan:
@@ -36,10 +37,11 @@ def sandbox_lacks(ready: ReadyStudy) -> list[str]:
     if not record.exists():
         return ["the sandbox image: the run builds it first (`make image` does only that)"]
     shells = read_json(record)["image"]["shells"]
-    lacking = [shell for shell in ready.study.shells if not shells.get(shell)]
-    if "pwsh" not in lacking:
-        return []
-    return [f"PowerShell in the sandbox image: its arm will be reported as not measured; {HOW_TO_GET_POWERSHELL}"]
+    return [
+        f"{shell.short_title} in the sandbox image: its arm will be reported as not measured; {shell.how_to_get}"
+        for shell in map(find_shell, ready.study.shells)
+        if not shells.get(shell.name)
+    ]
 
 
 def print_plan(ready: ReadyStudy, command: list[str]) -> int:

@@ -15,6 +15,7 @@ from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256_file
 from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
+from fluency.core.shells import SHELLS
 from fluency.core.stage_code import code_sha256
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
@@ -54,7 +55,7 @@ class RerunKeys:
                 "code": code_sha256("execute"),
                 "worlds": self._world_keys[wildcards.task],
                 "needs": self._task[wildcards.task].needs,
-                "conditions": sorted(self.study.conditions) if wildcards.shell == "pwsh" else ["as_designed"],
+                "conditions": sorted(set(self.study.conditions) & set(SHELLS[wildcards.shell].conditions)),
                 "limits": sandbox.limits.model_dump(exclude={"timeout_s"}),
                 "timeout_s": sandbox.limits.timeout_s[wildcards.shell],
             }

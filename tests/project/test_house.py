@@ -1,0 +1,79 @@
+"""The rules of the house that no linter knows."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import grimp
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "scripts" / "fluency"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+NAMES_SHELLS = {
+    "core/shells.py": "where a shell's facts stand",
+    "scoring/grammar.py": "the two grammars",
+    "scoring/dialect.py": "the two dialects",
+    "execution/sandbox/powershell.py": "PowerShell's own image code",
+    "miner/claude_code.py": "another program's words for its tools",
+    "miner/codex.py": "another program's words for its tools",
+    "miner/gemini.py": "another program's words for its tools",
+    "miner/opencode.py": "another program's words for its tools",
+}
+"""The only modules that may say which shell they mean."""
+SAME_NOUN = {"generation.py", "execution.py", "score.py"}
+"""File names that two modules may share: the same noun at another stage."""
+LONGEST = 230
+"""Lines of a module; above it, it has a second purpose."""
+
+
+def literals(path):
+    """Strings of a module that are no docstring."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.lineno, node.value
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_only_the_named_modules_say_which_shell_they_mean(path):
+    if path.relative_to(PACKAGE).as_posix() in NAMES_SHELLS:
+        return
+    said = [(line, text) for line, text in literals(path) if re.fullmatch(r"bash|pwsh", text)]
+    assert said == []
+
+
+def test_no_two_modules_share_a_name():
+    places = defaultdict(list)
+    for path in MODULES:
+        if path.name != "__init__.py" and path.name not in SAME_NOUN:
+            places[path.name].append(path.relative_to(PACKAGE).as_posix())
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_no_module_has_two_purposes_by_its_length():
+    assert [(path.name, n) for path in MODULES if (n := len(path.read_text().splitlines())) > LONGEST] == []
+
+
+def test_no_circle_ties_modules_together():
+    """Also not by imports for types alone."""
+    graph = grimp.build_graph("fluency")
+    circles = [
+        (one, two)
+        for one in graph.modules
+        for two in graph.find_modules_directly_imported_by(one)
+        if one != two and graph.chain_exists(importer=two, imported=one)
+    ]
+    assert circles == []
+
+
+def test_every_ignored_type_names_its_error_and_its_reason():
+    bare = [
+        f"{path.relative_to(PACKAGE)}:{number}"
+        for path in MODULES
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if "type: ignore" in line and not re.search(r"type: ignore\[[a-z-]+\]  # \S", line)
+    ]
+    assert bare == []
