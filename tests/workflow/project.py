@@ -34,7 +34,7 @@ STATS = re.compile(r"^(\w+) +(\d+)$", re.M)
 
 def reference_answer(prompt: str) -> str:
     """What a flawless model answers: the first reference of the task in the shell the prompt names."""
-    shell = next(shell for shell in SHELLS if SHELLS[shell].prompt_line in prompt)
+    shell = next(shell for shell, known in SHELLS.items() if known.prompt_line in prompt)
     return next(task.references[shell][0] for task in load_tasks() if task.prompt.strip() in prompt)
 
 
