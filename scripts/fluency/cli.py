@@ -11,6 +11,7 @@ from typing import Any
 
 from fluency import __version__
 from fluency.common.errors import UserError
+from fluency.workflow.arguments import Parser, archive_file, seeds, stage
 
 Command = Callable[[argparse.Namespace], int]
 Argument = tuple[tuple[str, ...], dict[str, Any]]
@@ -37,7 +38,7 @@ def argument(*names: str, **options: Any) -> Argument:
 
 
 CONFIG = argument("--configfile", action="append", default=[], metavar="FILE", help="override file, may be repeated")
-ARCHIVE = argument("archive", type=Path, help="an archive/*.tar.zst")
+ARCHIVE = argument("archive", nargs="?", default="", help="an archive/*.tar.zst")
 
 
 @command(CONFIG, argument("snakemake", nargs="*", help="passed on to Snakemake, after --"))
@@ -83,13 +84,13 @@ def doctor(options: argparse.Namespace) -> int:
 
 @command(
     argument("--task", action="append", default=[], metavar="ID"),
-    argument("--seeds", default="", metavar="A,B", help="worlds, at least one odd and one even"),
+    argument("--seeds", type=seeds, default=[], metavar="A,B", help="worlds, at least one odd and one even"),
 )
 def validate(options: argparse.Namespace) -> int:
     """Prove the tasks fair in the sandbox; exit 1 if one is unsound."""
     from fluency.validation.validate import main as prove
 
-    return prove(options.task, [int(seed) for seed in options.seeds.split(",") if seed])
+    return prove(options.task, options.seeds)
 
 
 @command()
@@ -162,15 +163,15 @@ def verify(options: argparse.Namespace) -> int:
     """Check an archive and rebuild its report from the records, offline."""
     from fluency.workflow.record_keeping import verify as check
 
-    return check(options.archive)
+    return check(archive_file(options.archive))
 
 
-@command(ARCHIVE, argument("--stage", choices=["score", "execute"], default="score"))
+@command(ARCHIVE, argument("--stage", type=stage, default="score", metavar="score|execute"))
 def replay(options: argparse.Namespace) -> int:
     """Rescore, or re-execute, an archive with the present code and image."""
     from fluency.workflow.record_keeping import replay as again
 
-    return again(options.archive, options.stage)
+    return again(archive_file(options.archive), options.stage)
 
 
 @command(ARCHIVE, argument("--title", default="", help="of the decision"))
@@ -178,7 +179,7 @@ def decision(options: argparse.Namespace) -> int:
     """Write a decision record from an archive."""
     from fluency.workflow.record_keeping import decide
 
-    return decide(options.archive, options.title)
+    return decide(archive_file(options.archive), options.title)
 
 
 @command(argument("logs", nargs="+", type=Path), argument("--out", type=Path, default=Path("candidates")))
@@ -204,14 +205,14 @@ def _measure(files: Sequence[str], arguments: Sequence[str] = ()) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; a user's mistake is one sentence and exit code 2."""
-    parser = argparse.ArgumentParser(prog="fluency", description=__doc__.splitlines()[0])
+    parser = Parser(prog="fluency", description=__doc__.splitlines()[0])
     parser.add_argument("--version", action="version", version=__version__)
     chosen = parser.add_subparsers(dest="command", required=True, metavar="command")
     for name, (add, function) in COMMANDS.items():
         text = (function.__doc__ or "").strip()
         add(chosen.add_parser(name, help=text, description=text))
-    options = parser.parse_args(arguments)
     try:
+        options = parser.parse_args(arguments)
         return COMMANDS[options.command][1](options)
     except UserError as error:
         print(f"Error: {error}", file=sys.stderr)

@@ -83,4 +83,6 @@ def test_the_page_on_architecture_names_modules_that_are_there():
     page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w/]+\.py)`", page))
     assert len(named) > 20
-    assert {name for name in named if not ((PACKAGE / name).is_file() or (PACKAGE.parents[1] / name).is_file())} == set()
+    assert {
+        name for name in named if not ((PACKAGE / name).is_file() or (PACKAGE.parents[1] / name).is_file())
+    } == set()
