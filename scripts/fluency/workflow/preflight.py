@@ -9,8 +9,6 @@ from fluency.common.files import read_json
 from fluency.common.paths import ANSWERS, RESULTS
 from fluency.common.terminal import say
 from fluency.core.shells import find_shell
-from fluency.generation.keys import require_keys
-from fluency.generation.store import AnswerStore
 from fluency.generation.cost_estimate import Plan, confirm, plan
 from fluency.generation.keys import require_keys
 from fluency.generation.store import AnswerStore
