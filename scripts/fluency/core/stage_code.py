@@ -62,15 +62,15 @@ _REPORT = _ANALYSIS + StageCode(
     (*_package("report/*.py"), "report/report.md.j2", "report/sections/**/*.*"),
     ("jinja2", "markupsafe", "matplotlib"),
 )
+_SANDBOX = _BASE + StageCode(
+    _package("execution/invocation.py", "execution/sandbox/image_content.py", "execution/sandbox/protocol.py")
+)
 _REQUEST = _BASE + StageCode(_package("generation/*.py", "generation/*.yaml"), ("anthropic",))
 
 LAYERS: Mapping[str, StageCode] = {
     "worlds": _BASE,
     "request": _REQUEST,
-    "sandbox": _BASE
-    + StageCode(
-        _package("execution/invocation.py", "execution/sandbox/protocol.py", "execution/sandbox/image_content.py")
-    ),
+    "sandbox": _SANDBOX,
     "command": _BASE + StageCode(_package("execution/command.py", "execution/execute.py", "execution/invocation.py")),
     "score": _SCORE,
     "table": _TABLE,
@@ -78,7 +78,12 @@ LAYERS: Mapping[str, StageCode] = {
     "explorer": _REPORT
     + _SCORE
     + StageCode((*_package("report/explorer/*.py"), "report/explorer*", "report/explorer/**/*.*")),
-    "registration": _REQUEST + _SCORE + StageCode(_package("archive/design.py", "archive/registration.py")),
+    "registration": _REQUEST
+    + _SANDBOX
+    + _SCORE
+    + StageCode(
+        _package("analysis/analysis_plan.py", "archive/design.py", "archive/registration*.py", "common/self_hash.py")
+    ),
 }
 """What each layer of an archive is made by. A file too many makes a difference unproven where it could be called a
 contradiction, a file too few the reverse; so what is in doubt is in."""
