@@ -8,7 +8,7 @@ import pytest
 
 from fluency.analysis.analysis_plan import PLAN
 from fluency.archive.registration import deviations, preregister
-from fluency.archive.registration_file import read_registration
+from fluency.archive.registration_file import SCHEMA_VERSION, read_registration
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json
 from fluency.common.self_hash import has_valid_self_hash, with_self_hash
@@ -130,7 +130,10 @@ def test_what_is_no_registration_is_refused(study, tasks, path):
         ("no json", "not a registration"),
         ("[]", "not a registration"),
         (pretty_json(with_self_hash({"kind": "pre-registration", "schema_version": 1})), "lacks what it must hold"),
-        (pretty_json(with_self_hash(frozen | {"schema_version": 2})), "of schema 2"),
+        (
+            pretty_json(with_self_hash(frozen | {"schema_version": SCHEMA_VERSION + 1})),
+            f"of schema {SCHEMA_VERSION + 1}",
+        ),
     ):
         path.write_text(data)
         with pytest.raises(UserError, match=told):

@@ -94,6 +94,8 @@ def deviations(
     frozen = read_registration(registration_path)
     present = design(study, tasks, world_for)
     try:
+        if frozen["schema_version"] == 1:  # its hash of the plan is of other JSON; the plan itself stands beside it
+            present["analysis"]["sha256"] = frozen["analysis"]["sha256"]
         found = [
             *([f"registered for the study {frozen['study']}"] if frozen["study"] != study.study else []),
             *_entries("task", frozen["tasks"], present["tasks"], _TASK_FIELDS),

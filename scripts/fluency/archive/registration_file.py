@@ -9,7 +9,8 @@ from typing import Any
 from fluency.common.errors import UserError
 from fluency.common.self_hash import KEY, has_valid_self_hash
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2: hashes are of RFC 8785 JSON; 1: of Python's own."""
 KIND = "pre-registration"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fluency.common.canonical import canonical_json
@@ -33,15 +34,15 @@ def request_for(study: Study, cell: Cell, prompt: str, *, refused: bool = False)
     return request.model_copy(update={"seed": seed_of(request)}) if policy.seeded else request
 
 
-def request_key(request: Request) -> str:
-    """SHA-256 of the request's canonical JSON: the name of its answer."""
-    return sha256(canonical_json(request.model_dump(mode="json")))
+def request_key(request: Request, form: Callable[[Any], str] = canonical_json) -> str:
+    """SHA-256 of the request's canonical JSON: the name of its answer. `form` is another one for older requests."""
+    return sha256(form(request.model_dump(mode="json")))
 
 
-def seed_of(request: Request) -> int:
+def seed_of(request: Request, form: Callable[[Any], str] = canonical_json) -> int:
     """A sampling seed in 1 … 2^31 - 1 that follows from the request, so that a rerun asks for the same text."""
     unseeded = request.model_copy(update={"seed": None})
-    return int(request_key(unseeded)[:8], 16) % (2**31 - 1) + 1
+    return int(request_key(unseeded, form)[:8], 16) % (2**31 - 1) + 1
 
 
 def body_of(request: Request) -> dict[str, Any]:
