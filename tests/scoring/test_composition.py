@@ -93,6 +93,13 @@ def test_every_bash_reference_is_made_of_unix_programs():
         ("pwsh", "find . ! -name x -exec wc -l {} +", "unix-only", ["find"]),
         ("pwsh", "cut -d',' -f1,2 x | sort -k1,1nr", "unix-only", ["cut", "sort"]),
         ("pwsh", "switch (1) { 1 { ls } 2 { Get-Date } default { } }", "mixed", ["ls", "Get-Date"]),
+        # An escaped piece ends no string, and what stands in a string is none of the pieces that are mended.
+        ("pwsh", 'sort -k1,1 -t"`t" x', "unix-only", ["sort"]),
+        ("pwsh", """find . ! -name "x -a'" | grep ' y'""", "unix-only", ["find", "grep"]),
+        ("pwsh", """find . ! -name "x`" -a'" | grep ' y'""", "unix-only", ["find", "grep"]),
+        ("pwsh", """find . ! -name 'x'' -a"' | grep " y\"""", "unix-only", ["find", "grep"]),
+        ("pwsh", """find . ! -name "x"" -a'" | grep ' y'""", "unix-only", ["find", "grep"]),
+        ("pwsh", """Get-Date | % { "`$n: x" }""", "cmdlets-only", ["Get-Date", "%"]),
         ("pwsh", "$a | ? { $_ -cnotin $b }", "cmdlets-only", ["?"]),
         ("bash", "find . -name '*.rs' | xargs wc -l", "unix-only", ["find", "xargs"]),
         ("bash", "find . | xargs -n 1 -I {} sh -c 'x {}'", "delegation", ["find", "xargs"]),
