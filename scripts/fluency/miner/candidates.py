@@ -13,7 +13,7 @@ from fluency.core.shells import DESIGN, SHELLS
 from fluency.core.tasks import CATEGORIES
 from fluency.miner.clusters import Cluster
 from fluency.miner.redact import redact, user_names
-from fluency.miner.requests import ShellRequest
+from fluency.miner.transcript import ShellRequest
 
 A_CATEGORY = 10
 _HEAD = """\

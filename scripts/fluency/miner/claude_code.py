@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fluency.miner.lines import as_dict, as_list, text_of
-from fluency.miner.requests import Call, Event, Outcome, Place, Prompt
+from fluency.miner.json_lines import as_dict, as_list, text_of
+from fluency.miner.transcript import Call, Event, Outcome, Prompt, WorkingFolder
 
 SHELLS = {"Bash": "bash", "PowerShell": "pwsh"}
 
@@ -21,7 +21,7 @@ def events(records: Iterable[dict[str, Any]]) -> Iterator[Event]:
     for record in records:
         content = as_dict(record.get("message")).get("content")
         if isinstance(record.get("cwd"), str):
-            yield Place(record["cwd"])
+            yield WorkingFolder(record["cwd"])
         if record.get("type") == "assistant":
             yield from _calls(content)
         elif record.get("type") == "user":

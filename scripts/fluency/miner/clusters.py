@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from fluency.miner.intent import Intent
-from fluency.miner.requests import ShellRequest
+from fluency.miner.transcript import ShellRequest
 
 MOST_CLUSTERS = 5_000
 EXAMPLES = 5

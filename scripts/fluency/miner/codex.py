@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from fluency.miner.lines import as_dict, text_of
-from fluency.miner.requests import Call, Event, Outcome, Place, Prompt
+from fluency.miner.json_lines import as_dict, text_of
+from fluency.miner.transcript import Call, Event, Outcome, Prompt, WorkingFolder
 
 _TOOLS = {"exec_command", "shell", "shell_command", "container.exec", "local_shell"}
 _SHELLS = {"bash": "bash", "sh": "bash", "zsh": "bash", "pwsh": "pwsh", "powershell": "pwsh"}
@@ -28,7 +28,7 @@ def events(records: Iterable[dict[str, Any]]) -> Iterator[Event]:
         payload = as_dict(record.get("payload"))
         kind = payload.get("type")
         if isinstance(payload.get("cwd"), str):
-            yield Place(payload["cwd"])
+            yield WorkingFolder(payload["cwd"])
         if record.get("type") == "event_msg" and kind == "exec_command_end":
             code = payload.get("exit_code")
             yield Outcome(str(payload.get("call_id")), code == 0 if isinstance(code, int) else None)

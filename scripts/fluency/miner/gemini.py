@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fluency.miner.lines import as_dict, as_list, text_of
-from fluency.miner.requests import Call, Event, Outcome, Place, Prompt
+from fluency.miner.json_lines import as_dict, as_list, text_of
+from fluency.miner.transcript import Call, Event, Outcome, Prompt, WorkingFolder
 
 MOST_RECORDS = 20_000
 
@@ -25,7 +25,7 @@ def events(records: Iterable[dict[str, Any]]) -> Iterator[Event]:
     kept: dict[str, list[Event]] = {}
     for record in records:
         if isinstance(record.get("directories"), list) and record["directories"]:
-            kept.setdefault("", []).append(Place(str(record["directories"][0])))
+            kept.setdefault("", []).append(WorkingFolder(str(record["directories"][0])))
         if "$rewindTo" in record:
             ids = list(kept)
             if record["$rewindTo"] in kept:

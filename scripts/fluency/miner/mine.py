@@ -21,9 +21,9 @@ from fluency.miner import claude_code, codex, gemini, opencode
 from fluency.miner.candidates import table, write_candidates
 from fluency.miner.clusters import Clusters
 from fluency.miner.intent import Rejected, intent_of, without_cd
-from fluency.miner.lines import read_document, read_lines
+from fluency.miner.json_lines import read_document, read_lines
 from fluency.miner.redact import GENERIC_NAMES, user_names
-from fluency.miner.requests import LONGEST_COMMAND, LONGEST_PROMPT, Event, ShellRequest, assemble
+from fluency.miner.transcript import LONGEST_COMMAND, LONGEST_PROMPT, Event, ShellRequest, assemble
 
 FORMATS = {"Claude Code": claude_code, "Codex CLI": codex, "Gemini CLI": gemini}
 MOST_REMEMBERED = 200_000

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from fluency.miner.lines import as_dict, parse
-from fluency.miner.requests import Call, Event, Outcome, Place, Prompt
+from fluency.miner.json_lines import as_dict, parse
+from fluency.miner.transcript import Call, Event, Outcome, Prompt, WorkingFolder
 
 _QUERY = (
     "SELECT part.session_id, part.data, message.data FROM part JOIN message ON message.id = part.message_id "
@@ -70,7 +70,7 @@ def _events(part: dict[str, Any] | None, message: dict[str, Any] | None) -> Iter
     part = part or {}
     folder = as_dict(as_dict(message).get("path")).get("cwd")
     if isinstance(folder, str):
-        yield Place(folder)
+        yield WorkingFolder(folder)
     if part.get("type") == "text" and as_dict(message).get("role") == "user" and not part.get("synthetic"):
         yield Prompt(str(part.get("text") or ""))
     elif part.get("type") == "tool" and part.get("tool") == "bash":

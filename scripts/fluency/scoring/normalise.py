@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from fluency.world.model import PLACE
+from fluency.world.model import WORK_DIR
 
-WORLD_ROOT = f"{PLACE}/"
+WORLD_ROOT = f"{WORK_DIR}/"
 
 _BOM = "\ufeff"
 _ESCAPES = re.compile(

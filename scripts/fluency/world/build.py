@@ -9,7 +9,7 @@ from fluency.world.builder import Builder
 from fluency.world.invariants import check_world
 from fluency.world.manifests import add_crates
 from fluency.world.model import World, WorldError
-from fluency.world.scenery import add_corpus, add_documents, add_empty_folders, add_examples, even_out_corpus
+from fluency.world.other_files import add_corpus, add_documents, add_empty_folders, add_examples, even_out_corpus
 from fluency.world.services import add_processes, add_service
 from fluency.world.sources import add_sources
 from fluency.world.texts import add_changelog, add_lockfile, add_log, add_root, add_session

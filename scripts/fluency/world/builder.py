@@ -36,7 +36,7 @@ class Builder:
         builder.routes, builder.processes = list(world.http), list(world.processes)
         return builder
 
-    def demand(self, holds: bool, invariant: str) -> None:
+    def require(self, holds: bool, invariant: str) -> None:
         """Refuse the world unless the invariant holds."""
         if not holds:
             raise WorldError(self.seed, invariant)
@@ -45,7 +45,7 @@ class Builder:
         """Add a file, and its folders; text gets line feeds only. The age defaults to a drawn one."""
         data = data.encode("ascii") if isinstance(data, str) else data
         self._name(path)
-        self.demand(b"\r\n" not in data or not path.endswith((".rs", ".toml", ".md", ".log")), f"{path}: LF only")
+        self.require(b"\r\n" not in data or not path.endswith((".rs", ".toml", ".md", ".log")), f"{path}: LF only")
         self.files[path] = data
         self.age(path, self.some_age() if age_days is None else age_days)
         if "/" in path:
@@ -63,7 +63,7 @@ class Builder:
 
     def age(self, path: str, days: float) -> None:
         """Set the age of a file or folder in days; never within a day of the 7-day edge."""
-        self.demand(0.2 <= days <= 5.9 or 8.1 <= days <= 120, f"{path}: no age near seven days, not {days} days")
+        self.require(0.2 <= days <= 5.9 or 8.1 <= days <= 120, f"{path}: no age near seven days, not {days} days")
         self.ages[path] = round(days * DAY)
 
     def some_age(self) -> float:
@@ -80,15 +80,15 @@ class Builder:
 
     def route(self, path: str, status: int, headers: Mapping[str, str], body: bytes = b"") -> None:
         """Add what the service answers to GET (and HEAD) of a path."""
-        self.demand(all(route.path != path for route in self.routes), f"{path}: one route a path")
+        self.require(all(route.path != path for route in self.routes), f"{path}: one route a path")
         self.routes.append(Route("GET", path, status, dict(headers), body))
 
     def process(self, helper: HelperSpec) -> None:
         """Add a helper process; its parent must have been added before."""
         keys = {process.key for process in self.processes}
-        self.demand(helper.key not in keys, f"{helper.key}: one process a key")
-        self.demand(helper.parent is None or helper.parent in keys, f"{helper.key}: its parent comes first")
-        self.demand(0 < len(helper.name) <= _COMM_LIMIT, f"{helper.name}: process names of at most 15 characters")
+        self.require(helper.key not in keys, f"{helper.key}: one process a key")
+        self.require(helper.parent is None or helper.parent in keys, f"{helper.key}: its parent comes first")
+        self.require(0 < len(helper.name) <= _COMM_LIMIT, f"{helper.name}: process names of at most 15 characters")
         self.processes.append(helper)
 
     def finish(self) -> World:
@@ -102,6 +102,6 @@ class Builder:
         return World(self.seed, files, dirs, ages, http, processes, tar, digest)
 
     def _name(self, path: str) -> None:
-        self.demand(path not in self.files and path not in self.dirs, f"{path}: one entry a path")
+        self.require(path not in self.files and path not in self.dirs, f"{path}: one entry a path")
         plain = _PATH.fullmatch(path) is not None and not {".", ".."} & set(path.split("/"))
-        self.demand(plain, f"{path!r}: plain ASCII names only")
+        self.require(plain, f"{path!r}: plain ASCII names only")

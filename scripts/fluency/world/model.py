@@ -14,7 +14,7 @@ from fluency.common.files import sha256
 DAY = 86_400
 PORT = 8765
 # Where the tree stands in the sandbox: a command's working directory.
-PLACE = "/work"
+WORK_DIR = "/work"
 
 
 class WorldError(UserError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from fluency.core.study import Limits
-from fluency.world.model import PLACE
+from fluency.world.model import WORK_DIR
 
 WORLD_MB = 128
 Measures = dict[str, dict[str, Any]]
@@ -34,7 +34,7 @@ def isolation(limits: Limits) -> Measures:
         "tmp-size": {"Tmpfs": {"/tmp": _tmpfs(limits.tmpfs_mb, "mode=1777")}},
         # The runner makes HOME in it: not every engine can give a tmpfs to a user.
         "home-size": {"Tmpfs": {"/home": _tmpfs(limits.tmpfs_mb, "mode=0755")}},
-        "world-size": {"Tmpfs": {PLACE: _tmpfs(WORLD_MB, "mode=0755")}},
+        "world-size": {"Tmpfs": {WORK_DIR: _tmpfs(WORLD_MB, "mode=0755")}},
         "no-shared-memory": {"IpcMode": "none"},
         "no-log-on-the-host": {"LogConfig": {"Type": "none"}},
         "removed-at-its-end": {"AutoRemove": True},

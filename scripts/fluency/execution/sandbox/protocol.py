@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from fluency.common.errors import SandboxError
 from fluency.core.records import HttpRequest, ProcessFact, Result, Stream, Used
 from fluency.execution.invocation import Invocation
-from fluency.world.model import PLACE, PORT
+from fluency.world.model import PORT, WORK_DIR
 
 PROTOCOL = 2
 
@@ -22,7 +22,7 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
     header = {
         "protocol": PROTOCOL,
         "nonce": nonce,
-        "root": PLACE,
+        "root": WORK_DIR,
         "port": PORT,
         "shell": invocation.shell,
         "command": _text(invocation.command.encode("utf-8", "surrogatepass")),

@@ -38,13 +38,13 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Place:
+class WorkingFolder:
     """The folder the session worked in."""
 
     folder: str
 
 
-Event = Prompt | Call | Outcome | Place
+Event = Prompt | Call | Outcome | WorkingFolder
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def assemble(events: Iterable[Event]) -> Iterator[ShellRequest]:
     """
     turn, folder = _Turn(), ""
     for event in events:
-        if isinstance(event, Place):
+        if isinstance(event, WorkingFolder):
             folder = event.folder
         elif isinstance(event, Outcome):
             if event.call_id in turn.calls and turn.outcomes.get(event.call_id) is None:
