@@ -46,15 +46,15 @@ def build(out: Path) -> Path:
     """Write the fixture into a folder."""
     with tempfile.TemporaryDirectory() as folder:
         made = make(Path(folder), make_study(TASKS, trials=1), worlds=small_world)
-        state = coverage_of(made.study, made.tasks, made.results)
+        coverage = coverage_of(made.study, made.tasks, made.results)
         store = AnswerStore(made.answers)
         entries = entries_of(made.study, made.tasks, made.results, store.path, small_world, {})
-        facts = manifest_fields(made.study, state, image=False, **FACTS)
-        facts["code"] = {**facts["code"], "worlds": sha256("tests/archive/fixture.py")}
+        fields = manifest_fields(made.study, coverage, image=False, **FACTS)
+        fields["code"] = {**fields["code"], "worlds": sha256("tests/archive/fixture.py")}
         name = f"schema-{manifest.SCHEMA_VERSION}-" + archive_name(
             "made-up", FACTS["utc_date"], FACTS["commit"], dirty=False, partial=False
         )
-        write_entries(out / name, entries, facts)
+        write_entries(out / name, entries, fields)
     return out / name
 
 

@@ -20,7 +20,7 @@ from fluency.world import World
 
 STUDY_FILE = "study.json"
 PRODUCTS = ("cells.csv", "provenance.json", "report.md", "explorer.html")
-PROJECT = {
+PROJECT_FILES = {
     "config.yaml": "config.yaml",
     "envs/requirements.lock": "envs/requirements.lock",
     "scripts/fluency/generation/policies.yaml": "prices/policies.yaml",
@@ -29,7 +29,7 @@ PROJECT = {
 
 @dataclass(frozen=True)
 class Coverage:
-    """How far a study is: one row a cell, and what follows from them."""
+    """How much of a study's design is measured: one row a cell, and what follows from them."""
 
     rows: list[Row]
 
@@ -50,13 +50,13 @@ def coverage_of(study: Study, tasks: Sequence[Task], results: Path) -> Coverage:
     return Coverage(gather_rows(cells, tasks, lambda cell: load_records(results, cell)))
 
 
-def require_complete(study: Study, state: Coverage, results: Path, partial: bool) -> None:
+def require_complete(study: Study, coverage: Coverage, results: Path, partial: bool) -> None:
     """UserError when cells or products are missing or stale, unless the archive is to be partial."""
-    missing = state.missing
+    missing = coverage.missing
     if missing and not partial:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         raise UserError(
-            f"the study is incomplete: {len(missing)} of {len(state.rows)} cells are missing",
+            f"the study is incomplete: {len(missing)} of {len(coverage.rows)} cells are missing",
             where=", ".join(missing[:3]) + more,
             hint="run the study to its end, or set PARTIAL=1; the archive then says so in its name",
         )
@@ -65,7 +65,7 @@ def require_complete(study: Study, state: Coverage, results: Path, partial: bool
     if absent and not partial:
         raise UserError(f"{absent[0]} has not been made", where=str(folder), hint="run the study to its end")
     table = folder / "cells.csv"
-    if table.is_file() and table.read_text(encoding="utf-8") != to_frame(state.rows).to_csv(
+    if table.is_file() and table.read_text(encoding="utf-8") != to_frame(coverage.rows).to_csv(
         index=False, lineterminator="\n"
     ):
         raise UserError(
@@ -115,7 +115,7 @@ def entries_of(
         add("results/image.json", Path(results) / "image.json")
     for path in plain_files(ROOT / "sandbox"):
         add(path.relative_to(ROOT).as_posix(), path)
-    for source, name in PROJECT.items():
+    for source, name in PROJECT_FILES.items():
         add(name, ROOT / source)
     if study.preregistration:
         add(registration_name(study.preregistration), ROOT / study.preregistration)
@@ -138,11 +138,8 @@ def plain_files(folder: Path) -> Iterator[Path]:
     """The plain files below a folder in order; caches and half-written files are none."""
     for path in sorted(Path(folder).rglob("*")):
         inside = path.relative_to(folder).parts
-        if (
-            path.is_file()
-            and not path.is_symlink()
-            and not any(p.startswith(".") or p == "__pycache__" for p in inside)
-        ):
+        hidden = any(part.startswith(".") or part == "__pycache__" for part in inside)
+        if path.is_file() and not path.is_symlink() and not hidden:
             yield path
 
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from fluency import __version__
 from fluency.archive import manifest
 from fluency.archive.contents import Coverage, coverage_of, entries_of, require_complete
-from fluency.archive.tar_writer import CHUNK, Entry, write_tar
+from fluency.archive.tar_writer import Entry, write_tar
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
@@ -52,15 +52,15 @@ def make_archive(
     a UserError unless `partial`, which then stands in the name and the manifest. With `image` the container
     image is saved too, by `save_image(image id, path)`.
     """
-    state = coverage_of(study, tasks, results)
-    require_complete(study, state, results, partial)
+    coverage = coverage_of(study, tasks, results)
+    require_complete(study, coverage, results, partial)
     entries = entries_of(study, tasks, results, AnswerStore(answers).path, world_for, extra_files)
-    facts = manifest_fields(study, state, commit=commit, dirty=dirty, utc_date=utc_date, image=image)
-    target = Path(out_folder) / archive_name(study.study, utc_date, commit, dirty=dirty, partial=bool(state.missing))
+    fields = manifest_fields(study, coverage, commit=commit, dirty=dirty, utc_date=utc_date, image=image)
+    target = Path(out_folder) / archive_name(study.study, utc_date, commit, dirty=dirty, partial=bool(coverage.missing))
     with TemporaryDirectory(prefix="fluency-image-") as folder:
         if image:
             entries |= _image_entry(results, Path(folder), save_image)
-        write_entries(target, entries, facts)
+        write_entries(target, entries, fields)
     return target
 
 
@@ -74,7 +74,7 @@ def _image_entry(results: Path, folder: Path, save_image: Callable[[str, Path], 
 
 
 def manifest_fields(
-    study: Study, state: Coverage, *, commit: str, dirty: bool, utc_date: str, image: bool
+    study: Study, coverage: Coverage, *, commit: str, dirty: bool, utc_date: str, image: bool
 ) -> dict[str, object]:
     """The manifest's fields that are not about files."""
     return {
@@ -85,27 +85,24 @@ def manifest_fields(
         "utc_date": utc_date,
         "commit": commit,
         "dirty": dirty,
-        "partial": bool(state.missing),
+        "partial": bool(coverage.missing),
         "image_included": image,
-        "cells": len(state.rows),
-        "not_measured": state.not_measured,
-        "missing": state.missing,
+        "cells": len(coverage.rows),
+        "not_measured": coverage.not_measured,
+        "missing": coverage.missing,
         "code": layer_hashes(),
         "environment": library_versions(),
     }
 
 
-def write_entries(target: Path, entries: Mapping[str, Entry], facts: Mapping[str, object]) -> None:
-    """Hash the entries, write the manifest from them and the facts, and pack all in the order of names."""
+def write_entries(target: Path, entries: Mapping[str, Entry], fields: Mapping[str, object]) -> None:
+    """Hash the entries, write the manifest from them and the fields, and pack all in the order of names."""
     ordered = [entries[name] for name in sorted(entries)]
     files = {entry.name: {"sha256": _hash(entry), "bytes": entry.size} for entry in ordered}
-    head = Entry(manifest.MANIFEST_NAME, manifest.manifest_bytes({**facts, "files": files}))
+    head = Entry(manifest.MANIFEST_NAME, manifest.manifest_bytes({**fields, "files": files}))
     write_tar(target, [head, *ordered])
 
 
 def _hash(entry: Entry) -> str:
-    digest = hashlib.sha256()
     with entry.open() as source:
-        while chunk := source.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(source, "sha256").hexdigest()

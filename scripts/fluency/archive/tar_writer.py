@@ -39,7 +39,7 @@ class Entry:
         """Bytes."""
         return len(self.source) if isinstance(self.source, bytes) else self.source.stat().st_size
 
-    def open(self) -> BinaryIO:
+    def open(self) -> io.BytesIO | io.BufferedReader:
         """The bytes as a stream."""
         return io.BytesIO(self.source) if isinstance(self.source, bytes) else self.source.open("rb")
 
