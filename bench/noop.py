@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fluency.core.records import ImageInfo, Result, Stream
+from fluency.core.shells import SHELLS
 from fluency.execution.invocation import Invocation
 
 
@@ -14,10 +15,9 @@ class NoSandbox:
         content_sha256="0" * 64,
         base="none",
         architecture="none",
-        shells={"bash": "none", "pwsh": "none"},
+        shells=dict.fromkeys(SHELLS, "none"),
         packages_sha256="0" * 64,
     )
-    no_powershell = None
 
     def __init__(self, *_: object, **__: object) -> None:
         self.engine: dict[str, object] = {}
@@ -25,3 +25,6 @@ class NoSandbox:
     def run(self, _: Invocation) -> Result:
         """An empty success in no time."""
         return Result(exit_code=0, stdout=Stream.of(b""), stderr=Stream.of(b""), wall_s=0.0)
+
+    def why_missing(self, _: str) -> None:
+        """It holds every shell."""

@@ -11,16 +11,12 @@ from processes import USERS, become, everybody, stat
 
 UID, HOME = USERS["agent"]
 DRAIN_S = 0.5
-SHELLS = {
-    "bash": ("/usr/bin/bash", ["bash", "--noprofile", "--norc", "-c"]),
-    "pwsh": ("/opt/microsoft/powershell/7/pwsh", ["pwsh", "-NoProfile", "-NonInteractive", "-Command"]),
-}
 TOOLS = "/opt/tools/bin"
 NO_TOOLS = "/opt/empty"
 
 
 def environment(shell: str, condition: str) -> dict[str, str]:
-    """All the variables the command sees; alike for both shells but for the folder that holds the shell itself."""
+    """All the variables the command sees; alike for all shells but for the folder that holds the shell itself."""
     return {
         "PATH": NO_TOOLS if condition == "no_unix_tools" else f"{TOOLS}:/opt/tools/{shell}",
         "HOME": HOME,
@@ -69,8 +65,8 @@ def make_home() -> None:
     os.chmod(above, 0o755)
 
 
-def run(shell: str, command: bytes, condition: str, root: str, timeout_s: float, limit: int) -> dict:
-    """Run it in the folder `root`.
+def run(argv: list, variables: dict[str, str], root: str, timeout_s: float, limit: int) -> dict:
+    """Run it in the folder `root`; the first of `argv` is the program's path, the last the command itself.
 
     The caller reads /proc after this and before `end_all`, so nothing is killed here but at the deadline.
 
@@ -88,7 +84,7 @@ def run(shell: str, command: bytes, condition: str, root: str, timeout_s: float,
     began = time.monotonic()
     child = os.fork()
     if child == 0:
-        _become_command(shell, command, condition, root, out_write, err_write, why_write)
+        _become_command(argv, variables, root, out_write, err_write, why_write)
     for handle in (out_write, err_write, why_write):
         os.close(handle)
     spawn_error = os.read(why_read, 1000).decode("utf-8", "replace") or None
@@ -129,9 +125,8 @@ def run(shell: str, command: bytes, condition: str, root: str, timeout_s: float,
     }
 
 
-def _become_command(shell: str, command: bytes, condition: str, root: str, out: int, err: int, why: int) -> None:
+def _become_command(argv: list, variables: dict[str, str], root: str, out: int, err: int, why: int) -> None:
     try:
-        program, argv = SHELLS[shell]
         os.setsid()
         null = os.open("/dev/null", os.O_RDONLY)
         for here, stream in ((null, 0), (out, 1), (err, 2)):
@@ -145,7 +140,8 @@ def _become_command(shell: str, command: bytes, condition: str, root: str, out: 
         become(UID)
         os.umask(0o022)
         os.chdir(root)
-        os.execve(program, [*argv, command], environment(shell, condition))
+        # Under its own name alone, which is how a shell's messages begin.
+        os.execve(argv[0], [os.path.basename(argv[0]), *argv[1:]], variables)
     except BaseException as error:
         os.write(3, (getattr(error, "strerror", None) or repr(error)).encode()[:900])
     finally:

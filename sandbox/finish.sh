@@ -14,17 +14,25 @@ with open("/etc/passwd", "a") as passwd, open("/etc/group", "a") as group:
         group.write(f"{name}:x:{number}:\n")
 '
 # The engine makes what is missing of the mount points for world, HOME and /tmp: a fresh tmpfs each time.
-mkdir -p /opt/empty /opt/tools/bin /opt/tools/bash /opt/tools/pwsh
+mkdir -p /opt/empty /opt/tools/bin
 
-# Both arms find the same tools, and each finds its own shell and not the other's.
-for tool in /usr/bin/* /usr/sbin/*; do
-    case "$(basename "$tool")" in
-        python* | pydoc* | pygettext* | py3* | perl* | bash | rbash | bashbug | clear_console) ;;
-        *) [ -x "$tool" ] && ln -sfn "$tool" "/opt/tools/bin/$(basename "$tool")" ;;
-    esac
+# Every arm finds the same tools, its own shell, and nothing of another's. SHELLS: name=program, one a word.
+for shell in $SHELLS; do
+    program="${shell#*=}" folder="/opt/tools/${shell%%=*}"
+    mkdir "$folder"
+    [ ! -x "$program" ] || ln -s "$program" "$folder/"
 done
-ln -s /usr/bin/bash /opt/tools/bash/bash
-[ ! -x /opt/microsoft/powershell/7/pwsh ] || ln -s /opt/microsoft/powershell/7/pwsh /opt/tools/pwsh/pwsh
+of_shells=" $(dpkg -L $SHELL_PACKAGES | sed -n 's|.*/s\?bin/||p' | tr '\n' ' ')"
+for tool in /usr/bin/* /usr/sbin/*; do
+    name="$(basename "$tool")"
+    case "$name" in
+        python* | pydoc* | pygettext* | py3* | perl*) continue ;;
+    esac
+    case "$of_shells" in
+        *" $name "*) continue ;;
+    esac
+    [ ! -x "$tool" ] || ln -sfn "$tool" "/opt/tools/bin/$name"
+done
 
 # The runner's Python is for the runner alone. Perl serves only package scripts, and no package is installed any more.
 mv "$(readlink -f /usr/bin/python3)" /opt/fluency/python3

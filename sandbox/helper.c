@@ -1,7 +1,7 @@
 /* A named process that sleeps: the processes a task asks about.
  *
  * What it is to do stands outside its command line, which belongs to the world:
- *   HELPER_KEY   the line of the plan that is this process
+ *   HELPER_KEY   the line of HELPER_PLAN that is this process
  *   HELPER_PLAN  one line a process: KEY US PARENT US RSS_MB US VIRT_MB US NAME [US ARG]...   (US = 0x1f, lines end in \n)
  * It starts the lines whose PARENT is its own key as its children, takes RSS_MB of resident and VIRT_MB of merely
  * mapped memory, and waits for ever.

@@ -25,7 +25,7 @@ def become(uid: int) -> None:
 
 
 def start_helpers(helpers: list[dict]) -> list[dict]:
-    """Start the helpers of the plan; returns the facts about them once they stay as they are."""
+    """Start the helpers; returns the facts about them once they stay as they are."""
     if not helpers:
         return []
     lines = ([h["key"], h["parent"] or "", str(h["rss_mb"]), str(h["virt_mb"]), h["name"], *h["args"]] for h in helpers)
@@ -51,7 +51,7 @@ def _helper(helper: dict, plan: str) -> None:
 
 
 def _settled(helpers: list[dict]) -> list[dict]:
-    """The facts, when two looks in a row agree with each other and with the plan."""
+    """The facts, when two looks in a row agree with each other and with what was asked for."""
     wanted = sorted([h["name"], *h["args"]] for h in helpers)
     needed = sorted((int(h["rss_mb"]) << 20) - UNCOUNTED for h in helpers)
     deadline = time.monotonic() + SETTLE_S

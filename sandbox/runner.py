@@ -1,8 +1,8 @@
 """Runs one command in one world, inside the container, and prints one JSON document about it.
 
-PID 1, root with CAP_SETUID, CAP_SETGID and CAP_KILL. Standard input holds the plan: a line with the size of a JSON
-header, the header, and the world's tar. Standard output carries the document and nothing else: the command's streams
-are pipes into it, and the header's nonce, which the command cannot know, comes back in it.
+PID 1, root with CAP_SETUID, CAP_SETGID and CAP_KILL. Standard input holds the invocation: a line with the size of a
+JSON header, the header, and the world's tar. Standard output carries the document and nothing else: the command's
+streams are pipes into it, and the header's nonce, which the command cannot know, comes back in it.
 
 An `error` in the document is the runner's own failure; what the command did wrong stands in its other keys.
 """
@@ -22,15 +22,15 @@ import command
 import processes
 import tree
 
-PROTOCOL = 2
+PROTOCOL = 3
 
 
-def read_plan() -> tuple[dict, bytes]:
+def read_invocation() -> tuple[dict, bytes]:
     """The header and the tar; reads exactly what was announced."""
     source = sys.stdin.buffer
     header = json.loads(source.read(int(source.readline(20))))
     if header["protocol"] != PROTOCOL:
-        raise ValueError(f"the image speaks protocol {PROTOCOL}, the plan {header['protocol']}")
+        raise ValueError(f"the image speaks protocol {PROTOCOL}, the harness {header['protocol']}")
     return header, source.read(header["tar_bytes"])
 
 
@@ -107,26 +107,25 @@ def told(stream: command.Kept) -> dict:
     return {"data": binascii.b2a_base64(stream.data, newline=False).decode(), "bytes": stream.total}
 
 
-def measure(plan: dict, tar: bytes) -> dict:
+def measure(invocation: dict, tar: bytes) -> dict:
     """The whole of an execution, in the order that matters."""
-    root, routes = plan["root"], plan["http"]
+    root, routes = invocation["root"], invocation["http"]
     command.make_home()
-    tree.unpack(root, tar, plan["ages"])
+    tree.unpack(root, tar, invocation["ages"])
     before_tree = tree.fingerprint(root)
-    server, ready, log = start_service(plan["port"], routes) if routes is not None else (None, None, None)
-    before = processes.start_helpers(plan["helpers"])
+    server, ready, log = start_service(invocation["port"], routes) if routes is not None else (None, None, None)
+    before = processes.start_helpers(invocation["helpers"])
     if server and os.read(ready, 1) != b"1":
         raise RuntimeError("the HTTP service did not start")
     server_started = processes.stat(server)["started"] if server else None
     empty = room_taken("/tmp", command.HOME)
 
     ran = command.run(
-        plan["shell"],
-        binascii.a2b_base64(plan["command"]),
-        plan["condition"],
+        [*invocation["argv"], binascii.a2b_base64(invocation["command"])],
+        command.environment(invocation["shell"], invocation["condition"]),
         root,
-        plan["timeout_s"],
-        plan["output_bytes"],
+        invocation["timeout_s"],
+        invocation["output_bytes"],
     )
 
     left = [] if ran["timed_out"] else command.leftover()
@@ -164,13 +163,13 @@ def measure(plan: dict, tar: bytes) -> dict:
 
 
 def main() -> int:
-    """Read the plan, measure, print the document."""
+    """Read the invocation, measure, print the document."""
     began = time.monotonic()
     answer: dict = {"protocol": PROTOCOL, "nonce": None}
     try:
-        plan, tar = read_plan()
-        answer["nonce"] = plan["nonce"]
-        answer["result"] = measure(plan, tar)
+        invocation, tar = read_invocation()
+        answer["nonce"] = invocation["nonce"]
+        answer["result"] = measure(invocation, tar)
     except BaseException:
         import traceback
 

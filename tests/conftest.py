@@ -17,7 +17,6 @@ def sandbox() -> Sandbox:
 @pytest.fixture(autouse=True)
 def _powershell(request: pytest.FixtureRequest) -> None:
     """Skip what needs PowerShell where the image has none, with the reason."""
-    if request.node.get_closest_marker("pwsh"):
-        box = request.getfixturevalue("sandbox")
-        if not box.image.shells.get("pwsh"):
-            pytest.skip(f"the image holds no PowerShell: {box.no_powershell}")
+    needed = request.node.get_closest_marker("pwsh")
+    if needed and (why := request.getfixturevalue("sandbox").why_missing("pwsh")):
+        pytest.skip(f"the image holds no PowerShell: {why}")

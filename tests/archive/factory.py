@@ -73,7 +73,6 @@ class Executor:
     """Stands where the sandbox stands: a reference prints the right answer, anything else prints something wrong."""
 
     engine: ClassVar[dict] = {"name": "made up", "version": "0"}
-    no_powershell = "made up without one"
 
     def __init__(self, tasks: Sequence[Task], shells: Sequence[str], image_id: str = "sha256:" + "1f" * 32) -> None:
         self._tasks = {command: task for task in tasks for group in task.references.values() for command in group}
@@ -81,6 +80,9 @@ class Executor:
             image_id=image_id, content_sha256=content_sha256(), base="debian", architecture="amd64",
             shells={"bash": "5.2.15", "pwsh": "7.6.5" if "pwsh" in shells else None}, packages_sha256="3d" * 32,
         )  # fmt: skip
+
+    def why_missing(self, shell: str) -> str | None:
+        return None if self.image.shells[shell] else "made up without one"
 
     def run(self, invocation: Invocation) -> Result:
         world = invocation.world

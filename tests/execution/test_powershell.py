@@ -17,7 +17,6 @@ import pytest
 from fluency.common.errors import SandboxError
 from fluency.execution.sandbox import image_cleanup, powershell
 from fluency.execution.sandbox.image import ensure_image
-from fluency.execution.sandbox.image_build import pinned
 from fluency.execution.sandbox.image_content import image_tag
 from fluency.execution.sandbox.powershell import powershell_source
 from fluency.execution.sandbox.sandbox import Sandbox
@@ -120,7 +119,7 @@ def test_what_may_not_be_read_is_told_in_a_sentence(tmp_path: Path, monkeypatch:
 
 
 def test_the_pinned_archives_are_named_once() -> None:
-    assert len(pinned()) == 2 and len(set(pinned())) == 2
+    assert len(powershell.pinned()) == 2 and len(set(powershell.pinned())) == 2
 
 
 @pytest.fixture
@@ -146,7 +145,7 @@ def test_the_image_has_it_and_runs_it(built: tuple[Sandbox, list[str], list]) ->
     assert images[0] == images[1]
     assert sum("building the sandbox image" in line for line in said) == 1, "two at once build one image"
     assert any("not the pinned release" in line for line in said)
-    assert box.image.shells["pwsh"] == "7.6.99" and box.no_powershell is None
+    assert box.image.shells["pwsh"] == "7.6.99" and box.why_missing("pwsh") is None
     command = "Get-ChildItem | Where-Object { $_.Name -eq 'a b' }"
     program = "</opt/microsoft/powershell/7/pwsh><-NoProfile><-NonInteractive><-Command>"
     assert pwsh(box, command).stdout.data == f"{program}<{command}>|/opt/tools/bin:/opt/tools/pwsh|/home/agent"
@@ -168,6 +167,6 @@ def test_one_that_does_not_run_is_told(sandbox: Sandbox, tmp_path: Path, monkeyp
 @pytest.mark.engine
 def test_an_image_without_it_says_why(sandbox: Sandbox) -> None:
     if sandbox.image.shells["pwsh"]:
-        assert sandbox.no_powershell is None
+        assert sandbox.why_missing("pwsh") is None
     else:
-        assert "cannot be reached" in sandbox.no_powershell
+        assert "cannot be reached" in sandbox.why_missing("pwsh")

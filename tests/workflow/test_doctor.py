@@ -25,7 +25,7 @@ def test_the_table_of_a_machine_that_has_everything(
         "seccomp",
         "sandbox image",
         "a known command",
-        "bash",
+        "Bash",
     ):
         assert thing in shown
     assert sandbox.engine["version"] in shown and sandbox.image.shells["bash"] in shown

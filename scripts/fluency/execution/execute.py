@@ -20,10 +20,12 @@ class Executor(Protocol):
 
     image: ImageInfo
     engine: dict[str, Any]
-    no_powershell: str | None
 
     def run(self, invocation: Invocation) -> Result:
         """One command in one fresh container; SandboxError when it could not be measured."""
+
+    def why_missing(self, shell: str) -> str | None:
+        """Why the image holds no such shell; None if it does."""
 
 
 def execute_cell(
@@ -70,16 +72,14 @@ def readings_of(generation: Generation) -> Extraction:
 def planned(study: Study, shell: str, extraction: Extraction) -> Iterator[tuple[Reading, str, Condition]]:
     """What is executed in each world: the headline first, then what is reported beside it."""
     if extraction.strict is not None:
-        yield "strict", extraction.strict, "as_designed"
-        if shell == "pwsh" and "no_unix_tools" in study.conditions:
-            yield "strict", extraction.strict, "no_unix_tools"
+        for condition in SHELLS[shell].conditions:
+            if condition in study.conditions:
+                yield "strict", extraction.strict, condition
     if extraction.lenient is not None and extraction.lenient != extraction.strict:
         yield "lenient", extraction.lenient, "as_designed"
 
 
 def unmeasured(sandbox: Executor, shell: str) -> str | None:
     """Why an arm cannot be measured in this sandbox's image, or None."""
-    if sandbox.image.shells.get(shell):
-        return None
-    why = sandbox.no_powershell if shell == "pwsh" else None
-    return f"the sandbox image holds no {SHELLS[shell].title}" + (f": {why}" if why else "")
+    why = sandbox.why_missing(shell)
+    return None if why is None else f"the sandbox image holds no {SHELLS[shell].title}: {why}"

@@ -10,18 +10,18 @@ from fluency.common.terminal import say
 from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS
 from fluency.execution.sandbox.image import ensure_image
-from fluency.execution.sandbox.powershell import can_download
+from fluency.execution.sandbox.powershell import NAME, can_download
 
 
 def main() -> int:
     """Make the image ready and print the version of each shell it holds."""
     info = ensure_image(say)
-    if not info.shells.get("pwsh") and can_download() is None:
+    if not info.shells.get(NAME) and can_download() is None:
         say("the PowerShell release can be fetched now: building the image anew with it")
         info = ensure_image(say, rebuild=True)
     forget_other_image(info, RESULTS / "image.json")
-    for shell, title in ((name, shell.title) for name, shell in SHELLS.items()):
-        print(f"{title}: {info.shells.get(shell) or 'not in the image'}")
+    for name, shell in SHELLS.items():
+        print(f"{shell.title}: {info.shells.get(name) or 'not in the image'}")
     return 0
 
 

@@ -17,9 +17,10 @@ from rich.table import Table
 from fluency.common.errors import UserError
 from fluency.common.paths import CACHE, ROOT
 from fluency.core.records import ImageInfo
+from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, load_study
 from fluency.execution.sandbox.engine import Engine, find_engine
-from fluency.execution.sandbox.image import find_image, why_no_powershell
+from fluency.execution.sandbox.image import find_image, why_missing
 from fluency.execution.sandbox.image_content import image_tag
 from fluency.execution.sandbox.powershell import HOW, RELEASE_PAGE, powershell_source
 from fluency.execution.sandbox.sandbox import Sandbox
@@ -105,7 +106,12 @@ def _engine(engine: Engine | None) -> Iterator[Line]:
     if facts["seccomp"]:
         yield Line("seccomp", "good", "the engine's default profile")
     else:
-        yield Line("seccomp", "note", "none", "the sandbox has one wall less: give the engine its default profile back")
+        yield Line(
+            "seccomp",
+            "note",
+            "none",
+            "the sandbox has one isolation measure less: give the engine its default profile back",
+        )
 
 
 def _engine_room(engine: Engine) -> str:
@@ -130,13 +136,13 @@ def _image(engine: Engine | None) -> Iterator[Line]:
         return
     yield Line("sandbox image", "good", f"{tag}, base {found.base}, {found.architecture}")
     yield _known_command(engine, found)
-    yield Line("bash", "good", found.shells["bash"] or "")
-    if found.shells["pwsh"]:
-        yield Line("PowerShell", "good", found.shells["pwsh"])
-        return
     how = f"{HOW} (from {RELEASE_PAGE}); or, where that page can be reached, `make image`"
-    why = why_no_powershell(engine, found.image_id)
-    yield Line("PowerShell", "note", f"not in the image: {why}", f"the pwsh arm is not measured: {how}")
+    for name, shell in SHELLS.items():
+        if why := why_missing(engine, found, name):
+            found_there, advice = f"not in the image: {why}", f"the {name} arm is not measured: {how}"
+            yield Line(shell.short_title, "note", found_there, advice)
+        else:
+            yield Line(shell.short_title, "good", found.shells[name] or "")
 
 
 def _known_command(engine: Engine, image: ImageInfo) -> Line:

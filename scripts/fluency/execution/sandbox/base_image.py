@@ -18,14 +18,12 @@ from fluency.common.paths import CACHE
 from fluency.common.terminal import Say
 from fluency.execution.sandbox.engine import Engine, short
 from fluency.execution.sandbox.image_build import build_error
-from fluency.execution.sandbox.image_content import MADE_WITH, base_tag, packages
+from fluency.execution.sandbox.image_content import MADE_WITH, base_tag, build_packages, image_packages
 from fluency.execution.sandbox.start_engine import install
 
 SUITE = "bookworm"
 PUBLIC = f"debian:{SUITE}-slim"
 PULL_SILENCE_S = 40
-# Lists, their mmdebstrap variant: the image needs a working system, the compiler only its files.
-MADE_HERE = (("packages.txt", "minbase"), ("packages-build.txt", "extract"))
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class Base:
 def ensure_base(engine: Engine, say: Say) -> Base:
     """The public base if it is there or can be pulled, else one made by mmdebstrap, kept for the next build."""
     client = engine.patient_client()
-    made = [base_tag(name) for name, _ in MADE_HERE]
+    made = [base_tag(packages) for packages, _ in _made_here()]
     if not _exists(client, PUBLIC):
         if all(_exists(client, tag) for tag in made):
             return Base(made[0], made[1], True, f"mmdebstrap {SUITE}")
@@ -62,18 +60,23 @@ def _make(engine: Engine, say: Say) -> None:
     if not shutil.which("mmdebstrap"):
         install(["mmdebstrap", "debian-archive-keyring"], say, "mmdebstrap is needed to make the image's base")
     say("mmdebstrap: fetching and unpacking Debian packages (about 70 seconds on two processors)")
-    with ThreadPoolExecutor(len(MADE_HERE)) as pool:
-        for future in [pool.submit(_bootstrap, engine, name, variant) for name, variant in MADE_HERE]:
+    with ThreadPoolExecutor() as pool:
+        for future in [pool.submit(_bootstrap, engine, packages, variant) for packages, variant in _made_here()]:
             future.result()
 
 
-def _bootstrap(engine: Engine, name: str, variant: str) -> None:
+def _made_here() -> list[tuple[list[str], str]]:
+    """Packages and mmdebstrap variant of both bases: the image needs a working system, the compiler only its files."""
+    return [(image_packages(), "minbase"), (build_packages(), "extract")]
+
+
+def _bootstrap(engine: Engine, packages: list[str], variant: str) -> None:
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE, prefix="base-") as folder:
         tar = Path(folder) / "base.tar"
         options = [
             f"--variant={variant}",
-            f"--include={','.join(packages(name))}",
+            f"--include={','.join(packages)}",
             "--aptopt=Acquire::Retries 3",
             *MADE_WITH,
         ]
@@ -91,7 +94,7 @@ def _bootstrap(engine: Engine, name: str, variant: str) -> None:
                 where="sandbox image",
                 hint="check the disk's room and the Debian mirror (`apt-get update`), then `make image`",
             )
-        _import(engine, tar, base_tag(name))
+        _import(engine, tar, base_tag(packages))
 
 
 def _import(engine: Engine, tar: Path, tag: str) -> None:

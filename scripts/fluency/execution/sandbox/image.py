@@ -13,13 +13,14 @@ from fluency.common.files import sha256
 from fluency.common.paths import CACHE, SANDBOX
 from fluency.common.terminal import Say, say
 from fluency.core.records import ImageInfo
+from fluency.core.shells import SHELLS
+from fluency.execution.sandbox import powershell
 from fluency.execution.sandbox.base_image import ensure_base
 from fluency.execution.sandbox.engine import Engine
-from fluency.execution.sandbox.image_build import context, pinned, run_build
+from fluency.execution.sandbox.image_build import context, run_build
 from fluency.execution.sandbox.image_cleanup import CHECKOUT, remove_older
-from fluency.execution.sandbox.image_content import REPOSITORY, content_sha256, image_tag
-from fluency.execution.sandbox.image_probe import look_inside
-from fluency.execution.sandbox.powershell import HOW, can_download, powershell_source
+from fluency.execution.sandbox.image_content import REPOSITORY, content_sha256, image_tag, shell_packages
+from fluency.execution.sandbox.image_probe import packages_sha256, shell_versions
 from fluency.execution.sandbox.start_engine import ensure_engine
 
 LABEL = "agent-shell-sandbox."
@@ -29,7 +30,7 @@ LOCK = CACHE / f"image-{sha256(str(SANDBOX))[:8]}.lock"  # two runs at once buil
 def ensure_image(say: Say = say, *, engine: Engine | None = None, rebuild: bool = False) -> ImageInfo:
     """The image of this content and PowerShell archive; built if there is none yet, or if `rebuild`."""
     engine = engine or ensure_engine(say)
-    source = powershell_source()
+    source = powershell.powershell_source()
     tag = image_tag(source)
     if not rebuild and (found := find_image(engine, tag)):
         return found
@@ -53,50 +54,51 @@ def find_image(engine: Engine, tag: str) -> ImageInfo | None:
         content_sha256=labels["content"],
         base=labels["base"],
         architecture=found["Architecture"],
-        shells={"bash": labels["bash"], "pwsh": labels.get("pwsh") or None},
+        shells={name: labels.get(f"version.{name}") for name in SHELLS},
         packages_sha256=labels["packages"],
     )
 
 
-def why_no_powershell(engine: Engine, tag: str) -> str:
-    """The reason an image without PowerShell gives."""
-    labels = engine.client().inspect_image(tag)["Config"].get("Labels") or {}
-    return labels.get(f"{LABEL}pwsh-absent") or "the image gives no reason"
+def why_missing(engine: Engine, image: ImageInfo, shell: str) -> str | None:
+    """Why an image holds no such shell; None if it does."""
+    if image.shells.get(shell):
+        return None
+    labels = engine.client().inspect_image(image.image_id)["Config"].get("Labels") or {}
+    return labels.get(f"{LABEL}missing.{shell}") or "the image gives no reason"
+
+
+def build_arguments() -> dict[str, str]:
+    """What the Dockerfile is told of the shells; its own defaults are the same."""
+    programs = (f"{shell.name}={shell.argv[0]}" for shell in SHELLS.values())
+    return {"SHELLS": " ".join(programs), "SHELL_PACKAGES": " ".join(shell_packages())}
 
 
 def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
     say(f"building the sandbox image {tag}")
     base = ensure_base(engine, say)
-    absent = None if source else can_download()
-    way = "given" if source else "none" if absent else "download"
-    if absent:
-        say(f"building without PowerShell: {absent}; to have it, {HOW}")
-    if source and source not in pinned():
-        say("the PowerShell archive is not the pinned release; the image's label and every record tell its version")
+    way, missing = powershell.way_in(source, say)
     arguments = {
         "BASE": base.image,
         "BUILD_BASE": base.build_image,
         "PACKAGES": "ready" if base.ready else "apt",
         "POWERSHELL": way,
+        **build_arguments(),
     }
     interim = f"{REPOSITORY}:building-{tag.partition(':')[2]}"
     try:
         with context(source) as files:
             run_build(engine, say, tag=interim, fileobj=files, custom_context=True, buildargs=arguments)
-        facts = look_inside(engine, interim, powershell=way != "none")
-        say(
-            f"the image has bash {facts['bash']}, "
-            + (f"PowerShell {facts['pwsh']}" if facts["pwsh"] else "no PowerShell")
-        )
+        versions = shell_versions(engine, interim, [shell for name, shell in SHELLS.items() if name not in missing])
+        held = [f"{shell.short_title} {versions.get(name) or 'missing'}" for name, shell in SHELLS.items()]
+        say(f"shells of the image: {', '.join(held)}")
         labels = {
             "content": content_sha256(),
             "base": base.described,
-            "packages": facts["packages"],
-            "bash": facts["bash"],
-            "pwsh": facts["pwsh"],
-            "pwsh-source": source or way,
-            "pwsh-absent": absent or "",
+            "packages": packages_sha256(engine, interim),
+            "powershell-source": source or way,
             "checkout": CHECKOUT,
+            **{f"version.{name}": version for name, version in versions.items()},
+            **{f"missing.{name}": why for name, why in missing.items()},
         }
         # Labels that hold what is inside can only be put on once it is inside.
         run_build(
@@ -107,7 +109,8 @@ def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
             labels={f"{LABEL}{key}": value for key, value in labels.items()},
         )
     finally:
-        _forget(engine, interim)
+        with suppress(docker.errors.APIError):  # it may never have been made
+            engine.patient_client().remove_image(interim, noprune=True)
     found = find_image(engine, tag)
     if not found:
         raise SandboxError(
@@ -115,8 +118,3 @@ def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
         )
     remove_older(engine, tag)
     return found
-
-
-def _forget(engine: Engine, tag: str) -> None:
-    with suppress(docker.errors.APIError):  # it may never have been made
-        engine.patient_client().remove_image(tag, noprune=True)

@@ -16,7 +16,7 @@ from fluency.common.paths import CACHE, SANDBOX
 from fluency.common.terminal import Say
 from fluency.execution.sandbox.engine import Engine
 from fluency.execution.sandbox.image_content import SOURCES
-from fluency.execution.sandbox.powershell import HOW, archive_path
+from fluency.execution.sandbox.powershell import BUILD_FAILURES, archive_path
 
 WHERE = "sandbox image"
 # What is said of the Dockerfile's steps, by a mark in their text.
@@ -27,20 +27,6 @@ STEPS = {
     "unpack-powershell": "PowerShell",
     "finish.sh &&": "users, PATH, the runner",
 }
-# Exit codes of the Dockerfile's PowerShell step.
-BUILD_FAILURES = {
-    65: ("there is no PowerShell release for this processor", HOW),
-    66: ("the download of PowerShell broke off", f"run again, or {HOW}"),
-    67: ("the downloaded PowerShell archive has a wrong SHA-256", f"do not use it; run again, or {HOW}"),
-    68: ("the PowerShell archive is damaged", HOW),
-    69: ("the PowerShell archive holds no pwsh", HOW),
-}
-
-
-def pinned() -> list[str]:
-    """SHA-256 of the release archives that the Dockerfile downloads."""
-    text = (SANDBOX / "Dockerfile").read_text(encoding="utf-8")
-    return re.findall(r"^ARG POWERSHELL_SHA256_\w+=([0-9a-f]{64})$", text, re.MULTILINE)
 
 
 def run_build(engine: Engine, say: Say, **options: Any) -> None:

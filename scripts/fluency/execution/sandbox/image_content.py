@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import SANDBOX
+from fluency.core.shells import SHELLS
 from fluency.execution.sandbox.protocol import PROTOCOL
 
 REPOSITORY = "agent-shell-sandbox"
@@ -29,12 +31,31 @@ SOURCES = (
 
 @cache
 def content_sha256(folder: Path = SANDBOX) -> str:
-    """Of every file that goes into the image, and of the protocol; an archive's copy of the files lies elsewhere."""
-    return sha256(canonical_json({"protocol": PROTOCOL} | {name: sha256_file(folder / name) for name in SOURCES}))
+    """Of every file that goes into the image, of the shells it is to hold, and of the protocol.
+
+    An archive's copy of the files lies in another folder.
+    """
+    shells = {shell.name: [shell.argv, shell.packages, shell.version_command] for shell in SHELLS.values()}
+    files = {name: sha256_file(folder / name) for name in SOURCES}
+    return sha256(canonical_json({"protocol": PROTOCOL, "shells": shells} | files))
 
 
-def packages(name: str = "packages.txt") -> list[str]:
-    """A package list: one name a line; the image's, or with `packages-build.txt` what the helper's compiler needs."""
+def image_packages() -> list[str]:
+    """The Debian packages of the image, sorted: those of the list, and those of every shell."""
+    return sorted({*_listed("packages.txt"), *shell_packages()})
+
+
+def shell_packages() -> list[str]:
+    """The Debian packages that the shells need."""
+    return [package for shell in SHELLS.values() for package in shell.packages]
+
+
+def build_packages() -> list[str]:
+    """The Debian packages that the helper's compiler needs, sorted."""
+    return sorted(_listed("packages-build.txt"))
+
+
+def _listed(name: str) -> list[str]:
     return (SANDBOX / name).read_text(encoding="utf-8").split()
 
 
@@ -43,6 +64,6 @@ def image_tag(powershell: str | None) -> str:
     return f"{REPOSITORY}:{sha256(f'{content_sha256()} {powershell}')[:12]}"
 
 
-def base_tag(name: str) -> str:
-    """The name of a base made here from a package list."""
-    return f"{REPOSITORY}-base:{sha256(chr(10).join([*packages(name), *MADE_WITH]))[:12]}"
+def base_tag(packages: Sequence[str]) -> str:
+    """The name of a base made here from these packages."""
+    return f"{REPOSITORY}-base:{sha256(chr(10).join([*packages, *MADE_WITH]))[:12]}"

@@ -2,46 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from fluency.common.errors import SandboxError
+from fluency.core.shells import Shell
 from fluency.execution.sandbox.engine import Engine
-from fluency.execution.sandbox.powershell import HOW
+from fluency.execution.sandbox.powershell import HOW, NAME
 
 WHERE = "sandbox image"
-LOOK = """
-sha256sum < /opt/packages.txt | cut -d' ' -f1
-bash -c 'echo "$BASH_VERSION"'
-pwsh=/opt/microsoft/powershell/7/pwsh
-[ ! -x $pwsh ] || $pwsh -NoProfile -NonInteractive -Command '$PSVersionTable.PSVersion.ToString()'
-"""
+VARIABLES = ["HOME=/tmp", "POWERSHELL_TELEMETRY_OPTOUT=1", "POWERSHELL_UPDATECHECK=Off", "TERM=dumb", "NO_COLOR=1"]
 
 
-def look_inside(engine: Engine, image: str, powershell: bool) -> dict[str, str]:
-    """Versions and the hash of the package list, as the image itself tells them."""
+def shell_versions(engine: Engine, image: str, shells: Iterable[Shell]) -> dict[str, str]:
+    """Name of each shell -> its version as the shell itself tells it; SandboxError if one does not run."""
+    found = {}
+    for shell in shells:
+        status, output, errors = _run(engine, image, [*shell.argv, shell.version_command])
+        if status or not output:
+            why = " ".join(errors.split())[:200] or f"exit code {status}"
+            hint = HOW if shell.name == NAME else "`make doctor`"
+            raise SandboxError(f"{shell.short_title} does not run in the image: {why}", where=WHERE, hint=hint)
+        found[shell.name] = output
+    return found
+
+
+def packages_sha256(engine: Engine, image: str) -> str:
+    """Of the list of installed packages with their versions."""
+    return _run(engine, image, ["/usr/bin/sha256sum", "/opt/packages.txt"])[1].split()[0]
+
+
+def _run(engine: Engine, image: str, argv: Sequence[str]) -> tuple[int, str, str]:
+    """Exit code and both streams of a program in a fresh container without network."""
     client = engine.patient_client(300)
-    created = client.create_container_from_config(
-        {
-            "Image": image,
-            "Entrypoint": ["/bin/sh", "-c", LOOK],
-            "Env": [
-                "HOME=/tmp",
-                "POWERSHELL_TELEMETRY_OPTOUT=1",
-                "POWERSHELL_UPDATECHECK=Off",
-                "TERM=dumb",
-                "NO_COLOR=1",
-            ],
-            "HostConfig": {"NetworkMode": "none"},
-        }
-    )["Id"]
+    # By way of sh, which tells of a program that cannot be started as of one that fails.
+    entrypoint = ["/bin/sh", "-c", '"$@"', "sh", *argv]
+    config = {"Image": image, "Entrypoint": entrypoint, "Env": VARIABLES, "HostConfig": {"NetworkMode": "none"}}
+    created = client.create_container_from_config(config)["Id"]
     try:
         client.start(created)
         status = client.wait(created)["StatusCode"]
-        lines = client.logs(created, stdout=True, stderr=False).decode("utf-8", "replace").split()
-        errors = client.logs(created, stdout=False, stderr=True).decode("utf-8", "replace")
+        streams = [client.logs(created, stdout=out, stderr=not out) for out in (True, False)]
     finally:
         client.remove_container(created, force=True)
-    if powershell and (status or len(lines) < 3):
-        why = " ".join(errors.split())[:200] or f"exit code {status}"
-        raise SandboxError(f"PowerShell does not run in the image: {why}", where=WHERE, hint=HOW)
-    if len(lines) < 2:
-        raise SandboxError(f"bash does not run in the image: {errors[:200]}", where=WHERE, hint="`make doctor`")
-    return {"packages": lines[0], "bash": lines[1], "pwsh": lines[2] if powershell else ""}
+    output, errors = (stream.decode("utf-8", "replace").strip() for stream in streams)
+    return status, output, errors

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
+import re
 import tarfile
 import urllib.error
 import urllib.request
@@ -15,13 +15,44 @@ from pathlib import Path
 
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import SandboxError
-from fluency.common.files import sha256_file, write_atomic
-from fluency.common.paths import CACHE
+from fluency.common.files import sha256, write_atomic
+from fluency.common.paths import CACHE, SANDBOX
+from fluency.common.terminal import Say
 
+NAME = "pwsh"
 VARIABLE = "POWERSHELL_ARCHIVE"
 KEPT = CACHE / "powershell"
 RELEASE_PAGE = "https://github.com/PowerShell/PowerShell/releases"
 HOW = f"give the release tarball: {VARIABLE}=powershell-7.6.5-linux-x64.tar.gz make image"
+# Exit codes of the Dockerfile's PowerShell step.
+BUILD_FAILURES = {
+    65: ("there is no PowerShell release for this processor", HOW),
+    66: ("the download of PowerShell broke off", f"run again, or {HOW}"),
+    67: ("the downloaded PowerShell archive has a wrong SHA-256", f"do not use it; run again, or {HOW}"),
+    68: ("the PowerShell archive is damaged", HOW),
+    69: ("the PowerShell archive holds no pwsh", HOW),
+}
+
+
+def way_in(source: str | None, say: Say) -> tuple[str, dict[str, str]]:
+    """The Dockerfile's POWERSHELL argument, and why the image will hold no PowerShell, under its name, if it will not.
+
+    `source` is the SHA-256 of a given archive.
+    """
+    if source:
+        if source not in pinned():
+            say("the PowerShell archive is not the pinned release; the image's label and every record tell its version")
+        return "given", {}
+    if why := can_download():
+        say(f"building without PowerShell: {why}; to have it, {HOW}")
+        return "none", {NAME: why}
+    return "download", {}
+
+
+def pinned() -> list[str]:
+    """SHA-256 of the release archives that the Dockerfile downloads."""
+    text = (SANDBOX / "Dockerfile").read_text(encoding="utf-8")
+    return re.findall(r"^ARG POWERSHELL_SHA256_\w+=([0-9a-f]{64})$", text, re.MULTILINE)
 
 
 def powershell_source() -> str | None:
@@ -51,22 +82,15 @@ def _keep(given: Path) -> str:
         source = (KEPT / "current").read_text(encoding="utf-8").strip()
         if archive_path(source).exists():
             return source
-    KEPT.mkdir(parents=True, exist_ok=True)
-    part = KEPT / f".{os.getpid()}.part"
     try:
-        if found.is_dir():
-            _pack(found, part)
-        else:
-            shutil.copyfile(found, part)
-        _look_into(part, found)
-        source = sha256_file(part)
-        part.replace(archive_path(source))
+        archive = _packed(found) if found.is_dir() else found.read_bytes()
+        _look_into(archive, found)
+        source = sha256(archive)
+        write_atomic(archive_path(source), archive)
     except OSError as error:
         raise SandboxError(
             f"the archive cannot be kept: {error.strerror}", where=str(found), hint=f"make room in {KEPT}"
         ) from None
-    finally:
-        part.unlink(missing_ok=True)
     write_atomic(KEPT / "current", source + "\n")
     write_atomic(note, mark)
     return source
@@ -87,7 +111,7 @@ def _find(given: Path) -> Path:
         return given
     if not given.is_dir():
         raise SandboxError("there is no such file or folder", where=f"{VARIABLE}={given}", hint=HOW)
-    if (given / "pwsh").is_file():
+    if (given / NAME).is_file():
         return given
     machine = {"x86_64": "x64", "aarch64": "arm64"}.get(os.uname().machine, "")
     archives = sorted(given.glob("powershell-7*.tar.gz")) or sorted(given.glob("*.tar.gz"))
@@ -97,9 +121,10 @@ def _find(given: Path) -> Path:
     raise SandboxError("the folder holds neither pwsh nor a .tar.gz", where=f"{VARIABLE}={given}", hint=HOW)
 
 
-def _pack(folder: Path, target: Path) -> None:
-    """The same folder gives the same bytes: names in order, no times, no owners."""
-    with tarfile.open(target, "w") as archive:
+def _packed(folder: Path) -> bytes:
+    """A folder as a tar; the same folder gives the same bytes: names in order, no times, no owners."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
         for path in sorted(folder.rglob("*")):
             info = archive.gettarinfo(path, str(path.relative_to(folder)))
             info.mtime, info.uid, info.gid, info.uname, info.gname = 0, 0, 0, "", ""
@@ -107,12 +132,13 @@ def _pack(folder: Path, target: Path) -> None:
                 archive.addfile(info, io.BytesIO(path.read_bytes()))
             elif info.isdir():
                 archive.addfile(info)
+    return buffer.getvalue()
 
 
-def _look_into(archive: Path, named: Path) -> None:
+def _look_into(archive: bytes, named: Path) -> None:
     try:
-        with tarfile.open(archive) as opened:
-            if any(Path(member.name).name == "pwsh" for member in opened):
+        with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
+            if any(Path(member.name).name == NAME for member in opened):
                 return
         what = "the archive holds no pwsh"
     except (tarfile.TarError, OSError, EOFError) as error:

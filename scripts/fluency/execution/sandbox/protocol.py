@@ -10,10 +10,11 @@ from pydantic import ValidationError
 
 from fluency.common.errors import SandboxError
 from fluency.core.records import HttpRequest, ProcessFact, Result, Stream, Used
+from fluency.core.shells import SHELLS
 from fluency.execution.invocation import Invocation
 from fluency.world.model import PORT, WORK_DIR
 
-PROTOCOL = 2
+PROTOCOL = 3
 
 
 def encode(invocation: Invocation, nonce: str) -> bytes:
@@ -25,6 +26,7 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
         "root": WORK_DIR,
         "port": PORT,
         "shell": invocation.shell,
+        "argv": SHELLS[invocation.shell].argv,
         "command": _text(invocation.command.encode("utf-8", "surrogatepass")),
         "condition": invocation.condition,
         "timeout_s": invocation.timeout_s,

@@ -18,7 +18,7 @@ from fluency.execution.sandbox import labels
 from fluency.execution.sandbox.canary import canary, check
 from fluency.execution.sandbox.container import execute, remove
 from fluency.execution.sandbox.engine import Engine
-from fluency.execution.sandbox.image import ensure_image, why_no_powershell
+from fluency.execution.sandbox.image import ensure_image, why_missing
 from fluency.execution.sandbox.isolation import Measures, container_config, isolation
 from fluency.execution.sandbox.protocol import decode, encode
 from fluency.execution.sandbox.start_engine import ensure_engine
@@ -52,10 +52,9 @@ class Sandbox:
             self._doubted.set()
             raise
 
-    @property
-    def no_powershell(self) -> str | None:
-        """Why the image holds no PowerShell; None if it does."""
-        return None if self.image.shells.get("pwsh") else why_no_powershell(self._engine, self.image.image_id)
+    def why_missing(self, shell: str) -> str | None:
+        """Why the image holds no such shell; None if it does."""
+        return why_missing(self._engine, self.image, shell)
 
     def canary(self, limits: Limits) -> None:
         """A command whose result is known; SandboxError if the sandbox gives another, or does not hold its limits."""
