@@ -27,6 +27,7 @@ from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox.image_content import content_sha256
 from fluency.generation.generate import Generator
 from fluency.generation.prompt import build_prompt
+from fluency.generation.providers.messages_format import read_message
 from fluency.generation.reply import answer_of
 from fluency.generation.request import request_for, request_key
 from fluency.generation.store import AnswerStore
@@ -144,7 +145,7 @@ def fill_answers(made: Made, reply=reply_of) -> None:
             "server": "embedded",
             "client": "none",
         }
-        store.put(answer_of(request_key(request), request, json.dumps(message).encode(), note))
+        store.put(answer_of(request_key(request), request, read_message(message), note))
 
 
 def make(

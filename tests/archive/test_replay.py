@@ -9,6 +9,7 @@ from fluency.common.errors import UserError
 from fluency.core.records import Result
 from fluency.core.study import SandboxConfig
 from fluency.execution.invocation import Invocation
+from fluency.generation.providers.messages import MessagesProvider
 from fluency.scoring import score_cell
 from tests.archive.factory import Executor, archived, make, make_study, result_of
 from tests.archive.hostile import rewritten
@@ -18,12 +19,11 @@ from tests.archive.test_verify import quiet, text
 @pytest.fixture(autouse=True)
 def no_model(monkeypatch):
     """Whoever asks a model fails the test."""
-    from fluency.generation.client import Client
 
     def refuse(*_, **__):
         raise AssertionError("a replay asked a model")
 
-    monkeypatch.setattr(Client, "ask", refuse)
+    monkeypatch.setattr(MessagesProvider, "ask", refuse)
 
 
 def test_nothing_differs_by_the_same_checks(archive):

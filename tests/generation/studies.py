@@ -7,13 +7,15 @@ from typing import Any
 from fluency.core.cells import Cell
 from fluency.core.study import Study, validate_study
 from fluency.generation.generate import Generator
-from fluency.generation.retry import Patience
+from fluency.generation.retry import RetryPolicy
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
 
 KEY = "sk-ant-canary-0123456789abcdef0123456789"
 ENVIRON = {"ANTHROPIC_API_KEY": KEY}
-QUICK = Patience(attempt_s=5.0, deadline_s=20.0, attempts=4, first_wait_s=0.02, longest_wait_s=0.1, batch_poll_s=0.02)
+QUICK = RetryPolicy(
+    attempt_s=5.0, deadline_s=20.0, attempts=4, first_wait_s=0.02, longest_wait_s=0.1, batch_poll_s=0.02
+)
 
 
 def study_of(*models: dict[str, Any], **over: Any) -> Study:
@@ -32,7 +34,7 @@ def prompt_of(cell: Cell) -> str:
 def generator_of(study: Study, store: AnswerStore, endpoint: Endpoint, **over: Any) -> Generator:
     """A generator that asks the fake endpoint for every model."""
     urls = {model.alias: endpoint.url for model in study.models}
-    options = {"base_urls": urls, "environ": ENVIRON, "patience": QUICK, "say": lambda text: None} | over
+    options = {"base_urls": urls, "environ": ENVIRON, "retry_policy": QUICK, "say": lambda text: None} | over
     return Generator(study, store=store, **options)
 
 

@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fluency.common.errors import CallError, StopRun
-from fluency.generation.retry import Patience
+from fluency.generation.retry import RetryPolicy
 from tests.generation.endpoint import BEHAVIOURS, Endpoint, Reply
 from tests.generation.studies import ask, cells_of, generator_of, prompt_of, study_of
 
 MODEL = {"alias": "m", "id": "claude-sonnet-4-6", "transport": "batch", "in_flight": 4}
-FEW = Patience(attempts=2, first_wait_s=0.02, batch_poll_s=0.02)
+FEW = RetryPolicy(attempts=2, first_wait_s=0.02, batch_poll_s=0.02)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def cut(endpoint: Endpoint, test):
 def left_half_way(study, store, endpoint, test) -> None:
     """A process that probes, tries its batch while the connection is cut, and is gone."""
     cells = cells_of(study)
-    gone = generator_of(study, store, endpoint, patience=FEW)
+    gone = generator_of(study, store, endpoint, retry_policy=FEW)
     gone.prepare_batches((cell, prompt_of(cell)) for cell in cells)
     ask(gone, cells[0])
     mend = cut(endpoint, test)

@@ -10,8 +10,8 @@ import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import pretty_json
-from fluency.generation.client import check_base_url
 from fluency.generation.keys import require_keys
+from fluency.generation.providers.messages_format import check_base_url
 from tests.generation.endpoint import BEHAVIOURS, Endpoint, Reply, error, message
 from tests.generation.studies import ENVIRON, KEY, ask, cells_of, generator_of, study_of
 

@@ -15,7 +15,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from fluency.generation.locks import exclusive
-with exclusive(Path(sys.argv[1]), "a", patience_s=5):
+with exclusive(Path(sys.argv[1]), "a", timeout_s=5):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -27,7 +27,7 @@ def test_one_thread_at_a_time_holds_a_name(tmp_path):
     def work() -> None:
         nonlocal inside, most, count
         for _ in range(20):
-            with exclusive(tmp_path / "lock", "a", patience_s=30):
+            with exclusive(tmp_path / "lock", "a", timeout_s=30):
                 inside += 1
                 most = max(most, inside)
                 value = count
@@ -47,14 +47,14 @@ def test_another_process_holds_a_name_until_it_is_killed(tmp_path):
     command = [sys.executable, "-c", HOLDER, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout.readline() == "held\n"
-        with exclusive(path, "b", patience_s=0):
+        with exclusive(path, "b", timeout_s=0):
             pass  # other names are free
-        with pytest.raises(CallError, match="another run has held") as caught, exclusive(path, "a", patience_s=0.1):
+        with pytest.raises(CallError, match="another run has held") as caught, exclusive(path, "a", timeout_s=0.1):
             pass
         assert "Hint:" in str(caught.value)
         holder.kill()
         holder.wait()
-        with exclusive(path, "a", patience_s=5):
+        with exclusive(path, "a", timeout_s=5):
             pass
     assert [file.name for file in path.parent.iterdir()] == ["lock"]
     assert path.stat().st_size == 0
@@ -66,10 +66,10 @@ def test_waiting_can_be_called_off(tmp_path):
 
     path = tmp_path / "lock"
     with (
-        exclusive(path, "a", patience_s=5),
+        exclusive(path, "a", timeout_s=5),
         pytest.raises(KeyError),
-        exclusive(path, "a", while_waiting=stop, patience_s=60),
+        exclusive(path, "a", while_waiting=stop, timeout_s=60),
     ):
         pass
-    with exclusive(tmp_path / "lock", "a", patience_s=0):
+    with exclusive(tmp_path / "lock", "a", timeout_s=0):
         pass

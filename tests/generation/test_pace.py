@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from fluency.common.errors import CallError, StopRun
 from fluency.generation.audit import verify
-from fluency.generation.rate_limit import LONGEST_HEADER_PAUSE_S, Limiter, pause_of
-from fluency.generation.reply import Failure, retry_after
-from fluency.generation.retry import Attempts, Patience, wait_s
-from tests.generation.endpoint import Reply, message
+from fluency.generation.failure import Failure, retry_after
+from fluency.generation.providers.messages_format import LONGEST_HEADER_PAUSE_S, pause_of
+from fluency.generation.rate_limit import RateLimit
+from fluency.generation.retry import Retrier, RetryPolicy, wait_s
+from tests.generation.endpoint import BEHAVIOURS, Reply, message
 from tests.generation.studies import ask, cells_of, generator_of, study_of
 
 
@@ -55,15 +56,17 @@ def test_starts_a_minute_are_kept(endpoint, store):
 
 
 def test_a_stop_wakes_those_who_wait(endpoint, store):
-    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "requests_per_minute": 1})
+    """By the refusal of another model's key, which holds for the whole run."""
+    slow = {"alias": "slow", "id": "claude-sonnet-4-6", "requests_per_minute": 1}
+    study = study_of(slow, {"alias": "other", "id": "claude-haiku-4-5"})
     generator = generator_of(study, store, endpoint)
-    cells = cells_of(study)
-    ask(generator, cells[0])
+    first, *waiting, of_the_other = cells_of(study, tasks=1)[:7]
+    ask(generator, first)
+    endpoint.script(replace(BEHAVIOURS["bad-key"], first_byte_s=0.3))
     start = time.monotonic()
-    threading.Timer(0.3, lambda: generator.stop(StopRun("enough"))).start()
-    assert all(isinstance(error, StopRun) for error in ask_all(generator, cells[1:]))
+    assert all(isinstance(error, StopRun) for error in ask_all(generator, [*waiting, of_the_other]))
     assert time.monotonic() - start < 5
-    assert len(endpoint.requests) == 1
+    assert len(endpoint.requests) == 2
 
 
 def test_the_services_rate_headers_are_heeded(endpoint, store):
@@ -122,68 +125,68 @@ def test_retry_after(given, seconds):
 
 
 def test_waits_double_have_jitter_and_obey_the_service():
-    patience = Patience()
+    policy = RetryPolicy()
     plain = Failure("x", scope="retry")
     for attempt, base in ((1, 0.5), (2, 1), (3, 2), (7, 30), (30, 30)):
-        waits = [wait_s(patience, plain, attempt) for _ in range(50)]
+        waits = [wait_s(policy, plain, attempt) for _ in range(50)]
         assert base <= min(waits) < max(waits) <= 1.25 * base
-    assert 90 <= wait_s(patience, Failure("x", scope="retry", retry_after=90), 1) <= 112.5
+    assert 90 <= wait_s(policy, Failure("x", scope="retry", retry_after=90), 1) <= 112.5
 
 
 def test_the_deadline_bounds_the_attempts():
     waits: list[float] = []
-    attempts = Attempts(Patience(deadline_s=20, attempts=100), waits.append, lambda seconds: None)
+    retrier = Retrier(RetryPolicy(deadline_s=20, attempts=100), waits.append, lambda seconds: None)
 
     def attempt() -> None:
-        attempts.left_s()
+        retrier.left_s()
         raise Failure("down", scope="retry", retry_after=15)
 
-    attempts.deadline = time.monotonic() + 14
+    retrier.deadline = time.monotonic() + 14
     with pytest.raises(Failure):
-        attempts.run(attempt)
+        retrier.run(attempt)
     assert waits == []  # the pause would not end in time: given up at once
 
 
-def test_a_limiter_without_rate_is_not_in_the_way():
-    limiter = Limiter(None, 4, longest_pause_s=10)
+def test_a_rate_limit_without_rate_is_not_in_the_way():
+    limit = RateLimit(None, 4, longest_pause_s=10)
     start = time.monotonic()
     for _ in range(2000):
-        with limiter.slot() as slot:
-            slot.succeeded({})
+        with limit.slot() as slot:
+            slot.succeeded()
     assert time.monotonic() - start < 2
 
 
 def test_a_slot_is_given_back_when_a_call_fails():
-    limiter = Limiter(None, 1, longest_pause_s=10)
+    limit = RateLimit(None, 1, longest_pause_s=10)
     for _ in range(3):
-        with pytest.raises(ZeroDivisionError), limiter.slot(time.monotonic() + 5):
+        with pytest.raises(ZeroDivisionError), limit.slot(time.monotonic() + 5):
             _ = 1 / 0
-    with limiter.slot(), pytest.raises(CallError), limiter.slot(time.monotonic() + 0.05):
+    with limit.slot(), pytest.raises(CallError), limit.slot(time.monotonic() + 0.05):
         pass
 
 
 def test_a_call_that_succeeded_makes_room_once_though_its_block_goes_on():
-    limiter = Limiter(None, 1, longest_pause_s=10)
-    with limiter.slot() as slot:
-        slot.succeeded({})
-        with limiter.slot(time.monotonic() + 1):
+    limit = RateLimit(None, 1, longest_pause_s=10)
+    with limit.slot() as slot:
+        slot.succeeded()
+        with limit.slot(time.monotonic() + 1):
             pass
-    with limiter.slot(), pytest.raises(CallError), limiter.slot(time.monotonic() + 0.05):
+    with limit.slot(), pytest.raises(CallError), limit.slot(time.monotonic() + 0.05):
         pass  # the block's end gave nothing back a second time
 
 
 def test_the_next_call_starts_at_once_though_others_sleep_between_attempts():
-    limiter = Limiter(None, 1, longest_pause_s=10)
+    limit = RateLimit(None, 1, longest_pause_s=10)
     with ThreadPoolExecutor(9) as pool:
-        with limiter.slot():
-            sleepers = [pool.submit(limiter.sleep, 60) for _ in range(8)]
+        with limit.slot():
+            sleepers = [pool.submit(limit.sleep, 60) for _ in range(8)]
             while not all(sleeper.running() for sleeper in sleepers):
                 time.sleep(0.01)
-            began = pool.submit(lambda: limiter.slot().__enter__() and time.monotonic())
+            began = pool.submit(lambda: limit.slot().__enter__() and time.monotonic())
             time.sleep(0.1)
             end = time.monotonic()
         assert began.result() - end < 0.5  # it looks again after a second anyway
-        limiter.stop(StopRun("over"))
+        limit.stop(StopRun("over"))
         assert all(isinstance(sleeper.exception(), StopRun) for sleeper in sleepers)
 
 

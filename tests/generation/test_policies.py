@@ -7,7 +7,8 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.core.study import ModelConfig
 from fluency.generation.policies import resolve, table
-from fluency.generation.request import body_of, order_key, request_for, request_key
+from fluency.generation.providers.messages_format import body_of
+from fluency.generation.request import order_key, request_for, request_key
 from tests.generation.studies import cells_of, study_of
 
 PRICE = {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2, "dated": "2026-11-01"}

@@ -9,7 +9,7 @@ import pytest
 
 from fluency.common.errors import CallError, StopRun
 from fluency.generation.audit import verify
-from fluency.generation.retry import Patience
+from fluency.generation.retry import RetryPolicy
 from tests.generation.endpoint import BEHAVIOURS
 from tests.generation.studies import ask, cells_of, generator_of, prompt_of, study_of
 
@@ -200,8 +200,8 @@ def test_a_pause_holds_for_the_whole_model_and_no_other(endpoint, two_models):
 
 @pytest.mark.parametrize("name", SLOW)
 def test_the_deadline_ends_slow_replies(name, endpoint, store):
-    patience = Patience(attempt_s=0.5, deadline_s=1.8, attempts=20, first_wait_s=0.05, longest_wait_s=0.1)
-    generator = generator_of(study_of(), store, endpoint, patience=patience)
+    policy = RetryPolicy(attempt_s=0.5, deadline_s=1.8, attempts=20, first_wait_s=0.05, longest_wait_s=0.1)
+    generator = generator_of(study_of(), store, endpoint, retry_policy=policy)
     cells = cells_of(generator.study)
     endpoint.script(name)
     assert ask(generator, cells[0]).answer.attempts == 2

@@ -12,7 +12,7 @@ import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.generation import model_session
-from fluency.generation.answer_file import Damaged
+from fluency.generation.answer_file import DamagedAnswer
 from fluency.generation.audit import audit, merge, verify
 from fluency.generation.store import AnswerStore
 from tests.generation.studies import ask, cells_of, generator_of, study_of
@@ -42,7 +42,7 @@ def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpo
         "other-text": json.dumps({"answer": {}, "sha256": ""}).encode(),
     }[harm]
     path.write_bytes(harmed)
-    with pytest.raises(Damaged) as caught:
+    with pytest.raises(DamagedAnswer) as caught:
         ask(generator_of(study, store, endpoint), cells_of(study)[0])
     assert caught.value.where == str(path)
     assert "delete it" in caught.value.hint
@@ -132,7 +132,7 @@ def test_an_answer_that_a_killed_run_held_is_stored_and_not_asked_for(endpoint, 
     cell = cells_of(study)[0]
     before = ask(generator_of(study, store, endpoint), cell)
     key = before.answer.request_key
-    store.path(key).rename(store.held_path(key))
+    store.path(key).rename(store.pending_path(key))
     assert verify(store).waiting == [key]
     generator = generator_of(study, store, endpoint)
     assert ask(generator, cell) == before
@@ -147,10 +147,10 @@ def test_a_torn_answer_is_no_answer(left, endpoint, store):
     cell = cells_of(study)[0]
     key = ask(generator_of(study, store, endpoint), cell).answer.request_key
     store.path(key).unlink()
-    store.held_path(key).write_bytes(left)
+    store.pending_path(key).write_bytes(left)
     ask(generator_of(study, store, endpoint), cell)
     assert len(endpoint.requests) == 2
-    assert not store.held_path(key).exists()
+    assert not store.pending_path(key).exists()
 
 
 def test_a_disk_that_takes_no_name_keeps_the_answer_for_the_next_run(endpoint, store, monkeypatch):
@@ -174,11 +174,11 @@ def test_an_unread_reply_that_was_changed_is_none(left, endpoint, store):
     cell = cells_of(study)[0]
     key = ask(generator_of(study, store, endpoint), cell).answer.request_key
     store.path(key).unlink()
-    store.keep_unread(key, {}, b"")
-    store.unread_path(key).write_bytes(left)
+    store.quarantine(key, {}, b"")
+    store.quarantine_path(key).write_bytes(left)
     ask(generator_of(study, store, endpoint), cell)
     assert len(endpoint.requests) == 2
-    assert not store.unread_path(key).exists()
+    assert not store.quarantine_path(key).exists()
 
 
 def test_an_unread_reply_that_turns_out_to_be_no_message_is_asked_for_again(endpoint, store):
@@ -186,17 +186,17 @@ def test_an_unread_reply_that_turns_out_to_be_no_message_is_asked_for_again(endp
     cell = cells_of(study)[0]
     key = ask(generator_of(study, store, endpoint), cell).answer.request_key
     store.path(key).unlink()
-    store.keep_unread(key, {}, b"<html>")
+    store.quarantine(key, {}, b"<html>")
     assert ask(generator_of(study, store, endpoint), cell).answer.text == "ls -la"
     assert len(endpoint.requests) == 2
-    assert not store.unread_path(key).exists()
+    assert not store.quarantine_path(key).exists()
 
 
 def test_temporaries_of_killed_runs_are_ignored_and_cleared_when_old(filled, store):
     _, records = filled
     stored = records[0].answer.request_key
     old, new = store.arriving / f"{'0' * 64}.1-2.part", store.arriving / f"{'1' * 64}.1-2.part"
-    named, note = store.held_path(stored), store.folder / "batches" / ".a.json.b.part"
+    named, note = store.pending_path(stored), store.folder / "batches" / ".a.json.b.part"
     note.parent.mkdir()
     for part in (old, new, named, note):
         part.write_text("{half")

@@ -26,11 +26,11 @@ from fluency.common.errors import CallError
 from fluency.core.cells import Cell
 from fluency.core.records import Answer
 from fluency.core.study import Study
-from fluency.generation import model_session
-from fluency.generation.client import Client
 from fluency.generation.generate import Generator
+from fluency.generation.providers import PROVIDERS
+from fluency.generation.providers.messages import MessagesProvider
 from fluency.generation.request import request_for, request_key
-from fluency.generation.retry import Patience
+from fluency.generation.retry import RetryPolicy
 from fluency.generation.store import AnswerStore
 from tests.generation.studies import ENVIRON, prompt_of, study_of
 
@@ -49,9 +49,9 @@ def the_cells(number: int, transport: str = "messages") -> tuple[Study, list[Cel
 
 
 def generate(url: str, store: AnswerStore, study, cells: list[Cell]) -> None:
-    patience = Patience(attempt_s=20, deadline_s=40, first_wait_s=0.05, batch_poll_s=0.005)
+    policy = RetryPolicy(attempt_s=20, deadline_s=40, first_wait_s=0.05, batch_poll_s=0.005)
     generator = Generator(
-        study, store=store, base_urls={"sonnet": url}, environ=ENVIRON, patience=patience, say=lambda text: None
+        study, store=store, base_urls={"sonnet": url}, environ=ENVIRON, retry_policy=policy, say=lambda text: None
     )
     generator.prepare_batches((cell, prompt_of(cell)) for cell in cells)
     with ThreadPoolExecutor(THREADS) as pool:
@@ -72,25 +72,25 @@ def child(url: str, folder: str, study, cells: list[Cell], pipe: int) -> None:
         os.write(pipe, f"{step} {key}\n".encode())
 
     class WatchedStore(AnswerStore):
-        def settle(self, answer: Answer) -> Answer:
-            kept = super().settle(answer)
+        def commit(self, answer: Answer) -> Answer:
+            kept = super().commit(answer)
             mark("kept", answer.request_key)
             return kept
 
-    class WatchedClient(Client):
-        def ask(self, request, start, keep) -> Answer:
+    class WatchedProvider(MessagesProvider):
+        def ask(self, request, budget_s, keep) -> Answer:
             key = request_key(request)
 
-            def marked_start() -> float:
-                seconds = start()
+            def marked_budget_s() -> float:
+                seconds = budget_s()
                 mark("asked", key)
                 return seconds
 
-            answer = super().ask(request, marked_start, keep)
+            answer = super().ask(request, marked_budget_s, keep)
             mark("read", key)
             return answer
 
-    model_session.Client = WatchedClient
+    PROVIDERS["messages"] = WatchedProvider
     try:
         generate(url, WatchedStore(Path(folder)), study, cells)
     except CallError as error:

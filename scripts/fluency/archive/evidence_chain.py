@@ -15,9 +15,10 @@ from fluency.core.records import SCHEMA_VERSION, Answer, Execution, Generation, 
 from fluency.core.tasks import Task
 from fluency.execution.execute import planned, readings_of
 from fluency.generation.budget import cost_of
+from fluency.generation.failure import Failure
 from fluency.generation.policies import resolve
 from fluency.generation.prompt import build_prompt
-from fluency.generation.reply import Failure, read_message
+from fluency.generation.providers import provider_type
 from fluency.generation.request import request_for, seed_of
 
 
@@ -88,7 +89,7 @@ class EvidenceChain:
         """What the answer says of itself follows from the message as the server sent it."""
         answer = generation.answer
         try:
-            read = read_message(answer.raw)
+            read = provider_type(self._study.model(cell.model)).read(answer.raw)
             holds = (read.outcome, read.text, read.stop_reason, read.model_echoed, read.usage) == (
                 answer.outcome,
                 answer.text,

@@ -17,6 +17,11 @@ class Once(Generic[Service]):
         self._lock = Lock()
         self._made: Service | None = None
 
+    @property
+    def made(self) -> Service | None:
+        """The thing if it has been made."""
+        return self._made
+
     def __call__(self) -> Service:
         """The thing."""
         with self._lock:

@@ -65,7 +65,9 @@ _REPORT = _ANALYSIS + StageCode(
 _SANDBOX = _BASE + StageCode(
     _package("execution/invocation.py", "execution/sandbox/image_content.py", "execution/sandbox/protocol.py")
 )
-_REQUEST = _BASE + StageCode(_package("generation/*.py", "generation/*.yaml"), ("anthropic",))
+_REQUEST = _BASE + StageCode(
+    _package("generation/*.py", "generation/providers/*.py", "generation/*.yaml"), ("anthropic",)
+)
 
 LAYERS: Mapping[str, StageCode] = {
     "worlds": _BASE,

@@ -17,18 +17,18 @@ from fluency.common.files import sha256
 from fluency.core.records import Answer
 
 
-class Damaged(UserError):
+class DamagedAnswer(UserError):
     """A stored answer that cannot be trusted."""
 
 
-def close_answer(answer: Answer) -> bytes:
+def encode_answer(answer: Answer) -> bytes:
     """An answer as its file holds it."""
     text = canonical_json(answer.model_dump(mode="json"))
     return f'{{"answer":{text},"sha256":"{sha256(text)}"}}\n'.encode()
 
 
-def open_answer(data: bytes, key: str, path: Path) -> Answer:
-    """The answer in a file's bytes; Damaged if hash, key or request do not fit together."""
+def decode_answer(data: bytes, key: str, path: Path) -> Answer:
+    """The answer in a file's bytes; DamagedAnswer if hash, key or request do not fit together."""
     try:
         value = json.loads(data)
         answer = Answer.model_validate(value["answer"])
@@ -38,7 +38,7 @@ def open_answer(data: bytes, key: str, path: Path) -> Answer:
             raise ValueError("it answers another request than its name says")
     except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
         why = str(error).splitlines()[0][:200]
-        raise Damaged(
+        raise DamagedAnswer(
             f"this stored answer is damaged: {why}",
             where=str(path),
             hint="restore the file from a copy of the store or an archive (`make answers`); it is not asked for "
@@ -48,13 +48,13 @@ def open_answer(data: bytes, key: str, path: Path) -> Answer:
 
 
 def read_file(path: Path) -> bytes | None:
-    """A file of the store, or None if there is none; Damaged if it cannot be read."""
+    """A file of the store, or None if there is none; DamagedAnswer if it cannot be read."""
     try:
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise Damaged(
+        raise DamagedAnswer(
             f"this stored answer cannot be read: {error.strerror}",
             where=str(path),
             hint="give read permission; it is not asked for again while it is here",
@@ -62,7 +62,7 @@ def read_file(path: Path) -> bytes | None:
 
 
 @contextmanager
-def stopping(path: Path) -> Iterator[None]:
+def stop_if_unwritable(path: Path) -> Iterator[None]:
     """StopRun instead of what a disk says that takes no answer."""
     try:
         yield

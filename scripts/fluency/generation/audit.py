@@ -13,7 +13,7 @@ from fluency.common.files import write_atomic
 from fluency.common.paths import ANSWERS
 from fluency.common.terminal import Say
 from fluency.core.records import Answer
-from fluency.generation.answer_file import Damaged, open_answer
+from fluency.generation.answer_file import DamagedAnswer, decode_answer
 from fluency.generation.store import AnswerStore
 
 STALE_S = 3600
@@ -43,9 +43,9 @@ def verify(store: AnswerStore) -> Verified:
     found = Verified()
     for path in store.files():
         try:
-            open_answer(path.read_bytes(), path.stem, path)
+            decode_answer(path.read_bytes(), path.stem, path)
             found.sound += 1
-        except Damaged as error:
+        except DamagedAnswer as error:
             found.damaged[str(path)] = error.what
     for path in (*store.arriving.glob("*.*"), *store.folder.glob("batches/.*.part")):
         with suppress(OSError):
@@ -63,8 +63,8 @@ def merge(store: AnswerStore, other: Path) -> Merged:
     done = Merged()
     for path in AnswerStore(other).files():
         try:
-            answer = open_answer(path.read_bytes(), path.stem, path)
-        except Damaged as error:
+            answer = decode_answer(path.read_bytes(), path.stem, path)
+        except DamagedAnswer as error:
             done.damaged[str(path)] = error.what
             continue
         mine = store.get(answer.request_key)
@@ -114,8 +114,8 @@ def _listing(store: AnswerStore) -> list[str]:
     """One line a model and way of sampling: answers, outcomes, tokens, first and last day."""
     groups: defaultdict[str, list[Answer]] = defaultdict(list)
     for path in store.files():
-        with suppress(Damaged):
-            answer = open_answer(path.read_bytes(), path.stem, path)
+        with suppress(DamagedAnswer):
+            answer = decode_answer(path.read_bytes(), path.stem, path)
             sent = answer.request.temperature
             sampling = "provider default" if sent is None else f"temperature {sent:g}"
             groups[f"{answer.request.model_id}, {sampling}, by {answer.server}"].append(answer)

@@ -55,11 +55,11 @@ def cost_of(policy: Policy, answer: Answer) -> float | None:
     return policy.cost(usage.input_tokens, usage.output_tokens, answer.transport)
 
 
-def most(policy: Policy, prompt: str, transport: str = "messages") -> float:
+def upper_bound_usd(policy: Policy, prompt: str, transport: str = "messages") -> float:
     """The most a call can cost in dollars: two bytes a token in, max_tokens out; 0 where no price is known."""
-    return policy.cost(most_input_tokens(prompt), policy.max_tokens, transport) or 0.0
+    return policy.cost(upper_bound_input_tokens(prompt), policy.max_tokens, transport) or 0.0
 
 
-def most_input_tokens(prompt: str) -> int:
+def upper_bound_input_tokens(prompt: str) -> int:
     """A bound on a prompt's tokens: no tokenizer in use splits English or code finer than two bytes a token."""
     return len(prompt.encode()) // 2 + 32

@@ -14,10 +14,11 @@ from fluency.core.cells import Cell
 from fluency.core.records import Answer
 from fluency.core.study import ModelConfig, Study
 from fluency.core.tasks import Task
-from fluency.generation.budget import cost_of, most_input_tokens
+from fluency.generation.budget import cost_of, upper_bound_input_tokens
 from fluency.generation.keys import needs_key
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.prompt import build_prompt
+from fluency.generation.rate_limit import starts_per_minute
 from fluency.generation.request import request_for, request_key
 from fluency.generation.store import AnswerStore
 
@@ -129,7 +130,7 @@ def _model_plan(
             answers.append(answer)
     output = _mean([a.usage.output_tokens for a in answers], policy.expected_output_tokens)
     likely_input = sum(math.ceil(len(prompt.encode()) * TOKENS_A_BYTE) for prompt in to_ask)
-    most_input = sum(map(most_input_tokens, to_ask))
+    most_input = sum(map(upper_bound_input_tokens, to_ask))
     no_key = bool(to_ask) and needs_key(model) and not environ.get(model.api_key_env, "").strip()
     return ModelPlan(
         alias=model.alias,
@@ -176,11 +177,10 @@ def _minutes(model: ModelConfig, calls: int, answers: Sequence[Answer]) -> float
     if model.transport == "batch":
         return None
     latency = _mean([answer.latency_s for answer in answers], LATENCY_S[model.served_by])
-    flight = calls * latency / model.in_flight / 60
-    unlimited = model.served_by == "embedded" and "requests_per_minute" not in model.model_fields_set
-    if model.served_by == "embedded":
-        flight = calls * latency / 60  # one model on one machine: calls in flight share it
-    return flight if unlimited else max(flight, calls / model.requests_per_minute)
+    at_once = 1 if model.served_by == "embedded" else model.in_flight  # calls to one machine share it
+    flight = calls * latency / at_once / 60
+    rate = starts_per_minute(model)
+    return flight if rate is None else max(flight, calls / rate)
 
 
 def _mean(values: Sequence[float | None], otherwise: float) -> float:

@@ -5,23 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 
-from fluency.common.errors import StopRun, UserError
+from fluency.common.errors import UserError
+from fluency.common.terminal import Say, say
 from fluency.core.cells import Cell
 from fluency.core.records import Generation
 from fluency.core.study import ModelConfig, Study
 from fluency.generation.budget import Budget
-from fluency.generation.client import PROVIDER_URL, check_base_url
-from fluency.generation.model_session import Lane
-from fluency.generation.retry import Patience
+from fluency.generation.context import GenerationContext
+from fluency.generation.model_session import ModelSession
+from fluency.generation.policies import resolve
+from fluency.generation.rate_limit import rate_limit_for
+from fluency.generation.retry import RetryPolicy, retry_policy_for
 from fluency.generation.store import AnswerStore
 
 
 class Generator:
     """Asks the models of a study; one for a run, used by all its threads.
 
-    `base_urls` (alias → address) and `base_url` (called once, on the first call of a model that the config gives
-    no address for) say where models are. `spent_usd` is what earlier runs spent on the study; budget.stop_usd
-    counts it.
+    `base_urls` (alias → address) and `base_url` (called once, on the first call of an embedded model) say where
+    models are that the config gives no address for. `spent_usd` is what earlier runs spent on the study;
+    budget.stop_usd counts it.
     """
 
     def __init__(
@@ -32,46 +35,59 @@ class Generator:
         base_urls: Mapping[str, str] | None = None,
         base_url: Callable[[ModelConfig], str] | None = None,
         environ: Mapping[str, str] | None = None,
-        say: Callable[[str], None] = print,
-        patience: Patience | None = None,
+        say: Say = say,
+        retry_policy: RetryPolicy | None = None,
         spent_usd: float = 0.0,
     ) -> None:
-        self.study, self.store, self.say = study, store, say
-        # A copy: opening a client hides part of the environment for a moment.
-        self.environ = dict(os.environ if environ is None else environ)
+        self.study = study
         self.budget = Budget(study.budget.stop_usd, spent_usd)
         self._base_urls, self._base_url = dict(base_urls or {}), base_url
-        self._lanes = {model.alias: Lane(self, model, patience) for model in study.models}
+        # A copy of the environment: opening a connection hides part of it for a moment.
+        environ = dict(os.environ if environ is None else environ)
+        retries = {model.alias: retry_policy or retry_policy_for(model) for model in study.models}
+        limits = {model.alias: rate_limit_for(model, retries[model.alias].deadline_s) for model in study.models}
+        self._sessions = {
+            model.alias: ModelSession(
+                GenerationContext(
+                    study=study,
+                    model=model,
+                    policy=resolve(model),
+                    retry_policy=retries[model.alias],
+                    rate_limits=limits,
+                    store=store,
+                    budget=self.budget,
+                    environ=environ,
+                    url_of=self._url_of,
+                    say=say,
+                )
+            )
+            for model in study.models
+        }
 
     def generate(self, cell: Cell, prompt: str, task_sha256: str) -> Generation:
         """The cell's record; CallError if the model could not be asked now, StopRun if nobody should go on asking."""
-        lane = self._lanes[self.study.model(cell.model).alias]
-        return lane.record(cell, lane.answer(cell, prompt), task_sha256)
+        session = self._session(cell)
+        return session.record(cell, session.answer(cell, prompt), task_sha256)
 
     def prepare_batches(self, cells: Iterable[tuple[Cell, str]]) -> None:
         """Tell all cells with their prompts beforehand, so that models with `transport: batch` get one batch."""
         for cell, prompt in cells:
-            self._lanes[self.study.model(cell.model).alias].desk.expect(cell, prompt)
-
-    def stop(self, reason: StopRun) -> None:
-        """Hold back every further call of the run."""
-        for lane in self._lanes.values():
-            lane.limiter.stop(reason)
-
-    def address_of(self, model: ModelConfig) -> str:
-        """Where a model is asked; starts the embedded server if that is what the given callable does."""
-        where = f"models: {model.alias}: base_url"
-        url = self._base_urls.get(model.alias) or model.base_url
-        if url is None and model.served_by == "embedded":
-            if self._base_url is None:
-                raise UserError("nobody serves the embedded model", where=where, hint="start it with the run")
-            url = self._base_url(model)
-        address, note = check_base_url(url or PROVIDER_URL, where)
-        if note:
-            self.say(note)
-        return address
+            self._session(cell).batches.expect(cell, prompt)
 
     def close(self) -> None:
         """Close all connections."""
-        for lane in self._lanes.values():
-            lane.close()
+        for session in self._sessions.values():
+            session.close()
+
+    def _session(self, cell: Cell) -> ModelSession:
+        return self._sessions[self.study.model(cell.model).alias]
+
+    def _url_of(self, model: ModelConfig) -> str | None:
+        """Where a model is asked, as far as anybody said; starts the embedded server if the callable does."""
+        url = self._base_urls.get(model.alias) or model.base_url
+        if url is None and model.served_by == "embedded":
+            if self._base_url is None:
+                where = f"models: {model.alias}: base_url"
+                raise UserError("nobody serves the embedded model", where=where, hint="start it with the run")
+            url = self._base_url(model)
+        return url

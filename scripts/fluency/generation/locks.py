@@ -18,11 +18,11 @@ POLL_S = 0.05
 
 @contextmanager
 def exclusive(
-    path: Path, name: str, *, while_waiting: Callable[[], None] = lambda: None, patience_s: float
+    path: Path, name: str, *, while_waiting: Callable[[], None] = lambda: None, timeout_s: float
 ) -> Iterator[None]:
     """Hold `name` among all who lock names in the file `path`.
 
-    `while_waiting` runs between tries and may raise to give up; CallError after `patience_s` seconds. A name is a
+    `while_waiting` runs between tries and may raise to give up; CallError after `timeout_s` seconds. A name is a
     byte of the file, far beyond its end: a file for each name would have to be made and removed each time, which
     ext4 makes dearer the more files were removed in the last seconds.
     """
@@ -30,12 +30,12 @@ def exclusive(
     # A descriptor of its own: the lock belongs to it, so that threads exclude each other too.
     handle = in_folder(path, lambda: os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
     try:
-        end = time.monotonic() + patience_s
+        end = time.monotonic() + timeout_s
         while not _try(handle, byte):
             while_waiting()
             if time.monotonic() > end:
                 raise CallError(
-                    f"another run has held this answer for {patience_s:.0f} s",
+                    f"another run has held this answer for {timeout_s:.0f} s",
                     where=f"{path}: {name}",
                     hint="let the other run finish, or end it; then run again",
                 )

@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import random
 import threading
 import time
-from collections.abc import Mapping
 
 from fluency.common.errors import CallError, StopRun
-
-LONGEST_HEADER_PAUSE_S = 90.0
+from fluency.core.study import ModelConfig
 
 
 class Slot:
     """A call in flight, from entering to the end of the block or to `succeeded`, if that comes before."""
 
-    def __init__(self, limiter: Limiter, deadline: float | None) -> None:
-        self._limiter, self._deadline, self._running = limiter, deadline, False
+    def __init__(self, limit: RateLimit, deadline: float | None) -> None:
+        self._limit, self._deadline, self._running = limit, deadline, False
 
     def __enter__(self) -> Slot:
-        self._limiter._enter(self._deadline)
+        self._limit._enter(self._deadline)
         self._running = True
         return self
 
-    def succeeded(self, headers: Mapping[str, str]) -> None:
-        """The call has ended well, with these headers in the reply."""
-        self._limiter._succeeded(headers)
+    def succeeded(self, pause_s: float = 0.0) -> None:
+        """The call has ended well; the service asks that none starts for so long."""
+        self._limit._succeeded(pause_s)
         self.__exit__()
 
     def __exit__(self, *exception: object) -> None:
         if self._running:
             self._running = False
-            self._limiter._leave()
+            self._limit._leave()
 
 
-class Limiter:
+class RateLimit:
     """Shared by all threads that ask one model.
 
     At most `in_flight` calls at a time, and one alone until the first has succeeded; starts follow a token
@@ -103,13 +99,12 @@ class Limiter:
                 wait = max(wait, (1 - self._tokens) / self._rate)
         return wait if deadline is None or wait <= 0 else min(wait, max(0.001, deadline - now + 0.001))
 
-    def _succeeded(self, headers: Mapping[str, str]) -> None:
-        """Let the others go, and heed the service's own rate headers."""
-        pause = pause_of(headers)
+    def _succeeded(self, pause_s: float) -> None:
+        """Let the others go, unless the service asks for a pause."""
         with self._turn:
             first, self._proven = not self._proven, True
-            if pause:
-                self._pause_until = max(self._pause_until, time.monotonic() + pause)
+            if pause_s:
+                self._pause_until = max(self._pause_until, time.monotonic() + pause_s)
             if first:
                 self._turn.notify_all()
 
@@ -143,17 +138,12 @@ class Limiter:
                 self._sleepers.wait(left)
 
 
-def pause_of(headers: Mapping[str, str], now: dt.datetime | None = None) -> float:
-    """Seconds to pause by the anthropic-ratelimit headers: until the reset of whatever has nothing remaining."""
-    pause = 0.0
-    for kind in ("requests", "tokens", "input-tokens", "output-tokens"):
-        name = f"anthropic-ratelimit-{kind}"
-        if headers.get(f"{name}-remaining", "").strip() != "0":
-            continue
-        try:
-            reset = dt.datetime.fromisoformat(headers.get(f"{name}-reset", ""))
-            seconds = (reset - (now or dt.datetime.now(dt.UTC))).total_seconds()
-        except (ValueError, TypeError):
-            continue
-        pause = max(pause, seconds)
-    return min(pause, LONGEST_HEADER_PAUSE_S) * (1 + 0.1 * random.random()) if pause > 0 else 0.0
+def starts_per_minute(model: ModelConfig) -> int | None:
+    """How many calls of a model may start in a minute; None: as many as it can take, for one that this run serves."""
+    unlimited = model.served_by == "embedded" and "requests_per_minute" not in model.model_fields_set
+    return None if unlimited else model.requests_per_minute
+
+
+def rate_limit_for(model: ModelConfig, longest_pause_s: float) -> RateLimit:
+    """The rate limit of one model."""
+    return RateLimit(starts_per_minute(model), model.in_flight, longest_pause_s=longest_pause_s)

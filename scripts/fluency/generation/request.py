@@ -45,25 +45,6 @@ def seed_of(request: Request, form: Callable[[Any], str] = canonical_json) -> in
     return int(request_key(unseeded, form)[:8], 16) % (2**31 - 1) + 1
 
 
-def body_of(request: Request) -> dict[str, Any]:
-    """The JSON body of POST /v1/messages."""
-    body: dict[str, Any] = {
-        "model": request.model_id,
-        "max_tokens": request.max_tokens,
-        "messages": [{"role": "user", "content": request.prompt}],
-        **request.extra_body,
-    }
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
-    if request.thinking is not None:
-        body["thinking"] = request.thinking
-    if request.effort is not None:
-        body["output_config"] = {"effort": request.effort}
-    if request.seed is not None:
-        body["seed"] = request.seed
-    return body
-
-
 def order_key(study: Study, cell: Cell) -> int:
     """A cell's place in the seeded random order, 0 … 2^31 - 1: the shells mix in time, so drift hits both alike."""
     return int(sha256(canonical_json([study.order_seed, *cell]))[:8], 16) >> 1

@@ -24,11 +24,18 @@ from typing import Any
 from fluency.common.errors import StopRun
 from fluency.common.files import flush, in_folder, pretty_json, sha256, write_atomic
 from fluency.core.records import Answer
-from fluency.generation.answer_file import Damaged, close_answer, link, open_answer, read_file, stopping
+from fluency.generation.answer_file import (
+    DamagedAnswer,
+    decode_answer,
+    encode_answer,
+    link,
+    read_file,
+    stop_if_unwritable,
+)
 from fluency.generation.locks import exclusive
 
 ROOM_BYTES = 32 * 1024 * 1024
-LOCK_PATIENCE_S = 1800
+LOCK_TIMEOUT_S = 1800
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
@@ -49,9 +56,9 @@ class AnswerStore:
         return self.path(key).is_file()
 
     def get(self, key: str) -> Answer | None:
-        """The answer, or None if there is none yet; Damaged if its file cannot be trusted."""
+        """The answer, or None if there is none yet; DamagedAnswer if its file cannot be trusted."""
         data = read_file(self.path(key))
-        return None if data is None else open_answer(data, key, self.path(key))
+        return None if data is None else decode_answer(data, key, self.path(key))
 
     def put(self, answer: Answer) -> Answer:
         """Keep an answer durably and return what the store holds now: this one, or an earlier one.
@@ -62,34 +69,34 @@ class AnswerStore:
         self._write(temporary, answer)
         return self._name(temporary, answer)
 
-    def hold(self, answer: Answer) -> None:
-        """Write an answer down beside its place, so that a killed process does not lose it; `settle` comes next.
+    def write_pending(self, answer: Answer) -> None:
+        """Write an answer down beside its place, so that a killed process does not lose it; `commit` comes next.
 
         Call it holding the key's lock. Not flushed, since that takes long; StopRun as `put`.
         """
-        self._write(self.held_path(answer.request_key), answer)
+        self._write(self.pending_path(answer.request_key), answer)
 
-    def settle(self, answer: Answer) -> Answer:
-        """What `put` does, for an answer that is held."""
-        return self._name(self.held_path(answer.request_key), answer)
+    def commit(self, answer: Answer) -> Answer:
+        """What `put` does, for an answer that is pending."""
+        return self._name(self.pending_path(answer.request_key), answer)
 
-    def held(self, key: str) -> Answer | None:
-        """A whole answer that a killed process held; call it holding the key's lock."""
-        path = self.held_path(key)
+    def pending(self, key: str) -> Answer | None:
+        """A whole answer that a killed process left pending; call it holding the key's lock."""
+        path = self.pending_path(key)
         data = read_file(path)
         try:
-            return None if data is None else open_answer(data, key, path)
-        except Damaged:  # killed while it wrote
+            return None if data is None else decode_answer(data, key, path)
+        except DamagedAnswer:  # killed while it wrote
             path.unlink(missing_ok=True)
             return None
 
-    def held_path(self, key: str) -> Path:
-        """Where an answer lies until it has its name."""
+    def pending_path(self, key: str) -> Path:
+        """Where an answer lies until it is committed."""
         return self.arriving / f"{key}.held"
 
     def _write(self, path: Path, answer: Answer) -> None:
-        with stopping(path):
-            data = close_answer(answer)
+        with stop_if_unwritable(path):
+            data = encode_answer(answer)
             handle = in_folder(path, lambda: os.open(path, NEW_FILE, 0o644))
             with open(handle, "wb", buffering=0) as stream:  # noqa: PTH123
                 stream.write(data)
@@ -97,7 +104,7 @@ class AnswerStore:
     def _name(self, temporary: Path, answer: Answer) -> Answer:
         """Flush an answer and give it its name unless that is taken."""
         path = self.path(answer.request_key)
-        with stopping(path):
+        with stop_if_unwritable(path):
             flush(temporary)
             taken = not in_folder(path, lambda: link(temporary, path))
             flush(path.parent)
@@ -105,10 +112,10 @@ class AnswerStore:
         return (self.get(answer.request_key) or answer) if taken else answer
 
     def lock(
-        self, name: str, while_waiting: Callable[[], None] = lambda: None, patience_s: float = LOCK_PATIENCE_S
+        self, name: str, while_waiting: Callable[[], None] = lambda: None, timeout_s: float = LOCK_TIMEOUT_S
     ) -> AbstractContextManager[None]:
         """The right to ask for a key (or to mind a batch), among all threads and processes on this store."""
-        return exclusive(self.folder / ".lock", name, while_waiting=while_waiting, patience_s=patience_s)
+        return exclusive(self.folder / ".lock", name, while_waiting=while_waiting, timeout_s=timeout_s)
 
     def check_room(self) -> None:
         """StopRun if the next answers might find no room: better before they are bought."""
@@ -122,21 +129,21 @@ class AnswerStore:
         if full:
             raise StopRun(why, where=str(self.folder), hint="make room or give write permission, then run again")
 
-    # ------------------------------------------------------------ replies that nobody could read
+    # ------------------------------------------------------------ quarantine: replies that no code could read
 
-    def unread_path(self, key: str) -> Path:
+    def quarantine_path(self, key: str) -> Path:
         """Where the reply lies that no code could make an answer of."""
         return self.folder / "unread" / f"{key}.reply"
 
-    def keep_unread(self, key: str, note: Mapping[str, object], body: bytes) -> None:
+    def quarantine(self, key: str, note: Mapping[str, object], body: bytes) -> None:
         """Keep a reply, and what was noted beside it, for a version of the program that can read it."""
         head = json.dumps({"note": dict(note), "bytes": len(body), "sha256": sha256(body)}).encode()
-        with stopping(self.unread_path(key)):
-            write_atomic(self.unread_path(key), head + b"\n" + body)
+        with stop_if_unwritable(self.quarantine_path(key)):
+            write_atomic(self.quarantine_path(key), head + b"\n" + body)
 
-    def unread(self, key: str) -> tuple[dict[str, Any], bytes] | None:
-        """The reply that `keep_unread` kept."""
-        data = read_file(self.unread_path(key))
+    def quarantined(self, key: str) -> tuple[dict[str, Any], bytes] | None:
+        """The note and the reply that `quarantine` kept."""
+        data = read_file(self.quarantine_path(key))
         if data is None:
             return None
         head, _, body = data.partition(b"\n")
@@ -144,7 +151,7 @@ class AnswerStore:
             facts = json.loads(head)
             if (facts["bytes"], facts["sha256"]) == (len(body), sha256(body)):
                 return facts["note"], body
-        self.unread_path(key).unlink(missing_ok=True)  # no longer what was kept
+        self.quarantine_path(key).unlink(missing_ok=True)  # no longer what was kept
         return None
 
     # ------------------------------------------------------------ decisions
@@ -169,6 +176,6 @@ class AnswerStore:
         return sorted(path for path in self.folder.glob("[0-9a-f][0-9a-f]/*.json") if not path.name.startswith("."))
 
     def entries(self) -> Iterator[Answer]:
-        """Every answer; Damaged at the first that cannot be trusted."""
+        """Every answer; DamagedAnswer at the first that cannot be trusted."""
         for path in self.files():
-            yield open_answer(path.read_bytes(), path.stem, path)
+            yield decode_answer(path.read_bytes(), path.stem, path)

@@ -1,48 +1,41 @@
-"""One call to a Messages endpoint through the SDK: the bytes of the reply, or a Failure that says what it means.
+"""The Messages wire: one call, or a batch of them, through the anthropic SDK; or a Failure that says what went wrong.
 
-Retries, limits and the store are elsewhere. The SDK is imported on the first call (it takes seconds), once, and
-sees nothing of the environment: key and address are passed in.
+It serves the provider's own service, gateways, and any other server with POST /v1/messages, the embedded model
+included. The SDK is imported on the first call (it takes seconds), once, and sees nothing of the environment: key
+and address are passed in.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import gc
+import json
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from contextlib import contextmanager, suppress
+from typing import Any
 from urllib.parse import urlsplit
 
 from fluency.common.errors import UserError
 from fluency.core.records import Request
+from fluency.generation.failure import Failure, from_status
 from fluency.generation.keys import NO_KEY, REMOVED, redact
 from fluency.generation.policies import KEY_PLACEHOLDER
-from fluency.generation.reply import Failure, from_status
-from fluency.generation.request import body_of
+from fluency.generation.providers.messages_format import PROVIDER_URL, body_of, check_base_url, pause_of, read_message
+from fluency.generation.providers.provider import Batch, BatchResult, Reply, Result
+from fluency.generation.reply import Reading
 
-PROVIDER_URL = "https://api.anthropic.com"
 MOST_BYTES = 4 * 1024 * 1024
 CONNECT_S = 10.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _environment = threading.Lock()
-Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class Reply:
-    """A successful reply before anyone has read it; `latency_s` from sending to the last byte."""
-
-    body: bytes
-    headers: Mapping[str, str]
-    latency_s: float
-
-
-class Client:
-    """A connection to one endpoint with one key; safe for threads."""
+class MessagesProvider:
+    """A connection to one endpoint with one key; safe for threads. Implements `BatchProvider`."""
 
     def __init__(self, base_url: str, key: str, *, key_in_headers: bool = False) -> None:
         self.base_url, self._key = base_url, key
@@ -59,7 +52,7 @@ class Client:
                 base_url=base_url,
                 max_retries=0,
                 open_telemetry={"traces": False, "propagation": False},  # they follow the environment, and cost
-                timeout=self.timeout(120.0),
+                timeout=self._timeout_of(120.0),
                 http_client=anthropic.DefaultHttpxClient(
                     # A proxy from the environment must not stand between the run and its own machine.
                     trust_env=not local,
@@ -73,34 +66,41 @@ class Client:
         self.name = f"anthropic {anthropic.__version__}"
         self.server = parts.hostname or base_url
 
-    def ask(self, request: Request, start: Callable[[], float], keep: Callable[[Reply], Result]) -> Result:
-        """POST /v1/messages; what `keep` makes of the reply, before anything else happens to it.
+    @staticmethod
+    def address(url: str | None, where: str) -> tuple[str, str]:
+        """See `Provider`."""
+        return check_base_url(url or PROVIDER_URL, where)
 
-        `start` is called when the request is ready to go out: it waits for its turn and returns the seconds that the
-        call may take, or raises to call it off. Failure for everything but a complete reply with status 200.
-        """
+    @staticmethod
+    def read(message: Any) -> Reading:
+        """See `Provider`."""
+        return read_message(message)
+
+    def ask(self, request: Request, budget_s: Callable[[], float], keep: Callable[[Reply], Result]) -> Result:
+        """POST /v1/messages; see `Provider`."""
         fields = body_of(request)
         known = {name: fields.pop(name) for name in ("model", "max_tokens", "messages")}
         create = self.sdk.messages.with_streaming_response.create
-        self._turn.start = start
+        self._turn.budget_s = budget_s
 
         def call() -> Result:
             with create(**known, extra_body=fields, extra_headers=request.headers) as response:
                 chunks = _bounded(response.http_response.iter_bytes(), self._turn.end)
                 body = self._clean(b"".join(chunks))
                 latency_s = time.monotonic() - self._turn.began
-                return keep(Reply(body, _plain(response.http_response.headers), latency_s))
+                headers = _plain(response.http_response.headers)
+                return keep(Reply(body, latency_s, pause_of(headers), headers.get("request-id")))
 
         try:
-            return self.guarded(call)
+            return self._guarded(call)
         finally:
-            self._turn.start = None
+            self._turn.budget_s = None
 
     def _await_turn(self, request: Any) -> None:
         """Wait for the turn of what this thread is about to send; from here on its time counts."""
-        if (start := getattr(self._turn, "start", None)) is not None:
-            seconds = start()
-            request.extensions["timeout"] = self.timeout(seconds).as_dict()
+        if (budget_s := getattr(self._turn, "budget_s", None)) is not None:
+            seconds = budget_s()
+            request.extensions["timeout"] = self._timeout_of(seconds).as_dict()
             self._turn.began = time.monotonic()
             self._turn.end = self._turn.began + seconds
 
@@ -114,11 +114,11 @@ class Client:
             if KEY_PLACEHOLDER in value:
                 request.headers[name] = value.replace(KEY_PLACEHOLDER, self._key)
 
-    def timeout(self, seconds: float) -> Any:
-        """The SDK's form of a time-out for one attempt."""
+    def _timeout_of(self, seconds: float) -> Any:
+        """The SDK's form of a time-out in seconds for one attempt."""
         return self._timeout(seconds, connect=min(CONNECT_S, seconds))
 
-    def guarded(self, call: Callable[[], Result]) -> Result:
+    def _guarded(self, call: Callable[[], Result]) -> Result:
         """The call's result; what the SDK or its transport raises becomes a Failure without any key in its words."""
         failure: Exception
         try:
@@ -134,7 +134,7 @@ class Client:
         except (self._errors.APIConnectionError, self._transport_errors) as error:
             cause = error.__cause__ or error
             words = redact(f"{type(cause).__name__}: {cause}", self._key)[:300]
-            called_off = isinstance(cause, Failure | UserError)  # by `start`
+            called_off = isinstance(cause, Failure | UserError)  # by `budget_s`
             failure = cause if called_off else Failure(f"the connection failed: {words}", scope="retry")
         except (self._errors.AnthropicError, TypeError, ValueError) as error:
             words = redact(f"{type(error).__name__}: {error}", self._key)[:300]
@@ -142,23 +142,57 @@ class Client:
         # Raised outside of the handlers: it must not carry along an exception that holds the key.
         raise failure
 
+    # ------------------------------------------------------------ batches
+
+    def order_batch(self, requests: Mapping[str, Request]) -> str:
+        """POST /v1/messages/batches, with the version header that all the requests share."""
+        orders = [{"custom_id": key, "params": body_of(request)} for key, request in requests.items()]
+        headers = next(iter(requests.values())).headers
+        batch_id: str = self._guarded(lambda: self._batches.create(requests=orders, extra_headers=headers).id)
+        return batch_id
+
+    def batches_since(self, moment: dt.datetime) -> list[Batch]:
+        """The batches made since a moment, the newest first, as the service lists them."""
+
+        def call() -> list[Batch]:
+            found = []
+            for batch in self._batches.list(limit=100):
+                if batch.created_at < moment:
+                    break
+                counts = batch.request_counts
+                size = counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
+                found.append(Batch(batch.id, size))
+            return found
+
+        return self._guarded(call)
+
+    def batch_has_ended(self, batch_id: str) -> bool:
+        """Whether the results are there; a Failure of status 404 if the service does not know the batch."""
+        return self._guarded(lambda: bool(self._batches.retrieve(batch_id).processing_status == "ended"))
+
+    def batch_results(self, batch_id: str) -> list[BatchResult]:
+        """The lines of the results' file that can be read."""
+
+        def call() -> bytes:
+            with self._batches.with_streaming_response.results(batch_id) as response:
+                return b"".join(response.http_response.iter_bytes())
+
+        results = []
+        for line in self._guarded(call).splitlines():
+            with suppress(ValueError, KeyError, TypeError):
+                entry = json.loads(line)
+                result = entry["result"]
+                message = result["message"] if result["type"] == "succeeded" else None
+                results.append(BatchResult(str(entry["custom_id"]), message))
+        return results
+
+    @property
+    def _batches(self) -> Any:
+        return self.sdk.messages.batches
+
     def close(self) -> None:
         """Close the connections."""
         self.sdk.close()
-
-
-def check_base_url(url: str, where: str) -> tuple[str, str]:
-    """The address as the SDK wants it, and a note if it had to be corrected; UserError if it is none."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UserError(f"this is not an address: {url}", where=where, hint="write http://host:port or https://host")
-    if parts.username or parts.password or parts.query:
-        raise UserError(
-            "an address must not hold a name, a password or a query", where=where, hint="keys go into the environment"
-        )
-    bare = url.rstrip("/").removesuffix("/messages").removesuffix("/v1").rstrip("/")
-    note = "" if bare == url.rstrip("/") else f"{where}: {url} is used as {bare} (the client adds /v1/messages itself)"
-    return bare, note
 
 
 def _bounded(chunks: Iterator[bytes], end: float) -> Iterator[bytes]:
