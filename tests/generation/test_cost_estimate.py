@@ -1,4 +1,4 @@
-"""The plan: calls, dollars, minutes and what is missing, before anybody is asked."""
+"""The estimate: calls, dollars, minutes and what is missing, before anybody is asked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.core.study import Study, load_study
 from fluency.core.tasks import load_tasks
-from fluency.generation.cost_estimate import confirm, plan
+from fluency.generation.cost_estimate import confirm, estimate_cost
 from fluency.generation.prompt import build_prompt
 from fluency.generation.store import AnswerStore
 from fluency.workflow.plan_text import render
@@ -35,7 +35,7 @@ def bounds(study: Study, price_in: float, price_out: float) -> tuple[float, floa
 
 
 def test_the_study_as_designed_costs_what_its_author_said(paid, store):
-    made = plan(paid, TASKS, store, environ=ENVIRON)
+    made = estimate_cost(paid, TASKS, store, environ=ENVIRON)
     assert made.calls == 400 and [model.calls for model in made.models] == [200, 200]
     for model, (price_in, price_out) in zip(made.models, [(5, 25), (3, 15)], strict=True):
         least, most = bounds(paid, price_in, price_out)
@@ -46,8 +46,8 @@ def test_the_study_as_designed_costs_what_its_author_said(paid, store):
     assert made.missing == []
 
 
-def test_the_committed_study_has_a_plan():
-    made = plan(load_study(), TASKS, AnswerStore(TASKS[0].folder / "none"), environ={})
+def test_the_committed_study_costs_nothing():
+    made = estimate_cost(load_study(), TASKS, AnswerStore(TASKS[0].folder / "none"), environ={})
     assert (made.most_usd, made.missing) == (0, [])
     assert "cost     nothing" in render(made)
 
@@ -60,7 +60,7 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
     prompts = {(task.id, shell): build_prompt(task.prompt, shell) for task in TASKS for shell in paid.shells}
     for cell in cells[:20]:
         generator.generate(cell, prompts[cell.task, cell.shell], "0" * 64)
-    made = plan(paid, TASKS, store, environ=ENVIRON)
+    made = estimate_cost(paid, TASKS, store, environ=ENVIRON)
     opus, sonnet = made.models
     assert (opus.at_hand, opus.calls, sonnet.at_hand) == (20, 180, 0)
     assert opus.spent_usd == pytest.approx(20 * (120 * 5 + 100 * 25) / 1e6) == generator.budget.run_usd
@@ -73,49 +73,49 @@ def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
     for task in TASKS[:3]:
         for cell in small.cells([task.id]):
             generator.generate(cell, build_prompt(task.prompt, cell.shell), "0" * 64)
-    assert plan(small, TASKS[:3], store, environ=ENVIRON).calls == 0
-    assert plan(study_of(OPUS, trials=2), TASKS[:3], store, environ=ENVIRON).calls == 6
+    assert estimate_cost(small, TASKS[:3], store, environ=ENVIRON).calls == 0
+    assert estimate_cost(study_of(OPUS, trials=2), TASKS[:3], store, environ=ENVIRON).calls == 6
     hotter = study_of(OPUS | {"temperature": 0.3}, trials=1)
-    assert plan(hotter, TASKS[:3], store, environ=ENVIRON).calls == 6
+    assert estimate_cost(hotter, TASKS[:3], store, environ=ENVIRON).calls == 6
 
 
 def test_batches_cost_half_and_take_their_time(store):
-    single = plan(study_of(OPUS), TASKS, store, environ=ENVIRON)
-    batch = plan(study_of(OPUS | {"transport": "batch"}), TASKS, store, environ=ENVIRON)
+    single = estimate_cost(study_of(OPUS), TASKS, store, environ=ENVIRON)
+    batch = estimate_cost(study_of(OPUS | {"transport": "batch"}), TASKS, store, environ=ENVIRON)
     assert batch.most_usd == pytest.approx(single.most_usd / 2)
     assert batch.models[0].minutes is None
     assert "half for batches" in render(batch) and "within an hour" in render(batch)
 
 
 def test_a_missing_key_is_said_only_where_there_is_something_to_ask(paid, store):
-    made = plan(paid, TASKS, store, environ={}, missing=["PowerShell: the image holds none"])
+    made = estimate_cost(paid, TASKS, store, environ={}, missing=["PowerShell: the image holds none"])
     assert len(made.missing) == 3 and "ANTHROPIC_API_KEY" in made.missing[0]
     assert made.aliases_to_ask == ["opus", "sonnet"]
     text = render(made)
     assert "Missing:" in text and "PowerShell: the image holds none" in text
-    assert plan(paid, [], store, environ={}).missing == []
+    assert estimate_cost(paid, [], store, environ={}).missing == []
 
 
 def test_a_model_without_a_price_asks_for_one(store):
     with pytest.raises(UserError, match="price"):
-        plan(
+        estimate_cost(
             study_of({"alias": "new", "id": "claude-next", "temperature": 1, "max_tokens": 9}), TASKS, store, environ={}
         )
 
 
-def test_a_refused_temperature_is_in_the_plan(store):
+def test_a_refused_temperature_is_in_the_estimate(store):
     entry = {"alias": "s", "id": "claude-sonnet-4-6", "on_refused_temperature": "provider-default"}
     store.refuse_temperature("claude-sonnet-4-6", "no", "2026-01-01T00:00:00Z")
-    assert "was refused" in render(plan(study_of(entry), TASKS, store, environ=ENVIRON))
+    assert "was refused" in render(estimate_cost(study_of(entry), TASKS, store, environ=ENVIRON))
 
 
 def test_reasons_have_their_place(paid, store):
     reasons = {"generate": {"missing": 400}, "score": {"code has changed": 3, "missing": 400}}
-    text = render(plan(paid, TASKS, store, environ=ENVIRON, reasons=reasons))
+    text = render(estimate_cost(paid, TASKS, store, environ=ENVIRON, reasons=reasons))
     assert "generate: 400 to run" in text and "score: 403 to run" in text and "code has changed" in text
 
 
-# ---------------------------------------------------------------- the gate
+# ---------------------------------------------------------------- the agreement
 
 
 def agree(study: Study, store, *, terminal: bool = True, answer: str = "yes") -> list[str]:
@@ -125,7 +125,7 @@ def agree(study: Study, store, *, terminal: bool = True, answer: str = "yes") ->
         asked.append(question)
         return answer
 
-    confirm(plan(study, TASKS, store, environ=ENVIRON), study, is_terminal=terminal, ask=ask)
+    confirm(estimate_cost(study, TASKS, store, environ=ENVIRON), study, is_terminal=terminal, ask=ask)
     return asked
 
 
@@ -148,7 +148,7 @@ def test_without_a_terminal_the_config_has_to_agree(store):
 
 
 def test_a_cheap_or_free_run_does_not_ask(store):
-    dear = plan(study_of(OPUS), TASKS, store, environ=ENVIRON).most_usd
+    dear = estimate_cost(study_of(OPUS), TASKS, store, environ=ENVIRON).most_usd
     assert agree(study_of(OPUS, budget={"confirm_usd": dear}), store, terminal=False) == []
     with pytest.raises(UserError):
         agree(study_of(OPUS, budget={"confirm_usd": dear * 0.99}), store, terminal=False)
@@ -156,7 +156,7 @@ def test_a_cheap_or_free_run_does_not_ask(store):
     assert agree(free, store, terminal=False) == []
 
 
-def test_a_plan_cannot_be_changed(paid, store):
-    made = plan(paid, TASKS, store, environ=ENVIRON)
+def test_an_estimate_cannot_be_changed(paid, store):
+    made = estimate_cost(paid, TASKS, store, environ=ENVIRON)
     with pytest.raises(dataclasses.FrozenInstanceError):
         made.stop_usd = 1e9

@@ -1,4 +1,4 @@
-"""The plan: what a run would ask, why, what it costs at most and probably, how long it takes, what is missing.
+"""What a run would ask and why, what it costs at most and probably, how long it takes, and what is missing.
 
 Pure but for reading the answer store; it asks nobody and needs no key.
 """
@@ -28,7 +28,7 @@ TOKENS_A_BYTE = 1 / 3
 
 
 @dataclass(frozen=True)
-class ModelPlan:
+class ModelEstimate:
     """One model's share. Dollars are null where no price is known; `minutes` is null for batches."""
 
     alias: str
@@ -50,11 +50,11 @@ class ModelPlan:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CostEstimate:
     """What a run would do. `reasons`: stage → why → jobs, as Snakemake's dry run gave them."""
 
     study: str
-    models: list[ModelPlan]
+    models: list[ModelEstimate]
     stop_usd: float
     confirm_usd: float
     missing: list[str] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Plan:
         return [model.alias for model in self.models if model.calls]
 
 
-def plan(
+def estimate_cost(
     study: Study,
     tasks: Sequence[Task],
     store: AnswerStore,
@@ -94,8 +94,8 @@ def plan(
     environ: Mapping[str, str],
     missing: Sequence[str] = (),
     reasons: Mapping[str, Mapping[str, int]] | None = None,
-) -> Plan:
-    """The plan of a study; `missing` is what else the run lacks (PowerShell, image), a sentence each.
+) -> CostEstimate:
+    """The estimate of a study; `missing` is what else the run lacks (PowerShell, image), a sentence each.
 
     UserError if a model has no policy or price, or a stored answer is damaged.
     """
@@ -104,9 +104,9 @@ def plan(
     models = []
     for model in study.models:
         own = {cell: prompts[cell.task, cell.shell] for cell in cells if cell.model == model.alias}
-        models.append(_model_plan(study, model, own, store, environ))
+        models.append(_model_estimate(study, model, own, store, environ))
     lacking = [entry.missing_key for entry in models if entry.missing_key]
-    return Plan(
+    return CostEstimate(
         study.study,
         models,
         study.budget.stop_usd,
@@ -116,9 +116,9 @@ def plan(
     )
 
 
-def _model_plan(
+def _model_estimate(
     study: Study, model: ModelConfig, prompts: Mapping[Cell, str], store: AnswerStore, environ: Mapping[str, str]
-) -> ModelPlan:
+) -> ModelEstimate:
     refused = model.on_refused_temperature == "provider-default" and store.temperature_refused(model.id)
     policy = resolve(model, refused=refused)
     answers, to_ask = [], []
@@ -132,7 +132,7 @@ def _model_plan(
     likely_input = sum(math.ceil(len(prompt.encode()) * TOKENS_A_BYTE) for prompt in to_ask)
     most_input = sum(map(upper_bound_input_tokens, to_ask))
     no_key = bool(to_ask) and needs_key(model) and not environ.get(model.api_key_env, "").strip()
-    return ModelPlan(
+    return ModelEstimate(
         alias=model.alias,
         model_id=model.id,
         sampling=_sampling(policy),
@@ -188,19 +188,21 @@ def _mean(values: Sequence[float | None], otherwise: float) -> float:
     return sum(known) / len(known) if known else otherwise
 
 
-def confirm(plan: Plan, study: Study, *, is_terminal: bool, ask: Callable[[str], str]) -> None:
+def confirm(estimate: CostEstimate, study: Study, *, is_terminal: bool, ask: Callable[[str], str]) -> None:
     """Have a paid run agreed: silent up to budget.confirm_usd (of the upper bound), else `confirm: yes` or a yes.
 
     UserError if nobody agreed, or nobody can be asked.
     """
-    if plan.most_usd <= study.budget.confirm_usd or study.confirm == "yes":
+    if estimate.most_usd <= study.budget.confirm_usd or study.confirm == "yes":
         return
-    price = f"This run makes {plan.calls} calls: about ${plan.expected_usd:.2f}, at most ${plan.most_usd:.2f}."
+    price = (
+        f"This run makes {estimate.calls} calls: about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}."
+    )
     if not is_terminal:
         raise UserError(
             f"{price} Nobody has agreed to that",
             where="budget: confirm_usd",
             hint="run it on a terminal and answer yes, or give `--config confirm=yes`; `make plan` shows the details",
         )
-    if ask(f"{price} It stops at ${plan.stop_usd:g}. Go on? [yes/no] ").strip().lower() not in ("y", "yes"):
+    if ask(f"{price} It stops at ${estimate.stop_usd:g}. Go on? [yes/no] ").strip().lower() not in ("y", "yes"):
         raise UserError(f"not agreed: {price} Nothing was asked", hint="answer yes to go on")

@@ -124,13 +124,13 @@ class Pipeline(ReadyStudy):
         return open_sandbox(self.study.sandbox, say=say)
 
     def _open_generator(self) -> Any:
-        from fluency.generation.cost_estimate import plan
+        from fluency.generation.cost_estimate import estimate_cost
         from fluency.generation.generate import Generator
         from fluency.generation.local_model.server import base_url
         from fluency.generation.store import AnswerStore
 
         store = AnswerStore(ANSWERS)
-        spent = plan(self.study, self.tasks, store, environ={}).spent_usd
+        spent = estimate_cost(self.study, self.tasks, store, environ={}).spent_usd
         generator = Generator(self.study, store=store, base_url=base_url, say=say, spent_usd=spent)
         generator.prepare_batches((cell, self.prompt(cell)) for cell in self.cells)
         return generator

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import math
 
-from fluency.generation.cost_estimate import ModelPlan, Plan
+from fluency.generation.cost_estimate import CostEstimate, ModelEstimate
 
 
-def render(plan: Plan) -> str:
+def render(estimate: CostEstimate) -> str:
     """The plan as text for a terminal."""
-    lines = [f"Study {plan.study}: {plan.calls} calls to make."]
-    for model in plan.models:
+    lines = [f"Study {estimate.study}: {estimate.calls} calls to make."]
+    for model in estimate.models:
         lines += ["", *_render_model(model)]
-    if plan.most_usd or plan.spent_usd:
-        total = f"Together about ${plan.expected_usd:.2f}, at most ${plan.most_usd:.2f}"
-        lines += ["", f"{total}; ${plan.spent_usd:.2f} spent on it so far; a run stops at ${plan.stop_usd:g}."]
-        asked = "is asked first" if plan.most_usd > plan.confirm_usd else "does not ask"
-        lines.append(f"Above ${plan.confirm_usd:g} a run asks before it pays; this one {asked}.")
-    for stage, reasons in plan.reasons.items():
+    if estimate.most_usd or estimate.spent_usd:
+        total = f"Together about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
+        lines += ["", f"{total}; ${estimate.spent_usd:.2f} spent on it so far; a run stops at ${estimate.stop_usd:g}."]
+        asked = "is asked first" if estimate.most_usd > estimate.confirm_usd else "does not ask"
+        lines.append(f"Above ${estimate.confirm_usd:g} a run asks before it pays; this one {asked}.")
+    for stage, reasons in estimate.reasons.items():
         lines += ["", f"{stage}: {sum(reasons.values())} to run"]
         lines += [f"  {count:5d}  {reason}" for reason, count in sorted(reasons.items(), key=lambda item: -item[1])]
-    if plan.missing:
-        lines += ["", "Missing:", *(f"  {sentence}" for sentence in plan.missing)]
+    if estimate.missing:
+        lines += ["", "Missing:", *(f"  {sentence}" for sentence in estimate.missing)]
     return "\n".join(lines) + "\n"
 
 
-def _render_model(model: ModelPlan) -> list[str]:
+def _render_model(model: ModelEstimate) -> list[str]:
     lines = [
         f"{model.alias} ({model.model_id}): {model.sampling}",
         f"  {model.cells} cells, {model.at_hand} answered, {model.calls} to ask",

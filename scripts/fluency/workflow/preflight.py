@@ -9,7 +9,7 @@ from fluency.common.files import read_json
 from fluency.common.paths import ANSWERS, RESULTS
 from fluency.common.terminal import say
 from fluency.core.shells import find_shell
-from fluency.generation.cost_estimate import Plan, confirm, plan
+from fluency.generation.cost_estimate import CostEstimate, confirm, estimate_cost
 from fluency.generation.keys import require_keys
 from fluency.generation.store import AnswerStore
 from fluency.workflow.plan_text import render
@@ -17,9 +17,9 @@ from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.rerun_reasons import rerun_reasons
 
 
-def plan_of(ready: ReadyStudy, reasons: dict[str, dict[str, int]] | None = None) -> Plan:
-    """The plan of a study, with what the sandbox lacks as far as it is known before a run."""
-    return plan(
+def estimate_of(ready: ReadyStudy, reasons: dict[str, dict[str, int]] | None = None) -> CostEstimate:
+    """The cost estimate of a study, with what the sandbox lacks as far as it is known before a run."""
+    return estimate_cost(
         ready.study,
         ready.tasks,
         AnswerStore(ANSWERS),
@@ -44,13 +44,13 @@ def sandbox_lacks(ready: ReadyStudy) -> list[str]:
 
 def print_plan(ready: ReadyStudy, command: list[str]) -> int:
     """`make plan`: the plan with Snakemake's reasons, on standard output."""
-    print(render(plan_of(ready, rerun_reasons(ready, command))), end="")
+    print(render(estimate_of(ready, rerun_reasons(ready, command))), end="")
     return 0
 
 
 def ask_price(ready: ReadyStudy) -> str:
     """Before Snakemake starts: show what a paid run costs and ask; returns the value of `confirm` for the run."""
-    made = plan_of(ready)
+    made = estimate_of(ready)
     require_keys_of(ready, made)
     if made.most_usd > 0:
         say(render(made))
@@ -60,11 +60,11 @@ def ask_price(ready: ReadyStudy) -> str:
 
 def check_before_run(ready: ReadyStudy) -> None:
     """Before the first job of any run, also of a bare `snakemake`: the keys are there and the price is agreed."""
-    made = plan_of(ready)
+    made = estimate_of(ready)
     require_keys_of(ready, made)
     confirm(made, ready.study, is_terminal=False, ask=input)
 
 
-def require_keys_of(ready: ReadyStudy, made: Plan) -> None:
+def require_keys_of(ready: ReadyStudy, made: CostEstimate) -> None:
     """Keys are needed only for the models that will be asked."""
     require_keys(ready.study, os.environ, made.aliases_to_ask)
