@@ -90,7 +90,7 @@ test: $(DEV) ## All tests, in real containers, with a real model once
 	@pytest
 
 lint: $(DEV) ## ruff, the layers of packages, strict types, snakefmt and Snakemake's own linter
-	@ruff check . && ruff format --check . && lint-imports --cache-dir .cache/import-linter && mypy && snakefmt --check Snakefile && snakemake --lint
+	@ruff check . && ruff format --check . && lint-imports --no-cache && mypy && snakefmt --check Snakefile && snakemake --lint
 
 fix: $(DEV) ## Format the code
 	@ruff check --fix . && ruff format . && snakefmt Snakefile

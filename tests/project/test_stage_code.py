@@ -45,7 +45,9 @@ NO_ANSWER = {"anthropic": "the wire", "httpx2": "the wire", "docker": "the wire"
 
 @pytest.fixture(scope="module")
 def graph():
-    return grimp.build_graph("fluency", exclude_type_checking_imports=True, include_external_packages=True)
+    return grimp.build_graph(
+        "fluency", cache_dir=None, exclude_type_checking_imports=True, include_external_packages=True
+    )
 
 
 def closure(graph, entries):
