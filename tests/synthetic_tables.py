@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 
+from fluency.analysis.outcomes import Arm, Outcomes
 from fluency.core.study import Study
 from fluency.core.table import Row, to_frame
 
@@ -42,7 +43,7 @@ def make_study(models=("model-x",), trials: int = 5, shells=("bash", "pwsh"), **
 
 def make_rows(study: Study, tasks, passes, seed: int = 1, **fixed) -> list[Row]:
     """One row a cell; `passes(cell)` gives True, False, None (missing) or "not_measured"."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     by_id = {task.id: task for task in tasks}
     rows = []
     for cell in study.cells([task.id for task in tasks]):
@@ -54,14 +55,14 @@ def make_rows(study: Study, tasks, passes, seed: int = 1, **fixed) -> list[Row]:
             reason = "the sandbox image holds no PowerShell 7"
             rows.append(Row(**base, status="not_measured", reason=reason, outcome="ok", command="Get-Item x"))
         else:
-            rows.append(Row(**base, **(measured(cell, bool(mark), dice) | fixed)))
+            rows.append(Row(**base, **(measured(cell, bool(mark), rng) | fixed)))
     return rows
 
 
-def measured(cell, mark: bool, dice: random.Random) -> dict:
+def measured(cell, mark: bool, rng: random.Random) -> dict:
     pwsh = cell.shell == "pwsh"
-    failing = "command-not-found" if dice.random() < 0.4 else "silent-wrong"
-    made_of = dice.choice(["cmdlets-only", "cmdlets-only", "mixed", "unix-only"]) if pwsh else "unix-only"
+    failing = "command-not-found" if rng.random() < 0.4 else "silent-wrong"
+    made_of = rng.choice(["cmdlets-only", "cmdlets-only", "mixed", "unix-only"]) if pwsh else "unix-only"
     return {
         "status": "measured",
         "passed": mark,
@@ -83,8 +84,8 @@ def measured(cell, mark: bool, dice: random.Random) -> dict:
         "cost_usd": 0.0007,
         "temperature_sent": "0.7",
         "model_echoed": f"{cell.model}-id",
-        "t_gen_s": round(1 + dice.random(), 3),
-        "t_exec_s": round((0.45 if pwsh else 0.03) * (1 + dice.random()), 4),
+        "t_gen_s": round(1 + rng.random(), 3),
+        "t_exec_s": round((0.45 if pwsh else 0.03) * (1 + rng.random()), 4),
         "timed_out": False,
         "asked_utc": f"2026-05-01T10:{cell.trial:02d}:00Z",
     }
@@ -96,18 +97,24 @@ def make_frame(study: Study, tasks, passes, **more) -> pd.DataFrame:
 
 def random_passes(seed: int = 3, bash: float = 0.6, pwsh: float = 0.68):
     """Task difficulties shared by the shells, as in the design's scenarios."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     levels: dict[tuple[str, str], float] = {}
 
     def passes(cell) -> bool:
         key = (cell.model, cell.task)
         if key not in levels:
-            levels[key] = dice.random()
-        share = {"bash": bash, "pwsh": pwsh}[cell.shell]
+            levels[key] = rng.random()
+        share = {"bash": bash, "pwsh": pwsh}.get(cell.shell, 0.5)
         level = 0.95 if levels[key] < share * 0.7 else 0.05 if levels[key] > 0.9 else share
-        return dice.random() < level
+        return rng.random() < level
 
     return passes
+
+
+def contrasted(bash: Arm, pwsh: Arm, trials: int = 5) -> Outcomes:
+    """Both arms of the design over tasks t0, t1, …"""
+    tasks = tuple(f"t{place}" for place in range(len(bash.passes)))
+    return Outcomes("m", tasks, trials, {"bash": bash, "pwsh": pwsh}, ("bash", "pwsh"))
 
 
 def from_counts(counts: dict[str, tuple[int, int]]):

@@ -16,9 +16,9 @@ A = replace(SCENARIOS["A"], mean=0.60)
 
 
 def studies(gap: float, seed: int) -> list[list[Fraction]]:
-    dice = np.random.default_rng(seed)
-    bash, pwsh = draw_rates(A, gap, STUDIES * TASKS, dice)
-    counts = dice.binomial(TRIALS, pwsh).astype(int) - dice.binomial(TRIALS, bash).astype(int)
+    rng = np.random.default_rng(seed)
+    bash, pwsh = draw_rates(A, gap, STUDIES * TASKS, rng)
+    counts = rng.binomial(TRIALS, pwsh).astype(int) - rng.binomial(TRIALS, bash).astype(int)
     exact = {count: Fraction(count, TRIALS) for count in range(-TRIALS, TRIALS + 1)}
     return [[exact[count] for count in study] for study in counts.reshape(STUDIES, TASKS).tolist()]
 

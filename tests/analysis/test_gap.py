@@ -1,4 +1,4 @@
-"""Bands are decided on exact fractions, tasks enter by one rule, and two models never meet."""
+"""Tasks enter by one rule, and two models never meet."""
 
 from __future__ import annotations
 
@@ -6,58 +6,20 @@ from fractions import Fraction
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from fluency.analysis.gap import band_of, missing_bounds, pair
+from fluency.analysis.gap import missing_bounds, pair
 from fluency.analysis.model_analysis import analyse_model
 from fluency.analysis.outcomes import Arm, Outcomes, PoolingError, count_outcomes, one_model
 from fluency.analysis.robustness import sensitivities
 from fluency.analysis.tally import tally
 from fluency.analysis.times import times
-from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes
-
-OPPOSITE = {"pwsh": "bash", "bash": "pwsh", "falsified": "falsified", "inconclusive": "inconclusive"}
-
-
-@pytest.mark.parametrize(
-    ("points", "band"),
-    [
-        (Fraction(10), "pwsh"),
-        (Fraction(-10), "bash"),
-        (Fraction(5), "inconclusive"),
-        (Fraction(-5), "inconclusive"),
-        (Fraction(0), "falsified"),
-        (Fraction(10) - Fraction(1, 10**9), "inconclusive"),
-        (Fraction(5) - Fraction(1, 10**9), "falsified"),
-        (Fraction(100), "pwsh"),
-    ],
-)
-def test_the_edges_of_the_bands_are_where_the_table_says(points: Fraction, band: str) -> None:
-    assert band_of(points / 100) == band
-
-
-def test_every_pair_of_counts_on_an_edge_gets_the_right_band_where_floats_would_not() -> None:
-    tens = [(p, p - 10) for p in range(10, 101)]
-    fives = [(p, p - 5) for p in range(5, 101)]
-    assert all(band_of(Fraction(p, 100) - Fraction(b, 100)) == "pwsh" for p, b in tens)
-    assert all(band_of(Fraction(p, 100) - Fraction(b, 100)) == "inconclusive" for p, b in fives)
-    assert sum(not (p / 100 - b / 100 >= 0.10) for p, b in tens) > 0, "floats should fail here, or why fractions"
-
-
-def test_a_float_is_refused() -> None:
-    with pytest.raises(TypeError):
-        band_of(0.1)  # type: ignore[arg-type]
-
-
-@given(st.fractions(min_value=-1, max_value=1))
-def test_bands_are_symmetric(gap: Fraction) -> None:
-    assert band_of(-gap) == OPPOSITE[band_of(gap)]
+from fluency.core.shells import DESIGN
+from tests.synthetic_tables import contrasted, make_frame, make_study, make_tasks, random_passes
 
 
 def outcomes(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5) -> Outcomes:
     arms = [Arm(tuple(c for c, _ in arm), tuple(n for _, n in arm)) for arm in (bash, pwsh)]
-    return Outcomes("m", tuple(f"t{i}" for i in range(len(bash))), trials, *arms)
+    return contrasted(*arms, trials)
 
 
 def test_a_task_enters_with_half_of_its_trials_rounded_up_in_both_shells() -> None:
@@ -75,7 +37,7 @@ def test_with_one_trial_one_is_enough_and_with_none_there_is_no_gap() -> None:
 def test_tasks_weigh_the_same_however_many_trials_they_have() -> None:
     paired = pair(outcomes([(0, 3), (5, 5)], [(3, 3), (5, 5)]))
     assert paired.gap == Fraction(1, 2)
-    assert (paired.bash_rate.passes, paired.bash_rate.scored) == (5, 8)
+    assert (paired.baseline_rate.passes, paired.baseline_rate.scored) == (5, 8)
 
 
 def test_missing_bounds_are_the_best_and_worst_over_all_tasks() -> None:
@@ -91,11 +53,11 @@ def test_nothing_that_computes_with_passes_takes_two_models() -> None:
     ids = tuple(task.id for task in tasks)
     for compute in (
         one_model,
-        lambda rows: count_outcomes(rows, ids, 5),
-        lambda rows: sensitivities(rows, ids, 5),
-        lambda rows: times(rows, 5),
+        lambda rows: count_outcomes(rows, ids, 5, DESIGN),
+        lambda rows: sensitivities(rows, ids, 5, DESIGN),
+        lambda rows: times(rows, 5, DESIGN),
         lambda rows: tally(rows, "model-x", "bash", ids, 5),
-        lambda rows: analyse_model(rows, "model-x", ("bash", "pwsh"), dict.fromkeys(ids, "c"), 5),
+        lambda rows: analyse_model(rows, "model-x", DESIGN, dict.fromkeys(ids, "c"), 5),
     ):
         with pytest.raises(PoolingError, match="never pooled"):
             compute(frame)
@@ -105,13 +67,13 @@ def test_rows_of_another_model_are_refused() -> None:
     study, tasks = make_study(("model-y",)), make_tasks(4)
     frame = make_frame(study, tasks, random_passes())
     with pytest.raises(ValueError, match="not of model-x"):
-        analyse_model(frame, "model-x", ("bash", "pwsh"), {task.id: task.category for task in tasks}, 5)
+        analyse_model(frame, "model-x", DESIGN, {task.id: task.category for task in tasks}, 5)
 
 
 def test_unknown_marks_are_no_failures() -> None:
     study, tasks = make_study(), make_tasks(2)
     frame = make_frame(study, tasks, lambda cell: True)
     frame.loc[0, "lenient_passed"] = pd.NA
-    counted = count_outcomes(frame, [task.id for task in tasks], 5, "lenient_passed")
-    assert counted.bash.scored == (4, 5)
-    assert counted.bash.passes == (4, 5)
+    counted = count_outcomes(frame, [task.id for task in tasks], 5, DESIGN, "lenient_passed")
+    assert counted.baseline.scored == (4, 5)
+    assert counted.baseline.passes == (4, 5)

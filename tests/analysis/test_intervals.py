@@ -15,12 +15,10 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
-from fluency.analysis.gap import BANDS, band_of
+from fluency.analysis.bands import BANDS
 from fluency.analysis.intervals import (
-    Interval,
     band_shares,
     clopper_pearson,
-    compatible_bands,
     fixed_task_halfwidth,
     floored_interval,
     signflip_p,
@@ -29,6 +27,7 @@ from fluency.analysis.intervals import (
     tasks_needed,
 )
 from fluency.analysis.outcomes import Arm, Outcomes
+from tests.synthetic_tables import contrasted
 
 rates = st.sampled_from([Fraction(c, n) for n in (3, 4, 5) for c in range(n + 1)])
 differences = st.lists(st.tuples(rates, rates).map(lambda pair: pair[1] - pair[0]), min_size=2, max_size=20)
@@ -36,8 +35,8 @@ few = st.lists(st.tuples(rates, rates).map(lambda pair: pair[1] - pair[0]), min_
 
 
 def example(seed: int, size: int = 20) -> tuple[list[Fraction], list[Fraction]]:
-    dice = np.random.default_rng(seed)
-    draw = lambda: [Fraction(int(c), 5) for c in dice.binomial(5, dice.random(size))]  # noqa: E731
+    rng = np.random.default_rng(seed)
+    draw = lambda: [Fraction(int(c), 5) for c in rng.binomial(5, rng.random(size))]  # noqa: E731
     return draw(), draw()
 
 
@@ -81,9 +80,9 @@ def test_swapping_the_shells_mirrors_the_intervals(d: list[Fraction]) -> None:
 
 
 @given(differences, st.randoms(use_true_random=False))
-def test_the_order_of_tasks_is_of_no_consequence(d: list[Fraction], dice) -> None:
+def test_the_order_of_tasks_is_of_no_consequence(d: list[Fraction], rng) -> None:
     shuffled = list(d)
-    dice.shuffle(shuffled)
+    rng.shuffle(shuffled)
     assert signflip_p(d) == signflip_p(shuffled)
     assert floored_interval(d) == pytest.approx(floored_interval(shuffled))
     assert task_sd(d) == pytest.approx(task_sd(shuffled))
@@ -149,7 +148,7 @@ def test_five_differing_tasks_can_never_reject_and_six_can() -> None:
 
 def fixed(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5) -> Outcomes:
     arms = [Arm(tuple(c for c, _ in arm), tuple(n for _, n in arm)) for arm in (bash, pwsh)]
-    return Outcomes("m", tuple(f"t{i}" for i in range(len(bash))), trials, *arms)
+    return contrasted(*arms, trials)
 
 
 def test_the_fixed_task_interval_by_hand() -> None:
@@ -177,12 +176,12 @@ def test_shares_are_exact_add_up_and_mirror_in_the_large(d: list[Fraction]) -> N
     assert sum(shares.values()) == 1
     assert band_shares(d) == shares
     mirrored = band_shares([-x for x in d])
-    assert mirrored["pwsh"] == shares["bash"]
+    assert mirrored["challenger"] == shares["baseline"]
     assert mirrored["falsified"] == shares["falsified"]
 
 
 def test_shares_of_a_certain_gap_on_an_edge_are_not_split_by_rounding() -> None:
-    assert band_shares([Fraction(1, 10)] * 20)["pwsh"] == 1
+    assert band_shares([Fraction(1, 10)] * 20)["challenger"] == 1
     assert band_shares([Fraction(1, 20)] * 20)["inconclusive"] == 1
 
 
@@ -193,24 +192,8 @@ def test_shares_agree_with_the_bootstrap_distribution_of_scipy() -> None:
         ([float(x) for x in d],), np.mean, method="percentile", n_resamples=10_000, rng=np.random.default_rng(1)
     ).bootstrap_distribution
     shares = band_shares(d)
-    assert float(shares["pwsh"]) == pytest.approx(np.mean(theirs >= 0.1 - 1e-9), abs=0.02)
+    assert float(shares["challenger"]) == pytest.approx(np.mean(theirs >= 0.1 - 1e-9), abs=0.02)
     assert float(shares["falsified"]) == pytest.approx(np.mean(abs(theirs) < 0.05 - 1e-9), abs=0.02)
-
-
-@given(st.floats(-1, 1), st.floats(-1, 1))
-def test_compatible_bands_are_those_with_a_point_in_the_interval(a: float, b: float) -> None:
-    low, high = sorted((a, b))
-    inside = {band_of(Fraction(x)) for x in (low, high)}
-    inside |= {band_of(Fraction(x, 1000)) for x in range(-1000, 1001, 5) if low <= x / 1000 <= high}
-    assert inside == set(compatible_bands(Interval(low, high)))
-
-
-def test_compatible_bands_by_hand() -> None:
-    assert compatible_bands(Interval(-0.031, 0.191)) == ("pwsh", "inconclusive", "falsified")
-    assert compatible_bands(Interval(-0.04, 0.04)) == ("falsified",)
-    assert compatible_bands(Interval(0.12, 0.3)) == ("pwsh",)
-    assert compatible_bands(Interval(-0.09, -0.06)) == ("inconclusive",)
-    assert compatible_bands(Interval(-0.5, 0.5)) == BANDS
 
 
 @pytest.mark.parametrize(("successes", "size"), [(0, 20), (3, 20), (20, 20), (7, 9)])

@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 
 from fluency.analysis import analyse, headline
-from fluency.analysis.analysis_plan import PLAN, plan_sha256
+from fluency.analysis.analysis_plan import plan_for, plan_sha256
 from fluency.analysis.headline import headline_of
+from fluency.analysis.numbers import signed
 from fluency.common.errors import UserError
+from fluency.core.shells import DESIGN
 from fluency.core.table import to_frame
 from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, random_passes
 
@@ -32,7 +34,7 @@ def counted(*pairs: tuple[int, int]):
 def test_exactly_ten_points_is_a_direction_and_exactly_five_is_in_the_hole() -> None:
     ten = one(counted(*[(1, 3)] * 5))
     assert ten.gap.value == Fraction(1, 10)
-    assert ten.verdict.band == "pwsh"
+    assert ten.verdict.band == "challenger"
     five = one(counted(*[(2, 3)] * 5))
     assert five.gap.value == Fraction(1, 20)
     assert five.verdict.band == "inconclusive"
@@ -45,7 +47,7 @@ def test_the_analysis_is_antisymmetric_in_the_shells() -> None:
     assert there.gap.value == -back.gap.value
     assert there.gap.p == back.gap.p
     assert there.gap.s95 == pytest.approx((-back.gap.s95.high, -back.gap.s95.low))
-    assert (there.verdict.band, back.verdict.band) == ("pwsh", "bash")
+    assert (there.verdict.band, back.verdict.band) == ("challenger", "baseline")
     assert there.gap.fixed == pytest.approx(back.gap.fixed)
 
 
@@ -62,7 +64,7 @@ def test_the_order_of_tasks_and_rows_is_of_no_consequence() -> None:
 def test_a_large_even_gap_is_resolved_and_a_large_uneven_one_is_not() -> None:
     assert one(counted(*[(0, 4)] * 15, *[(1, 4)] * 5)).verdict.resolved
     uneven = one(counted((0, 5), (0, 5), (0, 3)))
-    assert uneven.verdict.band == "pwsh"
+    assert uneven.verdict.band == "challenger"
     assert not uneven.verdict.resolved
     assert "Not resolved" in headline_of(uneven)
 
@@ -109,7 +111,7 @@ def test_an_arm_that_cannot_be_measured_has_no_verdict_and_no_failures() -> None
     model = one(lambda cell: "not_measured" if cell.shell == "pwsh" else True)
     assert model.tallies["pwsh"].state == "not-measured"
     assert model.verdict.refused == ("PowerShell 7 was not measured: the sandbox image holds no PowerShell 7",)
-    assert model.outcomes.pwsh.total_scored == 0
+    assert model.outcomes.challenger.total_scored == 0
     assert model.failures == ()
     assert model.rates["bash"].value == 1
 
@@ -188,7 +190,7 @@ def test_sensitivities_ask_each_its_own_question() -> None:
             more |= {"passed": True, "structural_pass": True, "made_of": "delegation", "no_unix_tools_passed": True}
         changed.append(row.model_copy(update=more))
     model = analyse(to_frame(changed), STUDY, TASKS).models[0]
-    gaps = {line.key: line.paired.gap for line in model.sensitivities}
+    gaps = {line.key: line.estimate.paired.gap for line in model.sensitivities}
     assert gaps == {
         "headline": Fraction(1, 5),
         "lenient": Fraction(1, 5),
@@ -199,12 +201,14 @@ def test_sensitivities_ask_each_its_own_question() -> None:
         "no_delegation": Fraction(0),
         "no_unix_tools": Fraction(1, 5),
     }
-    assert {line.key: line.paired.pwsh_rate.scored for line in model.sensitivities}["no_refusals"] == 80
-    assert {line.key: line.paired.pwsh_rate.scored for line in model.sensitivities}["no_unix_tools"] == 100
+    assert {line.key: line.estimate.paired.challenger_rate.scored for line in model.sensitivities}["no_refusals"] == 80
+    assert {line.key: line.estimate.paired.challenger_rate.scored for line in model.sensitivities}[
+        "no_unix_tools"
+    ] == 100
 
 
 def test_what_answers_are_made_of_has_its_denominators() -> None:
-    arm = one(random_passes()).make_up["pwsh"]
+    arm = one(random_passes()).composition["pwsh"]
     assert arm.answers == 100
     assert sum(line.answers for line in arm.lines) + arm.without_command == 100
     assert all(line.passed <= line.answers for line in arm.lines)
@@ -236,19 +240,13 @@ def test_several_models_get_a_line_each_and_the_same_line_as_alone() -> None:
 
 
 def test_the_plan_has_a_hash_that_changes_with_it() -> None:
-    before = plan_sha256()
-    assert before == analyse(to_frame([]), STUDY, TASKS).plan_sha256
-    PLAN["alpha"] = 0.1
-    try:
-        assert plan_sha256() != before
-    finally:
-        PLAN["alpha"] = 0.05
-    assert plan_sha256() == before
+    plan = plan_for(DESIGN)
+    assert plan_sha256(plan) == analyse(to_frame([]), STUDY, TASKS).plan_sha256
+    assert plan_sha256(plan) != plan_sha256(plan | {"alpha": 0.1})
+    assert plan_sha256(plan) != plan_sha256(plan_for(DESIGN[::-1]))
 
 
 def test_a_gap_is_never_printed_across_the_edge_of_its_band() -> None:
-    from fluency.analysis.numbers import signed
-
     assert signed(Fraction(1, 10)) == "+10.0"
     assert signed(Fraction(99999, 1_000_000)) == "+9.9999"
     assert signed(Fraction(-49999, 1_000_000)) == "−4.9999"

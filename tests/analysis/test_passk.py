@@ -8,8 +8,9 @@ from itertools import combinations
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from fluency.analysis.outcomes import Arm, Outcomes
+from fluency.analysis.outcomes import Arm
 from fluency.analysis.passk import pass_all, pass_any, pass_k
+from tests.synthetic_tables import contrasted
 
 
 @pytest.mark.parametrize("n", range(1, 7))
@@ -31,23 +32,23 @@ def test_too_few_trials_are_undefined_and_not_one() -> None:
 def test_the_table_of_tasks_holds_only_complete_ones() -> None:
     bash = Arm((5, 0, 1, 0, 4), (5, 5, 5, 5, 4))
     pwsh = Arm((1, 2, 0, 0, 5), (5, 5, 5, 5, 5))
-    found = pass_k(Outcomes("m", tuple("abcde"), 5, bash, pwsh))
-    assert (found.both, found.pwsh_only, found.bash_only, found.neither, found.complete) == (1, 1, 1, 1, 4)
+    found = pass_k(contrasted(bash, pwsh))
+    assert (found.both, found.challenger_only, found.baseline_only, found.neither, found.complete) == (1, 1, 1, 1, 4)
     assert found.any_of["bash"].value == Fraction(2, 4)
     assert found.any_of["bash"].tasks == 4
     assert found.any_of["pwsh"].value == Fraction(3, 5)
     assert found.all_of["pwsh"].value == Fraction(1, 5)
     assert found.all_of["bash"].interval == pytest.approx(proportion_confint(1, 4, method="beta"))
-    assert found.pwsh_share == pytest.approx(proportion_confint(1, 2, method="beta"))
+    assert found.challenger_share == pytest.approx(proportion_confint(1, 2, method="beta"))
 
 
 def test_with_one_trial_both_are_pass_at_1() -> None:
-    found = pass_k(Outcomes("m", ("a", "b"), 1, Arm((1, 0), (1, 1)), Arm((1, 1), (1, 1))))
+    found = pass_k(contrasted(Arm((1, 0), (1, 1)), Arm((1, 1), (1, 1)), trials=1))
     assert found.any_of == found.all_of
     assert found.any_of["bash"].value == Fraction(1, 2)
 
 
 def test_nothing_measured_is_undefined() -> None:
-    found = pass_k(Outcomes("m", ("a",), 5, Arm((0,), (0,)), Arm((0,), (0,))))
+    found = pass_k(contrasted(Arm((0,), (0,)), Arm((0,), (0,))))
     assert found.any_of["bash"].value is None
-    assert found.pwsh_share is None
+    assert found.challenger_share is None

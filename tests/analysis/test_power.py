@@ -10,7 +10,7 @@ import pytest
 from statsmodels.stats.power import TTestPower
 
 from fluency.analysis.intervals import t_interval
-from fluency.analysis.outcomes import Arm, Outcomes
+from fluency.analysis.outcomes import Arm
 from fluency.analysis.power import (
     detectable_like,
     detectable_these,
@@ -23,7 +23,7 @@ from fluency.analysis.power import (
 from fluency.analysis.scenarios import SCENARIOS, draw_rates
 from fluency.core.table import write_table
 from fluency.core.tasks import load_tasks
-from tests.synthetic_tables import make_rows, make_study, random_passes
+from tests.synthetic_tables import contrasted, make_rows, make_study, random_passes
 
 
 @pytest.mark.parametrize("tasks", [5, 20, 60, 200])
@@ -43,9 +43,9 @@ def test_the_scenarios_give_the_documented_gaps(name: str, tasks: int, trials: i
 def test_the_detectable_gap_is_detected_four_times_in_five() -> None:
     scenario = SCENARIOS["A"]
     gap = detectable_like(scenario_variance(scenario), 60, 5)
-    dice = np.random.default_rng(2)
-    bash, pwsh = draw_rates(scenario, gap, 600 * 60, dice)
-    counts = (dice.binomial(5, pwsh).astype(int) - dice.binomial(5, bash).astype(int)).reshape(600, 60)
+    rng = np.random.default_rng(2)
+    bash, pwsh = draw_rates(scenario, gap, 600 * 60, rng)
+    counts = (rng.binomial(5, pwsh).astype(int) - rng.binomial(5, bash).astype(int)).reshape(600, 60)
     found = np.mean([t_interval([Fraction(int(c), 5) for c in study]).low > 0 for study in counts])
     assert found == pytest.approx(0.80, abs=0.06)
 
@@ -61,19 +61,19 @@ def test_more_tasks_always_help_and_more_trials_help_down_to_a_floor() -> None:
 
 
 def test_a_pilots_variances_are_unbiased() -> None:
-    scenario, dice = SCENARIOS["A2"], np.random.default_rng(7)
+    scenario, rng = SCENARIOS["A2"], np.random.default_rng(7)
     found = []
     for _ in range(150):
-        bash, pwsh = draw_rates(scenario, 0.0, 20, dice)
-        arms = [Arm(tuple(dice.binomial(5, rate).tolist()), (5,) * 20) for rate in (bash, pwsh)]
-        found.append(pilot_variance(Outcomes("m", tuple(map(str, range(20))), 5, *arms)))
+        bash, pwsh = draw_rates(scenario, 0.0, 20, rng)
+        arms = [Arm(tuple(rng.binomial(5, rate).tolist()), (5,) * 20) for rate in (bash, pwsh)]
+        found.append(pilot_variance(contrasted(*arms)))
     between, within = scenario_variance(scenario)(0.0)
     assert np.mean([f[1] for f in found]) == pytest.approx(within, rel=0.06)
     assert np.mean([f[0] for f in found]) == pytest.approx(between, rel=0.15)
 
 
 def test_one_trial_cannot_tell_tasks_from_trials() -> None:
-    assert pilot_variance(Outcomes("m", ("a", "b"), 1, Arm((1, 0), (1, 1)), Arm((1, 1), (1, 1)))) is None
+    assert pilot_variance(contrasted(Arm((1, 0), (1, 1)), Arm((1, 1), (1, 1)), trials=1)) is None
 
 
 def test_the_present_design_is_marked_and_the_source_is_named() -> None:

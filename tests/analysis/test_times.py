@@ -8,6 +8,7 @@ import pytest
 import scipy.stats
 
 from fluency.analysis.times import Trial, time_to_first_pass, times
+from fluency.core.shells import DESIGN
 from fluency.core.table import to_frame
 from tests.synthetic_tables import make_frame, make_rows, make_study, make_tasks, random_passes
 
@@ -35,7 +36,7 @@ def test_an_answer_without_a_command_costs_its_generation() -> None:
 
 
 def test_never_passed_tasks_count_at_the_horizon_and_their_expected_time_is_infinite() -> None:
-    found = times(make_frame(STUDY, TASKS, lambda cell: cell.shell == "bash", t_gen_s=1.0, t_exec_s=0.5), 3)
+    found = times(make_frame(STUDY, TASKS, lambda cell: cell.shell == "bash", t_gen_s=1.0, t_exec_s=0.5), 3, DESIGN)
     assert found.arms["bash"].t_first == 1.5
     assert found.arms["bash"].expected == 1.5
     assert found.arms["pwsh"].t_first == found.horizon_s
@@ -46,12 +47,12 @@ def test_never_passed_tasks_count_at_the_horizon_and_their_expected_time_is_infi
 
 
 def test_expected_time_is_all_time_over_passes() -> None:
-    found = times(make_frame(STUDY, TASKS, lambda cell: cell.trial == 3, t_gen_s=1.0, t_exec_s=0.5), 3)
+    found = times(make_frame(STUDY, TASKS, lambda cell: cell.trial == 3, t_gen_s=1.0, t_exec_s=0.5), 3, DESIGN)
     assert found.arms["bash"].expected == 4.5
 
 
 def test_without_latencies_only_the_command_has_a_time() -> None:
-    found = times(make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None), 3).arms["pwsh"]
+    found = times(make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None), 3, DESIGN).arms["pwsh"]
     assert found.t_run is None
     assert found.t_first is None
     assert found.expected is None
@@ -64,7 +65,7 @@ def test_the_ratio_is_paired_over_tasks_on_the_log_scale() -> None:
     for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-04" or cell.shell == "bash"):
         factor = factors.get(row.task, 1.0) if row.shell == "pwsh" else 1.0
         rows.append(row.model_copy(update={"t_exec_s": 0.1 * factor}))
-    ratio = times(to_frame(rows), 3).ratio
+    ratio = times(to_frame(rows), 3, DESIGN).ratio
     assert ratio.tasks == 3
     assert ratio.median == pytest.approx(4)
     assert ratio.geometric_mean == pytest.approx(4)
@@ -76,4 +77,4 @@ def test_the_ratio_is_paired_over_tasks_on_the_log_scale() -> None:
 
 def test_shells_asked_in_any_order_give_the_same_times() -> None:
     frame = make_frame(STUDY, TASKS, random_passes())
-    assert times(frame, 3) == times(frame.iloc[::-1], 3)
+    assert times(frame, 3, DESIGN) == times(frame.iloc[::-1], 3, DESIGN)

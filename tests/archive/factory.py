@@ -31,8 +31,8 @@ from fluency.generation.providers.messages_format import read_message
 from fluency.generation.reply import answer_of
 from fluency.generation.request import request_for, request_key
 from fluency.generation.store import AnswerStore
-from fluency.report import write_report
 from fluency.report.explorer import write_explorer
+from fluency.report.writer import write_report
 from fluency.scoring.score_cell import score_cell
 from fluency.world import World
 

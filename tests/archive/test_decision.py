@@ -6,9 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from fluency.archive.decision import CHANGES, STAYS, _lines, write_decision
+from fluency.analysis.bands import BANDS, band_words
+from fluency.archive.decision import _lines, write_decision
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
+from fluency.core.shells import DESIGN
 from tests.archive.hostile import rewritten
 from tests.archive.test_verify import DERIVABLE, quiet
 
@@ -66,15 +68,17 @@ def test_nothing_rests_on_an_altered_archive(archive, tmp_path):
     assert not (tmp_path / "d").exists()
 
 
-@pytest.mark.parametrize("band", CHANGES)
+@pytest.mark.parametrize("band", BANDS)
 def test_an_unresolved_verdict_changes_nothing_by_itself(band, monkeypatch):
     monkeypatch.setattr("fluency.archive.decision.headline_of", lambda model: "headline")
 
+    words = band_words(DESIGN)
+
     def lines(resolved: bool, provisional: bool = False):
         verdict = SimpleNamespace(band=band, resolved=resolved, provisional=provisional, refused=())
-        return _lines(SimpleNamespace(model="m", verdict=verdict))
+        return _lines(SimpleNamespace(model="m", verdict=verdict, words=words))
 
     sure, unsure, unfinished = lines(True), lines(False), lines(True, provisional=True)
     assert unfinished.changes.startswith("Nothing yet") and "missing cells" in unfinished.changes
-    assert (sure.changes, sure.stays) == (CHANGES[band], STAYS[band])
+    assert (sure.changes, sure.stays) == (words[band].changes, words[band].stays)
     assert "could not rest on it" in unsure.changes

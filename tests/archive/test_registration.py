@@ -6,12 +6,13 @@ import json
 
 import pytest
 
-from fluency.analysis.analysis_plan import PLAN
+from fluency.analysis.analysis_plan import plan_for
 from fluency.archive.registration import deviations, preregister
 from fluency.archive.registration_file import SCHEMA_VERSION, read_registration
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json
 from fluency.common.self_hash import has_valid_self_hash, with_self_hash
+from fluency.core.shells import DESIGN
 from fluency.core.study import Study
 from fluency.core.tasks import load_task, load_tasks
 from fluency.world import build_world
@@ -42,7 +43,7 @@ def test_a_registration_freezes_what_a_result_depends_on(path, tasks):
     assert frozen["tasks"]["stale-lockfiles"]["sha256"] == tasks[1].sha256
     assert frozen["tasks"]["stale-lockfiles"]["worlds"]["11"] == build_world(11).sha256
     assert frozen["models"]["qwen-0.5b"]["temperature_sent"] == 0.7
-    assert frozen["analysis"]["plan"]["bands"] == PLAN["bands"] and frozen["exclusions"]
+    assert frozen["analysis"]["plan"]["bands"] == plan_for(DESIGN)["bands"] and frozen["exclusions"]
     assert has_valid_self_hash(frozen) and has_valid_self_hash(with_self_hash(frozen))
 
 

@@ -11,8 +11,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from fluency.core.table import read_table, to_frame, write_table
-from fluency.report import write_report
 from fluency.report.render import render
+from fluency.report.writer import write_report
 from tests.report.test_escape import HOSTILE, Tags
 from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, random_passes
 

@@ -12,7 +12,7 @@ from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords, row_of
 from fluency.core.records import Execution, Extraction, Result, Run, Stream, Used
 from fluency.core.table import COLUMNS, LATER, read_table, to_frame, write_table
-from fluency.report import write_report
+from fluency.report.writer import write_report
 from tests.report.test_report import check_shape
 from tests.synthetic_tables import make_rows, make_study, make_tasks
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
+from fluency.analysis.bands import band_words
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
 
 VERSION = "1"
 ALPHA = 0.05
 POWER = 0.80
-DIRECTION = Fraction(10, 100)
-NOISE = Fraction(5, 100)
 MIN_TASKS = 15
 MAX_MISSING = Fraction(10, 100)
 RESAMPLES = 10_000
@@ -22,34 +22,34 @@ CEILING = Fraction(9, 10)
 FLOOR = Fraction(1, 10)
 HORIZON_S = 60.0
 
-PLAN = {
-    "version": VERSION,
-    "gap": "pass@1(pwsh) - pass@1(bash), equal task weight, exact fractions, one model at a time",
-    "bands": {
-        "pwsh": "gap >= 10 pp",
-        "bash": "gap <= -10 pp",
-        "falsified": "|gap| < 5 pp",
-        "inconclusive": "5 pp <= |gap| < 10 pp",
-    },
-    "states": {
-        "fail": ["timeout of the command", "wrong output", "non-zero exit", "refusal", "no command", "truncated"],
-        "missing": ["the model could not be asked", "the sandbox failed"],
-    },
-    "task_enters": "at least ceil(trials / 2) measured trials in both shells",
-    "no_verdict": {"tasks_below": MIN_TASKS, "missing_above": str(MAX_MISSING)},
-    "primary_interval": "paired t over the per-task differences",
-    "primary_p": "exact sign-flip over tasks, two-sided",
-    "fixed_task_interval": "normal, binomial trial noise within task and shell",
-    "floored_interval": "two pseudo-tasks at +-1/2 in the variance only, df = T + 1",
-    "alpha": ALPHA,
-    "power": POWER,
-    "resamples": RESAMPLES,
-    "resample_seed": RESAMPLE_SEED,
-    "time_horizon_s": HORIZON_S,
-    "models": "never pooled, not ranked",
-}
+
+def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
+    """The plan of a study that contrasts a baseline and a challenger, JSON-ready."""
+    baseline, challenger = contrast
+    names = {"baseline": baseline, "challenger": challenger}
+    return {
+        "version": VERSION,
+        "gap": f"pass@1({challenger}) - pass@1({baseline}), equal task weight, exact fractions, one model at a time",
+        "bands": {names.get(band, band): words.rule for band, words in band_words(contrast).items()},
+        "states": {
+            "fail": ["timeout of the command", "wrong output", "non-zero exit", "refusal", "no command", "truncated"],
+            "missing": ["the model could not be asked", "the sandbox failed"],
+        },
+        "task_enters": "at least ceil(trials / 2) measured trials in both shells",
+        "no_verdict": {"tasks_below": MIN_TASKS, "missing_above": str(MAX_MISSING)},
+        "primary_interval": "paired t over the per-task differences",
+        "primary_p": "exact sign-flip over tasks, two-sided",
+        "fixed_task_interval": "normal, binomial trial noise within task and shell",
+        "floored_interval": "two pseudo-tasks at +-1/2 in the variance only, df = T + 1",
+        "alpha": ALPHA,
+        "power": POWER,
+        "resamples": RESAMPLES,
+        "resample_seed": RESAMPLE_SEED,
+        "time_horizon_s": HORIZON_S,
+        "models": "never pooled, not ranked",
+    }
 
 
-def plan_sha256() -> str:
-    """SHA-256 of the plan's canonical JSON."""
-    return sha256(canonical_json(PLAN))
+def plan_sha256(plan: dict[str, Any]) -> str:
+    """SHA-256 of a plan's canonical JSON."""
+    return sha256(canonical_json(plan))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import get_args
@@ -11,20 +11,21 @@ from typing import get_args
 import pandas as pd
 
 from fluency.analysis.gap import Paired, mean
-from fluency.analysis.outcomes import one_model
+from fluency.analysis.outcomes import Arm, Outcomes, arms_of, one_model, rate_over
 from fluency.core.cells import Cell
 from fluency.core.records import FailureClass, MadeOf
-from fluency.core.shells import SHELLS
 
 
 @dataclass(frozen=True)
 class CategoryLine:
-    """Means of one category: no interval, no p, no verdict; four or five tasks carry none."""
+    """Means of one category: no interval, no p, no verdict; four or five tasks carry none.
+
+    rates: of each arm, over those of the compared tasks that it has enough measured trials of; None without any.
+    """
 
     category: str
     tasks: int
-    bash: Fraction
-    pwsh: Fraction
+    rates: dict[str, Fraction | None]
     gap: Fraction
     differing: int
 
@@ -42,7 +43,7 @@ class MadeOfLine:
 
 
 @dataclass(frozen=True)
-class MakeUpOfArm:
+class CompositionOfArm:
     """What the answers of one arm are made of; `answers` is the denominator of the shares.
 
     An answer is classified from its text, so those of an arm that could not be executed are too.
@@ -74,18 +75,25 @@ class FailureLine:
     example: FailureExample
 
 
-def category_lines(paired: Paired, categories: Mapping[str, str]) -> tuple[CategoryLine, ...]:
-    """Means by category, in the order the categories first appear."""
+def category_lines(outcomes: Outcomes, paired: Paired, categories: Mapping[str, str]) -> tuple[CategoryLine, ...]:
+    """Means over the compared tasks by category, in the order the categories first appear."""
+    by_task = dict(zip(paired.tasks, paired.differences, strict=True))
     lines = []
     for category in dict.fromkeys(categories[task] for task in paired.tasks):
-        chosen = [i for i, task in enumerate(paired.tasks) if categories[task] == category]
-        bash, pwsh = mean([paired.bash[i] for i in chosen]), mean([paired.pwsh[i] for i in chosen])
-        differing = sum(paired.bash[i] != paired.pwsh[i] for i in chosen)
-        lines.append(CategoryLine(category, len(chosen), bash, pwsh, pwsh - bash, differing))
+        chosen = [task for task in paired.tasks if categories[task] == category]
+        places = [outcomes.tasks.index(task) for task in chosen]
+        rates = {shell: _mean_rate(arm, places, outcomes.enough) for shell, arm in outcomes.arms.items()}
+        differences = [by_task[task] for task in chosen]
+        lines.append(CategoryLine(category, len(chosen), rates, mean(differences), sum(d != 0 for d in differences)))
     return tuple(lines)
 
 
-def make_up(rows: pd.DataFrame, shell: str, top: int = 8) -> MakeUpOfArm:
+def _mean_rate(arm: Arm, places: Sequence[int], enough: int) -> Fraction | None:
+    kept = [place for place in places if arm.scored[place] >= enough]
+    return rate_over(arm, kept).value if kept else None
+
+
+def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> CompositionOfArm:
     """What one model's answers in one shell are made of."""
     one_model(rows)
     arm = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
@@ -99,10 +107,10 @@ def make_up(rows: pd.DataFrame, shell: str, top: int = 8) -> MakeUpOfArm:
     names = Counter(name for text in known["commands"].dropna() for name in dict.fromkeys(text.split()))
     ranked = sorted(names.items(), key=lambda item: (-item[1], item[0]))
     measured = int((arm["status"] == "measured").sum())
-    return MakeUpOfArm(shell, len(arm), measured, len(arm) - len(known), tuple(lines), tuple(ranked[:top]))
+    return CompositionOfArm(shell, len(arm), measured, len(arm) - len(known), tuple(lines), tuple(ranked[:top]))
 
 
-def failure_lines(rows: pd.DataFrame) -> tuple[FailureLine, ...]:
+def failure_lines(rows: pd.DataFrame, shells: Sequence[str]) -> tuple[FailureLine, ...]:
     """Every class that occurs in one model's measured cells, in the order of the closed set."""
     model = one_model(rows)
     failed = rows[(rows["status"] == "measured") & (rows["passed"] == False)]  # noqa: E712
@@ -116,7 +124,7 @@ def failure_lines(rows: pd.DataFrame) -> tuple[FailureLine, ...]:
         cell = Cell(model, first["shell"], first["task"], int(first["trial"]))
         why = "" if pd.isna(first["why"]) else str(first["why"])
         command = None if pd.isna(first["command"]) else str(first["command"])
-        counts = {shell: int((part["shell"] == shell).sum()) for shell in SHELLS}
+        counts = {shell: int((part["shell"] == shell).sum()) for shell in arms_of(shells)}
         lines.append(FailureLine(failure_class, counts, FailureExample(cell, why, command)))
     return tuple(lines)
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fluency.analysis.analysis_plan import ALPHA, MAX_MISSING, MIN_TASKS, NOISE
-from fluency.analysis.gap import Band, Paired, band_of, missing_bounds, pair
+from fluency.analysis.analysis_plan import ALPHA, MAX_MISSING, MIN_TASKS
+from fluency.analysis.bands import DIRECTIONS, NOISE, Band, band_of, bands_within
+from fluency.analysis.gap import Paired, missing_bounds, pair
 from fluency.analysis.intervals import (
     Interval,
     band_shares,
     clopper_pearson,
-    compatible_bands,
     fixed_task_halfwidth,
     floored_interval,
     signflip_p,
@@ -66,7 +66,7 @@ class Verdict:
 
 
 def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstimate | None:
-    """Estimate one model's gap; None if no task was measured well enough in both shells."""
+    """Estimate one model's gap; None if no task was measured well enough in both arms."""
     paired = pair(outcomes)
     if paired is None:
         return None
@@ -84,20 +84,20 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
         s95_floored=floored_interval(differences),
         fixed=fixed_task_halfwidth(outcomes),
         p=signflip_p(differences),
-        compatible=compatible_bands(s95),
+        compatible=bands_within(*s95),
         shares=band_shares(differences),
         bounds=missing_bounds(outcomes),
         needed=tasks_needed(spread) if spread else None,
         differing_bound=clopper_pearson(paired.differing, len(paired.tasks))[1],
         tasks_out=leave_tasks_out(paired),
         categories_out=leave_categories_out(paired, categories),
-        flatness=flatness(paired),
+        flatness=flatness(paired, outcomes.contrast),
     )
 
 
 def judge_gap(outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, Tally]) -> Verdict:
     """Apply the decision table, or refuse to."""
-    refused = refusals(gap, tallies, len(outcomes.tasks))
+    refused = refusals(outcomes, gap, tallies)
     if refused or gap is None:
         return Verdict(None, refused, False, False)
     band = band_of(gap.value)
@@ -107,15 +107,15 @@ def judge_gap(outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str,
 
 def is_resolved(band: Band, gap: GapEstimate) -> bool:
     """Whether the data carry the band: a direction that is significant, or noise shown to be noise."""
-    if band in ("pwsh", "bash"):
+    if band in DIRECTIONS:
         return gap.p <= ALPHA and (gap.s95.low > 0 or gap.s95.high < 0)
     return band == "falsified" and -float(NOISE) < gap.s90.low and gap.s90.high < float(NOISE)
 
 
-def refusals(gap: GapEstimate | None, tallies: Mapping[str, Tally], tasks: int) -> tuple[str, ...]:
+def refusals(outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, Tally]) -> tuple[str, ...]:
     """Why there is no verdict; empty if there is one."""
     reasons = []
-    for shell in SHELLS:
+    for shell in outcomes.contrast:
         title = SHELLS[shell].title
         arm = tallies.get(shell)
         if arm is None:
@@ -131,5 +131,7 @@ def refusals(gap: GapEstimate | None, tallies: Mapping[str, Tally], tasks: int) 
             )
     usable = len(gap.paired.tasks) if gap else 0
     if not reasons and usable < MIN_TASKS:
-        reasons.append(f"{usable} of {tasks} tasks were measured in both shells; a verdict needs {MIN_TASKS}")
+        reasons.append(
+            f"{usable} of {len(outcomes.tasks)} tasks were measured in both shells; a verdict needs {MIN_TASKS}"
+        )
     return tuple(reasons)

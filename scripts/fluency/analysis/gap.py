@@ -1,4 +1,4 @@
-"""The gap between the arms, exactly, and the band of the decision table it falls in."""
+"""The gap between the contrasted arms, exactly, over the tasks measured in both."""
 
 from __future__ import annotations
 
@@ -6,45 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
-from typing import Literal
 
-from fluency.analysis.analysis_plan import DIRECTION, NOISE
-from fluency.analysis.outcomes import Outcomes, Rate
-
-Band = Literal["pwsh", "inconclusive", "falsified", "bash"]
-BANDS: tuple[Band, ...] = ("pwsh", "inconclusive", "falsified", "bash")
-
-
-def band_of(gap: Fraction) -> Band:
-    """The decision table's band of an exact gap.
-
-    Exactly 5 points is inconclusive, exactly 10 points a direction. A float is refused: on the grid of one
-    point that this design produces, rounding puts half of the boundary cases into the wrong band.
-    """
-    if not isinstance(gap, Fraction):
-        raise TypeError(f"bands are decided on exact fractions, got {type(gap).__name__}")
-    if gap >= DIRECTION:
-        return "pwsh"
-    if gap <= -DIRECTION:
-        return "bash"
-    return "falsified" if abs(gap) < NOISE else "inconclusive"
+from fluency.analysis.outcomes import Outcomes, Rate, rate_over
 
 
 @dataclass(frozen=True)
 class Paired:
-    """The tasks measured well enough in both shells, and their rates; never empty."""
+    """The tasks measured well enough in both contrasted arms, and their rates; never empty."""
 
     tasks: tuple[str, ...]
     dropped: tuple[str, ...]
-    bash: tuple[Fraction, ...]
-    pwsh: tuple[Fraction, ...]
-    bash_rate: Rate
-    pwsh_rate: Rate
+    baseline: tuple[Fraction, ...]
+    challenger: tuple[Fraction, ...]
+    baseline_rate: Rate
+    challenger_rate: Rate
 
     @property
     def differences(self) -> tuple[Fraction, ...]:
-        """Per task: rate in PowerShell less rate in Bash."""
-        return tuple(p - b for p, b in zip(self.pwsh, self.bash, strict=True))
+        """Per task: the challenger's rate less the baseline's."""
+        return tuple(c - b for b, c in zip(self.baseline, self.challenger, strict=True))
 
     @property
     def gap(self) -> Fraction:
@@ -64,27 +44,19 @@ def mean(values: Sequence[Fraction]) -> Fraction:
 
 def pair(outcomes: Outcomes) -> Paired | None:
     """The tasks that enter the comparison, or None if there are none."""
-    kept = [
-        i
-        for i in range(len(outcomes.tasks))
-        if min(outcomes.bash.scored[i], outcomes.pwsh.scored[i]) >= outcomes.enough
-    ]
+    arms = (outcomes.baseline, outcomes.challenger)
+    kept = [i for i in range(len(outcomes.tasks)) if min(arm.scored[i] for arm in arms) >= outcomes.enough]
     if not kept:
         return None
-    rates = {}
-    totals = {}
-    for shell in ("bash", "pwsh"):
-        arm = outcomes.arm(shell)
-        rates[shell] = tuple(Fraction(arm.passes[i], arm.scored[i]) for i in kept)
-        passes, scored = sum(arm.passes[i] for i in kept), sum(arm.scored[i] for i in kept)
-        totals[shell] = Rate(mean(rates[shell]), passes, scored, len(kept))
+    baseline, challenger = (tuple(Fraction(arm.passes[i], arm.scored[i]) for i in kept) for arm in arms)
+    baseline_rate, challenger_rate = (rate_over(arm, kept) for arm in arms)
     return Paired(
         tasks=tuple(outcomes.tasks[i] for i in kept),
         dropped=tuple(task for i, task in enumerate(outcomes.tasks) if i not in set(kept)),
-        bash=rates["bash"],
-        pwsh=rates["pwsh"],
-        bash_rate=totals["bash"],
-        pwsh_rate=totals["pwsh"],
+        baseline=baseline,
+        challenger=challenger,
+        baseline_rate=baseline_rate,
+        challenger_rate=challenger_rate,
     )
 
 
@@ -95,9 +67,10 @@ def integers(differences: Sequence[Fraction]) -> tuple[list[int], int]:
 
 
 def missing_bounds(outcomes: Outcomes) -> tuple[Fraction, Fraction]:
-    """The gap over ALL tasks if every unmeasured trial had gone against PowerShell, and for it."""
+    """The gap over ALL tasks if every unmeasured trial had gone against the challenger, and for it."""
     size = outcomes.trials * len(outcomes.tasks)
-    lacking_pwsh = size - outcomes.pwsh.total_scored
-    lacking_bash = size - outcomes.bash.total_scored
-    measured = outcomes.pwsh.total_passes - outcomes.bash.total_passes
-    return Fraction(measured - lacking_bash, size), Fraction(measured + lacking_pwsh, size)
+    baseline, challenger = outcomes.baseline, outcomes.challenger
+    measured = challenger.total_passes - baseline.total_passes
+    against = measured - (size - baseline.total_scored)
+    in_favour = measured + (size - challenger.total_scored)
+    return Fraction(against, size), Fraction(in_favour, size)

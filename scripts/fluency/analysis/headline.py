@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from fluency.analysis.bands import DIRECTION_PP
 from fluency.analysis.estimate import GapEstimate
 from fluency.analysis.model_analysis import ModelAnalysis
 from fluency.analysis.numbers import percent, points, probability, signed, span
+from fluency.analysis.robustness import restricted_arms
+from fluency.analysis.study_analysis import Analysis
 from fluency.core.shells import SHELLS
 
-BAND_NAMES = {
-    "pwsh": "prefer PowerShell (mild evidence)",
-    "bash": "prefer Bash (mild evidence)",
-    "falsified": "falsified / noise (by the table)",
-    "inconclusive": "INCONCLUSIVE (the table has no rule for 5-10 points)",
-}
-BAND_WORDS = {"pwsh": "PowerShell", "bash": "Bash", "falsified": "noise", "inconclusive": "inconclusive"}
+
+def headline(analysis: Analysis) -> str:
+    """One line a model for the terminal: gap, table verdict, uncertainty, whether it is resolved."""
+    return "\n".join(headline_of(model) for model in analysis.models)
 
 
 def headline_of(model: ModelAnalysis) -> str:
@@ -27,18 +27,18 @@ def headline_of(model: ModelAnalysis) -> str:
 
 def sentences(model: ModelAnalysis, gap: GapEstimate) -> list[str]:
     """The parts of the headline, in the order in which they qualify each other."""
-    bash, pwsh = gap.paired.bash_rate, gap.paired.pwsh_rate
-    measured = sum(tally.measured for tally in model.tallies.values())
-    planned = sum(tally.planned for tally in model.tallies.values())
+    baseline, challenger = model.outcomes.contrast
+    tallies = [tally for shell, tally in model.tallies.items() if shell in model.outcomes.contrast]
+    measured, planned = sum(tally.measured for tally in tallies), sum(tally.planned for tally in tallies)
     tasks = len(gap.paired.tasks)
     parts = [
-        f"gap {signed(gap.value)} pp (bash {percent(bash.value)}, pwsh {percent(pwsh.value)}; "
-        f"T={tasks}, {measured}/{planned} runs measured).",
+        f"gap {signed(gap.value)} pp ({baseline} {percent(gap.paired.baseline_rate.value)}, "
+        f"{challenger} {percent(gap.paired.challenger_rate.value)}; T={tasks}, {measured}/{planned} runs measured).",
         verdict_sentence(model),
         f"95 % for tasks like these {span(gap.s95)}{' (floored)' if gap.floored else ''}; {on_these_tasks(gap)}.",
         *([no_difference(gap)] if gap.floored and not gap.paired.differing else []),
         f"Sign-flip p={probability(gap.p)} ({gap.paired.differing} of {tasks} tasks differ).",
-        f"Compatible with: {', '.join(BAND_WORDS[band] for band in gap.compatible)}.",
+        f"Compatible with: {', '.join(model.words[band].label for band in gap.compatible)}.",
     ]
     if not model.verdict.refused:
         parts.append(resolution(model, gap))
@@ -47,8 +47,9 @@ def sentences(model: ModelAnalysis, gap: GapEstimate) -> list[str]:
         flipped = f", the band changes without {flips}" if flips else ", the band survives each deletion"
         parts.append(f"Leave-one-task-out {signed(gap.tasks_out.low)} to {signed(gap.tasks_out.high)}{flipped}.")
     if model.without_unix_tools is not None:
-        parts.append(f"Without Unix tools for PowerShell the gap is {signed(model.without_unix_tools)} pp.")
-    shares = " / ".join(f"{BAND_WORDS[band]} {percent(share, 0)}" for band, share in gap.shares.items())
+        restricted = " and ".join(SHELLS[shell].short_title for shell in restricted_arms(model.outcomes.contrast))
+        parts.append(f"Without Unix tools for {restricted} the gap is {signed(model.without_unix_tools)} pp.")
+    shares = " / ".join(f"{model.words[band].label} {percent(share, 0)}" for band, share in gap.shares.items())
     parts.append(f"Task-resample shares {shares} (not probabilities of truth).")
     return parts
 
@@ -59,7 +60,7 @@ def verdict_sentence(model: ModelAnalysis) -> str:
     if verdict.band is None:
         return f"No verdict: {'; '.join(verdict.refused)}."
     provisional = ", provisional: missing cells could change it" if verdict.provisional else ""
-    return f"Table verdict: {BAND_NAMES[verdict.band]}{provisional}."
+    return f"Table verdict: {model.words[verdict.band].verdict}{provisional}."
 
 
 def resolution(model: ModelAnalysis, gap: GapEstimate) -> str:
@@ -68,7 +69,7 @@ def resolution(model: ModelAnalysis, gap: GapEstimate) -> str:
         return "Resolved."
     if gap.needed is None:
         return "Not resolved; the spread between tasks is zero, so no size can be worked out."
-    return f"Not resolved; about {max(gap.needed, 2)} tasks for a 10-point claim."
+    return f"Not resolved; about {max(gap.needed, 2)} tasks for a {DIRECTION_PP}-point claim."
 
 
 def on_these_tasks(gap: GapEstimate) -> str:
@@ -86,7 +87,7 @@ def no_difference(gap: GapEstimate) -> str:
 
 def _arm(model: ModelAnalysis, shell: str) -> str:
     rate, arm = model.rates[shell], model.tallies[shell]
-    if rate.value is None:
+    if rate is None:
         return f"{SHELLS[shell].title}: {arm.measured}/{arm.planned} runs measured"
     return (
         f"{SHELLS[shell].title} pass@1 {percent(rate.value)} ({rate.passes}/{rate.scored} runs, {rate.tasks} tasks, "

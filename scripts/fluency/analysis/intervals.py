@@ -16,8 +16,9 @@ import numpy as np
 from scipy.stats import beta, norm
 from scipy.stats import t as student
 
-from fluency.analysis.analysis_plan import ALPHA, DIRECTION, NOISE, POWER, RESAMPLE_SEED, RESAMPLES
-from fluency.analysis.gap import BANDS, Band, band_of, integers, mean
+from fluency.analysis.analysis_plan import ALPHA, POWER, RESAMPLE_SEED, RESAMPLES
+from fluency.analysis.bands import BANDS, DIRECTION, Band, band_of
+from fluency.analysis.gap import integers, mean
 from fluency.analysis.outcomes import Outcomes
 
 
@@ -66,7 +67,7 @@ def fixed_task_halfwidth(outcomes: Outcomes, level: float = 1 - ALPHA) -> float 
     variance = 0.0
     tasks = 0
     for i in range(len(outcomes.tasks)):
-        cells = [(arm.passes[i], arm.scored[i]) for arm in (outcomes.bash, outcomes.pwsh)]
+        cells = [(arm.passes[i], arm.scored[i]) for arm in (outcomes.baseline, outcomes.challenger)]
         if min(n for _, n in cells) < outcomes.enough:
             continue
         if min(n for _, n in cells) < 2:
@@ -106,19 +107,6 @@ def band_shares(differences: Sequence[Fraction]) -> dict[Band, Fraction]:
     for total, count in zip(values.tolist(), counts.tolist(), strict=True):
         shares[band_of(Fraction(total, scale * size))] += Fraction(count, RESAMPLES)
     return shares
-
-
-def compatible_bands(interval: Interval) -> tuple[Band, ...]:
-    """The bands an interval meets, from PowerShell's to Bash's."""
-    low, high = interval
-    noise, direction = float(NOISE), float(DIRECTION)
-    meets: dict[Band, bool] = {
-        "pwsh": high >= direction,
-        "inconclusive": (high >= noise and low < direction) or (low <= -noise and high > -direction),
-        "falsified": low < noise and high > -noise,
-        "bash": low <= -direction,
-    }
-    return tuple(band for band in BANDS if meets[band])
 
 
 def tasks_needed(spread: float, gap: float = float(DIRECTION)) -> int:

@@ -8,26 +8,26 @@ from fractions import Fraction
 
 import pandas as pd
 
+from fluency.analysis.bands import Band, BandWords, band_words
 from fluency.analysis.describe import (
     CategoryLine,
+    CompositionOfArm,
     FailureLine,
-    MakeUpOfArm,
     category_lines,
+    composition,
     failure_lines,
-    make_up,
     side_effects,
 )
 from fluency.analysis.drift import Stretch, drift
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
 from fluency.analysis.limits import LimitsOfArm, limits_of
-from fluency.analysis.outcomes import Outcomes, Rate, count_outcomes, one_model, pass_at_1
+from fluency.analysis.outcomes import Outcomes, Rate, arms_of, count_outcomes, one_model, pass_at_1
 from fluency.analysis.passk import PassK, pass_k
 from fluency.analysis.robustness import NO_UNIX_TOOLS, Sensitivity, sensitivities
 from fluency.analysis.tally import Tally, tally, unknown_marks
 from fluency.analysis.times import Times, times
 from fluency.common.errors import UserError
 from fluency.core.cells import Cell
-from fluency.core.shells import SHELLS
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,19 @@ class Asked:
 
 @dataclass(frozen=True)
 class ModelAnalysis:
-    """One model. `gap` is None when no task was measured in both shells; `verdict` always says why."""
+    """One model. `gap` is None when no task was measured in both contrasted arms; `verdict` always says why."""
 
     model: str
     tallies: dict[str, Tally]
     outcomes: Outcomes
     marks: dict[tuple[str, str], tuple[str, ...]]
-    rates: dict[str, Rate]
+    rates: dict[str, Rate | None]
     gap: GapEstimate | None
     verdict: Verdict
     pass_k: PassK
     sensitivities: tuple[Sensitivity, ...]
     categories: tuple[CategoryLine, ...]
-    make_up: dict[str, MakeUpOfArm]
+    composition: dict[str, CompositionOfArm]
     failures: tuple[FailureLine, ...]
     side_effects: tuple[Cell, ...]
     times: Times
@@ -69,17 +69,22 @@ class ModelAnalysis:
     asked: Asked
 
     @property
+    def words(self) -> dict[Band, BandWords]:
+        """The decision table in words, for the arms contrasted here."""
+        return band_words(self.outcomes.contrast)
+
+    @property
     def without_unix_tools(self) -> Fraction | None:
-        """The gap when PowerShell finds no Unix tools, Bash as designed; None where that was not run."""
-        paired = next(line.paired for line in self.sensitivities if line.key == NO_UNIX_TOOLS[0])
-        return paired.gap if paired else None
+        """The gap when the restricted arms find no Unix tools; None where that was not run."""
+        found = next((line.estimate for line in self.sensitivities if line.key == NO_UNIX_TOOLS), None)
+        return found.paired.gap if found else None
 
 
 def analyse_model(
     rows: pd.DataFrame, model: str, shells: tuple[str, ...], categories: Mapping[str, str], trials: int
 ) -> ModelAnalysis:
     """Analyse the rows of one model; `categories` names the study's tasks in order. PoolingError on two models."""
-    rows = rows if len(rows) else blank(rows, model)
+    rows = rows if len(rows) else blank(rows, model, shells[0])
     if one_model(rows) != model:
         raise ValueError(f"these rows are not of {model}")
     broken = unknown_marks(rows)
@@ -91,38 +96,40 @@ def analyse_model(
         )
     tasks = tuple(categories)
     tallies = {shell: tally(rows, model, shell, tasks, trials) for shell in shells}
-    outcomes = count_outcomes(rows, tasks, trials)
+    outcomes = count_outcomes(rows, tasks, trials, shells)
     gap = estimate_gap(outcomes, categories)
     return ModelAnalysis(
         model=model,
         tallies=tallies,
         outcomes=outcomes,
-        marks=trial_marks(rows, tasks, trials),
-        rates={shell: pass_at_1(outcomes, shell) for shell in SHELLS},
+        marks=trial_marks(rows, tasks, trials, shells),
+        rates={shell: pass_at_1(outcomes, shell) for shell in outcomes.arms},
         gap=gap,
         verdict=judge_gap(outcomes, gap, tallies),
         pass_k=pass_k(outcomes),
-        sensitivities=sensitivities(rows, tasks, trials),
-        categories=category_lines(gap.paired, categories) if gap else (),
-        make_up={shell: make_up(rows, shell) for shell in shells},
-        failures=failure_lines(rows),
+        sensitivities=sensitivities(rows, tasks, trials, shells),
+        categories=category_lines(outcomes, gap.paired, categories) if gap else (),
+        composition={shell: composition(rows, shell) for shell in shells},
+        failures=failure_lines(rows, shells),
         side_effects=side_effects(rows),
-        times=times(rows, trials),
+        times=times(rows, trials, shells),
         drift=drift(rows, list(shells)),
         limits={shell: limits_of(rows, shell) for shell in shells},
         asked=_asked(rows),
     )
 
 
-def blank(rows: pd.DataFrame, model: str) -> pd.DataFrame:
+def blank(rows: pd.DataFrame, model: str, shell: str) -> pd.DataFrame:
     """One row that says nothing but the model's name, so that a model without rows is analysed like any other."""
     empty = rows.reindex([0])
-    return empty.assign(model=model, shell="bash", task="", trial=0, status="missing").astype(rows.dtypes)
+    return empty.assign(model=model, shell=shell, task="", trial=0, status="missing").astype(rows.dtypes)
 
 
-def trial_marks(rows: pd.DataFrame, tasks: tuple[str, ...], trials: int) -> dict[tuple[str, str], tuple[str, ...]]:
+def trial_marks(
+    rows: pd.DataFrame, tasks: tuple[str, ...], trials: int, shells: tuple[str, ...]
+) -> dict[tuple[str, str], tuple[str, ...]]:
     """The state of every trial by (task, shell): pass, fail, refusal, no-command, missing, not-measured."""
-    marks = {(task, shell): ["missing"] * trials for task in tasks for shell in SHELLS}
+    marks = {(task, shell): ["missing"] * trials for task in tasks for shell in arms_of(shells)}
     columns = ("task", "shell", "trial", "status", "passed", "outcome", "command")
     for task, shell, trial, status, passed, outcome, command in zip(*(rows[c] for c in columns), strict=True):
         if (task, shell) not in marks or not 1 <= trial <= trials:

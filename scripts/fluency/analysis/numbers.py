@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isinf
 
-from fluency.analysis.gap import band_of
+from fluency.analysis.bands import band_of
 from fluency.analysis.intervals import Interval
 
 MINUS = "\u2212"
@@ -18,7 +18,7 @@ def percent(share: Fraction | float | None, digits: int = 1) -> str:
 
 def points(share: Fraction | float, digits: int = 1) -> str:
     """`8.1` points of a share of one, without a sign."""
-    return _rounded(abs(share), digits)
+    return _rounded(share, digits).removeprefix("-")
 
 
 def signed(gap: Fraction | float, digits: int = 1) -> str:
@@ -28,7 +28,7 @@ def signed(gap: Fraction | float, digits: int = 1) -> str:
         if band_of(shown) == band_of(gap):
             break
         digits += 1
-    text = _rounded(abs(gap), digits)
+    text = points(gap, digits)
     if not float(text):
         return text
     return f"{'+' if gap > 0 else MINUS}{text}"

@@ -13,7 +13,7 @@ from math import ceil
 
 import pandas as pd
 
-from fluency.core.shells import SHELLS
+from fluency.core.shells import contrast_of, in_order
 
 
 class PoolingError(ValueError):
@@ -22,10 +22,15 @@ class PoolingError(ValueError):
 
 def one_model(rows: pd.DataFrame) -> str:
     """The alias all rows share; PoolingError if they share none, or if there are no rows."""
-    aliases = sorted(set(rows["model"]))
+    aliases = sorted(map(str, set(rows["model"])))
     if len(aliases) != 1:
         raise PoolingError(f"models are never pooled; these rows hold {len(aliases)}: {aliases}")
     return aliases[0]
+
+
+def arms_of(shells: Sequence[str]) -> tuple[str, ...]:
+    """The shells a study's tables have a place for, in report order: its own, and both of its contrast."""
+    return in_order([*shells, *contrast_of(shells)])
 
 
 @dataclass(frozen=True)
@@ -48,33 +53,35 @@ class Arm:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Both arms of one model over the study's tasks."""
+    """Every arm of one model over the study's tasks, in report order; the gap is asked of the two in `contrast`."""
 
     model: str
     tasks: tuple[str, ...]
     trials: int
-    bash: Arm
-    pwsh: Arm
+    arms: Mapping[str, Arm]
+    contrast: tuple[str, str]
 
-    def arm(self, shell: str) -> Arm:
-        """The arm of a shell."""
-        return {"bash": self.bash, "pwsh": self.pwsh}[shell]
+    @property
+    def baseline(self) -> Arm:
+        """The arm whose pass@1 is taken away."""
+        return self.arms[self.contrast[0]]
+
+    @property
+    def challenger(self) -> Arm:
+        """The arm whose pass@1 it is taken from."""
+        return self.arms[self.contrast[1]]
 
     @property
     def enough(self) -> int:
-        """Measured trials a task needs in a shell to enter: ceil(trials / 2)."""
+        """Measured trials a task needs in an arm to enter: ceil(trials / 2)."""
         return ceil(self.trials / 2)
-
-    def swapped(self) -> Outcomes:
-        """The same data with the shells' names exchanged: the antisymmetry tests need it."""
-        return Outcomes(self.model, self.tasks, self.trials, self.pwsh, self.bash)
 
 
 @dataclass(frozen=True)
 class Rate:
     """A pass@1 with its denominators: the mean over `tasks` tasks of passes / measured trials."""
 
-    value: Fraction | None
+    value: Fraction
     passes: int
     scored: int
     tasks: int
@@ -84,31 +91,38 @@ def count_outcomes(
     rows: pd.DataFrame,
     tasks: Sequence[str],
     trials: int,
+    shells: Sequence[str],
     columns: Mapping[str, str] | str = "passed",
 ) -> Outcomes:
     """Passes and measured trials by task and shell.
 
-    `rows` are one model's; `columns` names the mark to count, for both shells or for each. A mark that is
-    unknown (null) is not measured, never a failure.
+    `rows` are one model's, `shells` the study's; `columns` names the mark to count, for all shells or for each.
+    A mark that is unknown (null) is not measured, never a failure.
     """
     model = one_model(rows)
-    column = {shell: columns if isinstance(columns, str) else columns[shell] for shell in SHELLS}
     place = {task: index for index, task in enumerate(tasks)}
-    passes = {shell: [0] * len(place) for shell in SHELLS}
-    scored = {shell: [0] * len(place) for shell in SHELLS}
-    for shell in SHELLS:
-        cells = zip(rows["shell"], rows["task"], rows["status"], rows[column[shell]], strict=True)
+    arms = {}
+    for shell in arms_of(shells):
+        passes, scored = [0] * len(place), [0] * len(place)
+        column = columns if isinstance(columns, str) else columns[shell]
+        cells = zip(rows["shell"], rows["task"], rows["status"], rows[column], strict=True)
         for of, task, status, mark in cells:
             if of == shell and status == "measured" and task in place and not pd.isna(mark):
-                passes[shell][place[task]] += int(mark)
-                scored[shell][place[task]] += 1
-    arms = {shell: Arm(tuple(passes[shell]), tuple(scored[shell])) for shell in SHELLS}
-    return Outcomes(model, tuple(tasks), trials, arms["bash"], arms["pwsh"])
+                passes[place[task]] += int(mark)
+                scored[place[task]] += 1
+        arms[shell] = Arm(tuple(passes), tuple(scored))
+    return Outcomes(model, tuple(tasks), trials, arms, contrast_of(shells))
 
 
-def pass_at_1(outcomes: Outcomes, shell: str) -> Rate:
-    """Pass@1 of one arm alone, over the tasks with enough measured trials in it."""
-    arm = outcomes.arm(shell)
-    kept = [(c, n) for c, n in zip(arm.passes, arm.scored, strict=True) if n >= outcomes.enough]
-    value = sum((Fraction(c, n) for c, n in kept), Fraction()) / len(kept) if kept else None
-    return Rate(value, sum(c for c, _ in kept), sum(n for _, n in kept), len(kept))
+def pass_at_1(outcomes: Outcomes, shell: str) -> Rate | None:
+    """Pass@1 of one arm alone, over the tasks with enough measured trials in it; None if there is no such task."""
+    arm = outcomes.arms[shell]
+    kept = [i for i, scored in enumerate(arm.scored) if scored >= outcomes.enough]
+    return rate_over(arm, kept) if kept else None
+
+
+def rate_over(arm: Arm, places: Sequence[int]) -> Rate:
+    """Pass@1 of one arm over some tasks, by their places: at least one, each with a measured trial."""
+    passes, scored = [arm.passes[i] for i in places], [arm.scored[i] for i in places]
+    value = sum((Fraction(c, n) for c, n in zip(passes, scored, strict=True)), Fraction()) / len(places)
+    return Rate(value, sum(passes), sum(scored), len(places))

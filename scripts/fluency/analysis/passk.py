@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 
 from fluency.analysis.gap import mean
 from fluency.analysis.intervals import clopper_pearson
-from fluency.analysis.outcomes import Outcomes
+from fluency.analysis.outcomes import Arm, Outcomes
 
 
 def pass_any(passes: int, scored: int, k: int) -> Fraction | None:
@@ -40,46 +41,44 @@ class ShareOfTasks:
 
 @dataclass(frozen=True)
 class PassK:
-    """Both measures in both shells, and the table of tasks solved at least once."""
+    """Both measures in every arm, and the table of tasks that the contrasted ones solved at least once."""
 
     k: int
     any_of: dict[str, ShareOfTasks]
     all_of: dict[str, ShareOfTasks]
     both: int
-    pwsh_only: int
-    bash_only: int
+    challenger_only: int
+    baseline_only: int
     neither: int
     complete: int
-    pwsh_share: tuple[float, float] | None
+    challenger_share: tuple[float, float] | None
 
 
 def pass_k(outcomes: Outcomes) -> PassK:
-    """pass@k, pass^k and the 2x2 table over tasks with every trial measured in both shells."""
+    """pass@k, pass^k and the 2x2 table over tasks with every trial measured in both contrasted arms."""
     k = outcomes.trials
-    shares = {}
-    for name, measure in (("any", pass_any), ("all", pass_all)):
-        shares[name] = {}
-        for shell in ("bash", "pwsh"):
-            arm = outcomes.arm(shell)
-            values = [measure(c, n, k) for c, n in zip(arm.passes, arm.scored, strict=True)]
-            known = [value for value in values if value is not None]
-            whole = sum(value == 1 for value in known)
-            interval = clopper_pearson(whole, len(known)) if known else None
-            shares[name][shell] = ShareOfTasks(mean(known) if known else None, len(known), interval)
     table = {(False, False): 0, (False, True): 0, (True, False): 0, (True, True): 0}
-    arms = zip(outcomes.bash.passes, outcomes.bash.scored, outcomes.pwsh.passes, outcomes.pwsh.scored, strict=True)
-    for bash_passes, bash_scored, pwsh_passes, pwsh_scored in arms:
-        if min(bash_scored, pwsh_scored) >= k:
-            table[bash_passes > 0, pwsh_passes > 0] += 1
+    baseline, challenger = outcomes.baseline, outcomes.challenger
+    for place in range(len(outcomes.tasks)):
+        if min(baseline.scored[place], challenger.scored[place]) >= k:
+            table[baseline.passes[place] > 0, challenger.passes[place] > 0] += 1
     discordant = table[False, True] + table[True, False]
     return PassK(
         k=k,
-        any_of=shares["any"],
-        all_of=shares["all"],
+        any_of={shell: _share_of_tasks(pass_any, arm, k) for shell, arm in outcomes.arms.items()},
+        all_of={shell: _share_of_tasks(pass_all, arm, k) for shell, arm in outcomes.arms.items()},
         both=table[True, True],
-        pwsh_only=table[False, True],
-        bash_only=table[True, False],
+        challenger_only=table[False, True],
+        baseline_only=table[True, False],
         neither=table[False, False],
         complete=sum(table.values()),
-        pwsh_share=clopper_pearson(table[False, True], discordant) if discordant else None,
+        challenger_share=clopper_pearson(table[False, True], discordant) if discordant else None,
     )
+
+
+def _share_of_tasks(measure: Callable[[int, int, int], Fraction | None], arm: Arm, k: int) -> ShareOfTasks:
+    values = [measure(c, n, k) for c, n in zip(arm.passes, arm.scored, strict=True)]
+    known = [value for value in values if value is not None]
+    if not known:
+        return ShareOfTasks(None, 0, None)
+    return ShareOfTasks(mean(known), len(known), clopper_pearson(sum(value == 1 for value in known), len(known)))

@@ -23,6 +23,9 @@ from fluency.core.tasks import load_tasks
 TASKS = (20, 40, 60, 100, 200)
 TRIALS = (1, 2, 3, 5, 10, 20, inf)
 Variance = Callable[[float], tuple[float, float]]
+"""By the true gap: between tasks, and of one trial in both arms."""
+Detect = Callable[[Variance, int, float], float]
+"""The smallest gap found, by variance, tasks and trials."""
 
 
 @cache
@@ -72,7 +75,7 @@ def pilot_variance(outcomes: Outcomes) -> tuple[float, float] | None:
     for place, task in enumerate(outcomes.tasks):
         if task not in paired.tasks:
             continue
-        cells = [(arm.passes[place], arm.scored[place]) for arm in (outcomes.bash, outcomes.pwsh)]
+        cells = [(arm.passes[place], arm.scored[place]) for arm in (outcomes.baseline, outcomes.challenger)]
         if min(n for _, n in cells) < 2:
             return None
         of_one.append(sum(c * (n - c) / n / (n - 1) for c, n in cells))
@@ -82,9 +85,7 @@ def pilot_variance(outcomes: Outcomes) -> tuple[float, float] | None:
 
 def power_text(pilots: Sequence[tuple[str, tuple[float, float]]], tasks: int, trials: int) -> str:
     """The tables in plain text: of each pilot (name, variances) if there are any, else of the scenarios."""
-    sources: list[tuple[str, Variance]] = [
-        (f"from the results of {name}", lambda gap, found=found: found) for name, found in pilots
-    ]
+    sources = [(f"from the results of {name}", _constant(found)) for name, found in pilots]
     if not sources:
         sources = [(f"scenario {s.name}: {s.words}", scenario_variance(s)) for s in SCENARIOS.values()]
     sizes = sorted({*TASKS, tasks} - {0, 1})
@@ -115,15 +116,21 @@ def main(study: Study, results: Path = RESULTS) -> int:
         frame = read_table(path)
         for model in study.models:
             rows = frame[frame["model"] == model.alias]
-            found = pilot_variance(count_outcomes(rows, [t.id for t in tasks], study.trials)) if len(rows) else None
+            if rows.empty:
+                continue
+            found = pilot_variance(count_outcomes(rows, [task.id for task in tasks], study.trials, study.shells))
             if found is not None:
                 pilots.append((model.alias, found))
     print(power_text(pilots, len(tasks), study.trials))
     return 0
 
 
+def _constant(variance: tuple[float, float]) -> Variance:
+    return lambda gap: variance
+
+
 def _table(
-    variance: Variance, detect: Callable, sizes: Sequence[int], counts: Sequence[float], here: tuple[int, int]
+    variance: Variance, detect: Detect, sizes: Sequence[int], counts: Sequence[float], here: tuple[int, int]
 ) -> str:
     if detect is detectable_these:
         counts = [count for count in counts if count != inf]

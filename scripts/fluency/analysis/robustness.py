@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import pandas as pd
 
 from fluency.analysis.analysis_plan import CEILING, FLOOR, MIN_DIFFERING, MIN_INFORMATIVE
-from fluency.analysis.gap import Band, Paired, band_of, mean, pair
+from fluency.analysis.bands import Band, band_of
+from fluency.analysis.gap import Paired, mean, pair
 from fluency.analysis.intervals import Interval, floored_interval, signflip_p, t_interval
-from fluency.analysis.outcomes import Outcomes, count_outcomes
+from fluency.analysis.outcomes import Outcomes, arms_of, count_outcomes
+from fluency.core.shells import SHELLS, Condition, contrast_of
 
 
 @dataclass(frozen=True)
@@ -25,15 +27,22 @@ class LeaveOut:
 
 
 @dataclass(frozen=True)
+class BriefEstimate:
+    """A gap with its band, its 95 % interval for tasks like these and its sign-flip p."""
+
+    paired: Paired
+    band: Band
+    interval: Interval
+    p: Fraction
+
+
+@dataclass(frozen=True)
 class Sensitivity:
-    """The gap under another definition of a pass."""
+    """The gap under another definition of a pass; no estimate where no task was measured this way in both arms."""
 
     key: str
     label: str
-    paired: Paired | None
-    band: Band | None
-    interval: Interval | None
-    p: Fraction | None
+    estimate: BriefEstimate | None
 
 
 @dataclass(frozen=True)
@@ -67,11 +76,11 @@ def _leave_out(paired: Paired, part_of: Mapping[str, str]) -> LeaveOut | None:
     return LeaveOut(min(gaps.values()), max(gaps.values()), flips, len(parts))
 
 
-def flatness(paired: Paired) -> Flatness:
+def flatness(paired: Paired, contrast: tuple[str, str]) -> Flatness:
     """Tasks at the ceiling, at the floor, informative; with warnings where the design has little to go on."""
-    both = list(zip(paired.bash, paired.pwsh, strict=True))
-    ceiling = sum(b == p == 1 for b, p in both)
-    floor = sum(b == p == 0 for b, p in both)
+    both = list(zip(paired.baseline, paired.challenger, strict=True))
+    ceiling = sum(b == c == 1 for b, c in both)
+    floor = sum(b == c == 0 for b, c in both)
     informative = len(both) - ceiling - floor
     warnings = []
     if informative < MIN_INFORMATIVE:
@@ -79,7 +88,8 @@ def flatness(paired: Paired) -> Flatness:
             f"only {informative} of {len(both)} tasks are informative "
             f"({ceiling} passed always, {floor} never, in both shells)"
         )
-    for title, rate in (("Bash", paired.bash_rate), ("PowerShell", paired.pwsh_rate)):
+    for shell, rate in zip(contrast, (paired.baseline_rate, paired.challenger_rate), strict=True):
+        title = SHELLS[shell].short_title
         if rate.value >= CEILING:
             warnings.append(f"pass@1 in {title} is at the ceiling: a gap has no room to show")
         elif rate.value <= FLOOR:
@@ -93,6 +103,7 @@ def flatness(paired: Paired) -> Flatness:
     return Flatness(ceiling, floor, informative, tuple(warnings))
 
 
+NO_UNIX_TOOLS: Condition = "no_unix_tools"
 DEFINITIONS = (
     ("headline", "headline: exit 0, structure and content; command read strictly", "passed"),
     ("lenient", "lenient reading: a command is also taken out of prose", "lenient_passed"),
@@ -101,11 +112,6 @@ DEFINITIONS = (
     ("output", "output only: structure and content, whatever the exit code", "content_ok"),
     ("no_refusals", "refusals left out instead of failed", "_no_refusals"),
     ("no_delegation", "answers that hand over to another shell or language failed", "_no_delegation"),
-)
-NO_UNIX_TOOLS = (
-    "no_unix_tools",
-    "no Unix tools on PATH for PowerShell (Bash as designed)",
-    {"bash": "passed", "pwsh": "_no_unix_tools"},
 )
 
 
@@ -123,18 +129,35 @@ def with_derived_marks(rows: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def sensitivities(rows: pd.DataFrame, tasks: tuple[str, ...], trials: int) -> tuple[Sensitivity, ...]:
+def restricted_arms(contrast: tuple[str, str]) -> tuple[str, ...]:
+    """The contrasted arms whose answers are run a second time, with no Unix tools on PATH."""
+    return tuple(shell for shell in contrast if NO_UNIX_TOOLS in SHELLS[shell].conditions)
+
+
+def sensitivities(
+    rows: pd.DataFrame, tasks: tuple[str, ...], trials: int, shells: Sequence[str]
+) -> tuple[Sensitivity, ...]:
     """The gap of one model under every definition of a pass; the first is the headline's."""
     rows = with_derived_marks(rows)
-    lines = [*DEFINITIONS, NO_UNIX_TOOLS]
-    return tuple(sensitivity(key, label, count_outcomes(rows, tasks, trials, marks)) for key, label, marks in lines)
+    lines = [
+        sensitivity(key, label, count_outcomes(rows, tasks, trials, shells, mark)) for key, label, mark in DEFINITIONS
+    ]
+    contrast = contrast_of(shells)
+    restricted = restricted_arms(contrast)
+    if restricted:
+        marks = {shell: "_no_unix_tools" if shell in restricted else "passed" for shell in arms_of(shells)}
+        names = " and ".join(SHELLS[shell].short_title for shell in restricted)
+        others = " and ".join(SHELLS[shell].short_title for shell in contrast if shell not in restricted)
+        label = f"no Unix tools on PATH for {names}" + (f" ({others} as designed)" if others else "")
+        lines.append(sensitivity(NO_UNIX_TOOLS, label, count_outcomes(rows, tasks, trials, shells, marks)))
+    return tuple(lines)
 
 
 def sensitivity(key: str, label: str, outcomes: Outcomes) -> Sensitivity:
     """One line of the table."""
     paired = pair(outcomes)
     if paired is None:
-        return Sensitivity(key, label, None, None, None, None)
+        return Sensitivity(key, label, None)
     differences = paired.differences
     interval = t_interval(differences) or floored_interval(differences)
-    return Sensitivity(key, label, paired, band_of(paired.gap), interval, signflip_p(differences))
+    return Sensitivity(key, label, BriefEstimate(paired, band_of(paired.gap), interval, signflip_p(differences)))

@@ -1,6 +1,6 @@
 """Made-up populations of tasks, for power before there are results and for the tests of the intervals.
 
-A task has a true pass rate in each shell. The rates follow Beta distributions of mean mu and mu + gap and
+A task has a true pass rate in each contrasted arm. The rates follow Beta distributions of mean mu and mu + gap and
 precision k, tied by a Gaussian copula; or a quarter of the tasks are traps for one shell.
 """
 
@@ -17,7 +17,7 @@ TRAP_SHARE, TRAP_LOW, TRAP_HIGH = 0.25, 0.10, 0.95
 
 @dataclass(frozen=True)
 class Scenario:
-    """`mean` is the mean rate in Bash, `precision` the Beta's a + b, `tie` the copula's correlation."""
+    """`mean` is the baseline's mean rate, `precision` the Beta's a + b, `tie` the copula's correlation."""
 
     name: str
     words: str
@@ -39,16 +39,16 @@ SCENARIOS = {
 }
 
 
-def draw_rates(scenario: Scenario, gap: float, size: int, dice: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """True pass rates in Bash and PowerShell of `size` tasks, shape (size,) each."""
-    first = dice.standard_normal(size)
+def draw_rates(scenario: Scenario, gap: float, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """True pass rates of `size` tasks in baseline and challenger, shape (size,) each."""
+    first = rng.standard_normal(size)
     if scenario.traps:
         rates = _beta(first, scenario.mean, scenario.precision)
-        trap = dice.random(size) < TRAP_SHARE
-        for_pwsh = dice.random(size) < 0.5 + gap / (2 * scenario.largest_gap)
-        bash = np.where(trap, np.where(for_pwsh, TRAP_LOW, TRAP_HIGH), rates)
-        return bash, np.where(trap, TRAP_LOW + TRAP_HIGH - bash, rates)
-    second = scenario.tie * first + np.sqrt(1 - scenario.tie**2) * dice.standard_normal(size)
+        trap = rng.random(size) < TRAP_SHARE
+        for_challenger = rng.random(size) < 0.5 + gap / (2 * scenario.largest_gap)
+        baseline = np.where(trap, np.where(for_challenger, TRAP_LOW, TRAP_HIGH), rates)
+        return baseline, np.where(trap, TRAP_LOW + TRAP_HIGH - baseline, rates)
+    second = scenario.tie * first + np.sqrt(1 - scenario.tie**2) * rng.standard_normal(size)
     return (
         _beta(first, scenario.mean, scenario.precision),
         _beta(second, scenario.mean + gap, scenario.precision),
@@ -58,9 +58,11 @@ def draw_rates(scenario: Scenario, gap: float, size: int, dice: np.random.Genera
 @cache
 def moments(scenario: Scenario, gap: float, size: int = 20_000, seed: int = 1) -> tuple[float, float]:
     """Variance between tasks of the true difference, and mean trial variance of one trial in both shells."""
-    bash, pwsh = draw_rates(scenario, min(gap, scenario.largest_gap), size, np.random.default_rng(seed))
-    return float(np.var(pwsh - bash)), float(np.mean(bash * (1 - bash) + pwsh * (1 - pwsh)))
+    baseline, challenger = draw_rates(scenario, min(gap, scenario.largest_gap), size, np.random.default_rng(seed))
+    within = baseline * (1 - baseline) + challenger * (1 - challenger)
+    return float(np.var(challenger - baseline)), float(np.mean(within))
 
 
 def _beta(normal: np.ndarray, mean: float, precision: float) -> np.ndarray:
-    return beta.ppf(norm.cdf(normal), mean * precision, (1 - mean) * precision)
+    rates: np.ndarray = beta.ppf(norm.cdf(normal), mean * precision, (1 - mean) * precision)
+    return rates

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from fluency.analysis.analysis_plan import HORIZON_S
-from fluency.analysis.outcomes import one_model
-from fluency.core.shells import SHELLS
+from fluency.analysis.analysis_plan import ALPHA, HORIZON_S
+from fluency.analysis.outcomes import arms_of, one_model
+from fluency.core.shells import contrast_of
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ArmTimes:
 
 @dataclass(frozen=True)
 class ExecRatio:
-    """How many times as long a command takes in PowerShell, over tasks that both shells pass at least once."""
+    """How many times as long a command takes in the challenger, over tasks that both arms pass at least once."""
 
     tasks: int
     median: float
@@ -66,7 +66,7 @@ class ExecRatio:
 
 @dataclass(frozen=True)
 class Times:
-    """Both arms and their ratio."""
+    """Every arm, and the ratio of the contrasted ones."""
 
     arms: dict[str, ArmTimes]
     ratio: ExecRatio | None
@@ -87,25 +87,25 @@ class Trial(NamedTuple):
         return None if self.t_gen is None else self.t_gen + (self.t_exec or 0.0)
 
 
-def times(rows: pd.DataFrame, trials: int) -> Times:
+def times(rows: pd.DataFrame, trials: int, shells: Sequence[str]) -> Times:
     """The times of one model."""
     one_model(rows)
-    cells: dict[str, dict[str, list[Trial]]] = {shell: {} for shell in SHELLS}
+    cells: dict[str, dict[str, list[Trial]]] = {shell: {} for shell in arms_of(shells)}
     columns = ("shell", "task", "trial", "status", "passed", "t_gen_s", "t_exec_s")
     for shell, task, number, status, passed, t_gen, t_exec in zip(*(rows[name] for name in columns), strict=True):
-        if status == "measured" and not pd.isna(passed):
+        if shell in cells and status == "measured" and not pd.isna(passed):
             trial = Trial(int(number), bool(passed), _known(t_gen), _known(t_exec))
             cells[shell].setdefault(task, []).append(trial)
-    arms = {shell: _arm([sorted(task) for task in cells[shell].values()], shell, trials) for shell in SHELLS}
-    return Times(arms, _ratio(cells["bash"], cells["pwsh"]), HORIZON_S)
+    arms = {shell: _arm([sorted(task) for task in tasks.values()], shell, trials) for shell, tasks in cells.items()}
+    return Times(arms, _ratio(*(cells[shell] for shell in contrast_of(shells))), HORIZON_S)
 
 
 def _arm(tasks: list[list[Trial]], shell: str, trials: int) -> ArmTimes:
     firsts, expected = [], []
     for task in tasks:
-        spent = [trial.spent for trial in task]
+        spent = [trial.spent for trial in task if trial.spent is not None]
         passes = sum(trial.passed for trial in task)
-        if None not in spent:
+        if len(spent) == len(task):
             expected.append(sum(spent) / passes if passes else inf)
         first = time_to_first_pass(task, trials)
         if first is not None:
@@ -151,20 +151,20 @@ def _spread(values: list[float]) -> Spread | None:
     return Spread(middle, low, high, len(values))
 
 
-def _ratio(bash: Mapping[str, list[Trial]], pwsh: Mapping[str, list[Trial]]) -> ExecRatio | None:
+def _ratio(baseline: Mapping[str, list[Trial]], challenger: Mapping[str, list[Trial]]) -> ExecRatio | None:
     """exp of the per-task log-ratio of median t_exec of passing runs; 95 % t interval over tasks for its mean."""
     logs = []
-    for task in bash:
-        slow, quick = _exec_median(pwsh.get(task, [])), _exec_median(bash[task])
-        if slow and quick:
-            logs.append(log(slow / quick))
+    for task in baseline:
+        above, below = _exec_median(challenger.get(task, [])), _exec_median(baseline[task])
+        if above and below:
+            logs.append(log(above / below))
     if not logs:
         return None
     centre = fmean(logs)
     low = high = None
     if len(logs) > 1:
         error = sqrt(sum((value - centre) ** 2 for value in logs) / (len(logs) - 1) / len(logs))
-        half = float(student.ppf(0.975, len(logs) - 1)) * error
+        half = float(student.ppf(1 - ALPHA / 2, len(logs) - 1)) * error
         low, high = exp(centre - half), exp(centre + half)
     return ExecRatio(len(logs), exp(median(logs)), exp(centre), low, high)
 

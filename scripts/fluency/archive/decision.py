@@ -20,23 +20,10 @@ from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.terminal import Say, say
 from fluency.core.table import read_table
-from fluency.report import rows, wording
+from fluency.report import result_rows, wording
 from fluency.report.render import render
 
 TEMPLATE = "decision.md.j2"
-CHANGES = {
-    "pwsh": "Prompts may prefer PowerShell 7 for one-shot commands; the evidence is mild.",
-    "bash": "The PowerShell-first stance is from now on argued from policy and parsing alone, "
-    "and is not extended to code generation.",
-    "falsified": "Nothing.",
-    "inconclusive": "Nothing: the decision table has no rule for a gap of 5 to 10 points.",
-}
-STAYS = {
-    "pwsh": "Everything beyond the shell that one-shot prompts name.",
-    "bash": "The policy and parsing reasons for PowerShell, which this study did not look at.",
-    "falsified": "The shell policy as it stands. A gap below 5 points is a label, not a proof of equality.",
-    "inconclusive": "The shell policy as it stands.",
-}
 
 
 @dataclass(frozen=True)
@@ -95,9 +82,8 @@ def _text(archive: Path, title: str, date: str, report: VerifyReport) -> str:
         "gate": archived.study.decision or (registration or {}).get("decision", ""),
         "study": archived.study,
         "analysis": analysis,
-        "rows": rows,
-        "paragraph": wording.paragraph(analysis),
-        "carries": wording.carries(analysis),
+        "results": result_rows,
+        "wording": wording,
         "models": [_lines(model) for model in analysis.models],
         "registration": registration,
         "deviations": provenance.get("deviations") or [],
@@ -122,12 +108,12 @@ def _lines(model: ModelAnalysis) -> ModelLines:
         refused = "; ".join(model.verdict.refused)
         changes, stays = f"Nothing: there is no verdict ({refused}).", "The shell policy as it stands."
     elif model.verdict.provisional:
-        changes = f"Nothing yet: by the table {CHANGES[band]} But missing cells could change the band."
+        changes = f"Nothing yet: by the table {model.words[band].changes} But missing cells could change the band."
         stays = "The shell policy as it stands, until the study is finished."
     elif not model.verdict.resolved:
-        label = CHANGES[band]
+        label = model.words[band].changes
         changes = f"By the table: {label} But the verdict is not resolved, and a change could not rest on it."
-        stays = STAYS[band]
+        stays = model.words[band].stays
     else:
-        changes, stays = CHANGES[band], STAYS[band]
+        changes, stays = model.words[band].changes, model.words[band].stays
     return ModelLines(model.model, headline_of(model), changes, stays)

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fluency.analysis.analysis_plan import PLAN, VERSION, plan_sha256
+from fluency.analysis.analysis_plan import plan_for, plan_sha256
 from fluency.common.files import pretty_json
-from fluency.core.shells import SHELLS
+from fluency.core.shells import SHELLS, contrast_of
 from fluency.core.stage_code import code_sha256
 from fluency.core.study import ModelConfig, Study
 from fluency.core.task_world import world_for
@@ -28,6 +28,7 @@ EXCLUSIONS = [
 
 def design(study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int], World] = world_for) -> dict[str, Any]:
     """Everything a result depends on and nothing of the machine, as it reads back from JSON."""
+    plan = plan_for(contrast_of(study.shells))
     frozen = {
         "study": study.study,
         "tasks": {
@@ -47,7 +48,7 @@ def design(study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int],
         "order_seed": study.order_seed,
         "limits": study.sandbox.limits.model_dump(mode="json"),
         "prompt": {"preamble": PREAMBLE, **{shell: SHELLS[shell].prompt_line for shell in study.shells}},
-        "analysis": {"version": VERSION, "sha256": plan_sha256(), "plan": PLAN},
+        "analysis": {"version": plan["version"], "sha256": plan_sha256(plan), "plan": plan},
         "scoring_sha256": code_sha256("score"),
         "sandbox_sha256": content_sha256(),
         "protocol": PROTOCOL,

@@ -108,8 +108,8 @@ def rebuild_products(opened: ArchivedStudy, findings: Findings, rows: Sequence[R
         frame = read_table(opened.products / "cells.csv")
         write_explorer(path, frame, opened.study, opened.tasks, opened.read_again)
 
-    from fluency.report import write_report
     from fluency.report.explorer import write_explorer
+    from fluency.report.writer import write_report
 
     compared = set()
     if provenance is not None:

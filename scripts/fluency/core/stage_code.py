@@ -84,7 +84,13 @@ LAYERS: Mapping[str, StageCode] = {
     + _SANDBOX
     + _SCORE
     + StageCode(
-        _package("analysis/analysis_plan.py", "archive/design.py", "archive/registration*.py", "common/self_hash.py")
+        _package(
+            "analysis/analysis_plan.py",
+            "analysis/bands.py",
+            "archive/design.py",
+            "archive/registration*.py",
+            "common/self_hash.py",
+        )
     ),
 }
 """What each layer of an archive is made by. A file too many makes a difference unproven where it could be called a

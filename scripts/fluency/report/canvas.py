@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import StringIO
 from threading import Lock
+from typing import Any
 from xml.sax.saxutils import escape
 
 import matplotlib
@@ -16,8 +17,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 INK, MID, LIGHT, PAPER = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#ffffff"
-BASH, PWSH = "#7a4a00", "#0b3d91"
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "svg.hashsalt": "fluency",
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -84,7 +84,8 @@ def text_width(texts: list[str], size: float = 9) -> float:
 def to_svg(figure: Figure, title: str, alt: str) -> str:
     """The figure as SVG with its text alternative; no date, no random ids."""
     buffer = StringIO()
-    FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None, "Title": title})
+    metadata = {"Date": None, "Creator": None, "Title": title}
+    FigureCanvasSVG(figure).print_svg(buffer, metadata=metadata)  # type: ignore[no-untyped-call]  # not in its stub
     svg = buffer.getvalue()
     described = f'<svg role="img" aria-label="{escape(alt, {chr(34): "&quot;"})}" '
     svg = svg.replace("<svg ", described, 1)

@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from fluency.analysis import Analysis
-from fluency.analysis.analysis_plan import PLAN
+from fluency.analysis import Analysis, bands
 from fluency.analysis.headline import headline_of
 from fluency.core.shells import SHELLS
 from fluency.core.study import Study
 from fluency.core.tasks import Task
-from fluency.report import resource_rows, rows, wording
+from fluency.report import answer_rows, resource_rows, result_rows, time_rows, wording
 from fluency.report.canvas import Drawing
 from fluency.report.provenance import Provenance
 
@@ -29,11 +28,15 @@ def document(
         "bank": Counter(task.provenance for task in tasks),
         "provenance": provenance,
         "facts": provenance.facts(),
-        "plan": PLAN,
-        "rows": rows,
-        "used": resource_rows,
+        "bands": bands,
+        "results": result_rows,
+        "answers": answer_rows,
+        "timing": time_rows,
+        "resources": resource_rows,
         "wording": wording,
         "headline_of": headline_of,
-        "shell_titles": {name: shell.title for name, shell in SHELLS.items()},
+        "shells": SHELLS,
+        "baseline": SHELLS[analysis.contrast[0]].short_title,
+        "challenger": SHELLS[analysis.contrast[1]].short_title,
         "figures": {(figure.kind, figure.model): figure for figure in figures},
     }

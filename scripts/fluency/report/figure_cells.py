@@ -1,4 +1,4 @@
-"""Every trial of every task in both shells as one mark: ceilings, floors, flakiness and outages at a glance."""
+"""Every trial of every task in every shell as one mark: ceilings, floors, flakiness and outages at a glance."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fluency.report.canvas import INK, LIGHT, MID, PAPER, Drawing, label_rows, s
 
 CELL = 0.25
 SPACE = 0.8
+ARM = 1.3  # inches that a shell's title takes
 FILL = {"pass": "#3a3a3a", "fail": PAPER, "refusal": "#e8e8e8", "no-command": "#e8e8e8"}
 LETTER = {"refusal": "R", "no-command": "F", "missing": "·", "not-measured": "–"}
 NAMES = {
@@ -32,16 +33,17 @@ def draw_cells(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
         return None
     trials, tasks = analysis.trials, analysis.tasks
     left = text_width(list(tasks)) + 0.2
-    columns = 2 * trials + SPACE
-    wide = max(columns * CELL, 2.6)
+    shells = list(model.outcomes.arms)
+    columns = len(shells) * trials + (len(shells) - 1) * SPACE
+    least = len(shells) * ARM
+    wide = max(columns * CELL, least)
     legend = 0.3 + sum(1.7 * CELL + text_width([NAMES[mark]], 7.5) for mark in seen)
     figure, axes = sheet(max(left + wide + 0.3, legend), 1.4 + CELL * len(tasks), (left, 0.55, 0.3, 0.85))
     axes.set_xlim(0, wide / CELL)
     axes.set_ylim(len(tasks), 0)
     places: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
-    for block, shell in enumerate(("bash", "pwsh")):
-        start = block * (trials + SPACE)
-        shift = start + (max(0.0, 2.6 / CELL - columns) / 2 if block else 0)
+    for block, shell in enumerate(shells):
+        shift = block * (trials + SPACE) + block * max(0.0, least / CELL - columns) / len(shells)
         axes.text(shift, -0.95 if trials > 1 else -0.35, SHELLS[shell].title, fontsize=8.5, va="bottom")
         for trial in range(trials):
             if trials > 1:
@@ -80,7 +82,7 @@ def _draw(axes: Axes, places: dict[str, list[tuple[float, float]]], scale: float
                 axes.text(*centre, LETTER[mark], ha="center", va="center_baseline", fontsize=8, color=INK)
 
 
-def _legend(figure: Figure, seen: Counter) -> None:
+def _legend(figure: Figure, seen: Counter[str]) -> None:
     width, height = figure.get_figwidth() - 0.2, 0.4
     axes = figure.add_axes(
         (0.1 / figure.get_figwidth(), 0, width / figure.get_figwidth(), height / figure.get_figheight())

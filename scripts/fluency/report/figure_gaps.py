@@ -6,8 +6,11 @@ from math import ceil
 
 from matplotlib.axes import Axes
 
-from fluency.analysis import Analysis, ModelAnalysis
+from fluency.analysis import Analysis
+from fluency.analysis.bands import DIRECTION_PP, NOISE_PP
+from fluency.analysis.estimate import GapEstimate
 from fluency.analysis.numbers import points, signed, span
+from fluency.core.shells import SHELLS
 from fluency.report.canvas import INK, LIGHT, MID, PAPER, Drawing, label_rows, sheet, text_width, to_svg
 
 ROW = 0.55
@@ -15,38 +18,39 @@ ROW = 0.55
 
 def draw_gaps(analysis: Analysis) -> Drawing | None:
     """A forest of gaps; None if no model has one."""
-    models = [model for model in analysis.models if model.gap]
-    if not models:
+    gaps = {model.model: model.gap for model in analysis.models if model.gap}
+    if not gaps:
         return None
-    reach = max(max(abs(100 * edge) for edge in (*model.gap.s95, float(model.gap.value))) for model in models)
+    baseline, challenger = (SHELLS[shell].short_title for shell in analysis.contrast)
+    reach = max(abs(100 * edge) for gap in gaps.values() for edge in (*gap.s95, float(gap.value)))
     limit = min(100, max(20, 5 * ceil((reach + 3) / 5)))
-    left = max(0.9, text_width([model.model for model in models]) + 0.25)
-    figure, axes = sheet(left + 4.6 + 1.75, 1.55 + ROW * len(models), (left, 0.62, 1.75, 0.85))
+    left = max(0.9, text_width(list(gaps)) + 0.25)
+    figure, axes = sheet(left + 4.6 + 1.75, 1.55 + ROW * len(gaps), (left, 0.62, 1.75, 0.85))
     axes.set_xlim(-limit, limit)
-    axes.set_ylim(len(models) - 0.5, -0.5)
-    _bands(axes, limit)
-    for row, model in enumerate(models):
-        _row(axes, row, model)
-    label_rows(axes, [model.model for model in models])
+    axes.set_ylim(len(gaps) - 0.5, -0.5)
+    _bands(axes, limit, baseline, challenger)
+    for row, gap in enumerate(gaps.values()):
+        _row(axes, row, gap)
+    label_rows(axes, list(gaps))
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel("gap on pass@1, percentage points (right: PowerShell ahead)")
+    axes.set_xlabel(f"gap on pass@1, percentage points (right: {challenger} ahead)")
     legend = "◆ gap · thick 90 %, thin 95 %: tasks like these · grey bar 95 %: these tasks"
     figure.text(left / figure.get_figwidth(), 0.06 / figure.get_figheight(), legend, fontsize=7.5, color=MID)
-    alt = "Gap on pass@1 per model, PowerShell less Bash, over the bands of the decision table. " + " ".join(
-        f"{model.model}: {signed(model.gap.value)} points, 95 % for tasks like these {span(model.gap.s95)}, "
-        + ("on these tasks undefined." if model.gap.fixed is None else f"on these tasks ±{points(model.gap.fixed)}.")
-        for model in models
+    alt = f"Gap on pass@1 per model, {challenger} less {baseline}, over the bands of the decision table. " + " ".join(
+        f"{model}: {signed(gap.value)} points, 95 % for tasks like these {span(gap.s95)}, "
+        + ("on these tasks undefined." if gap.fixed is None else f"on these tasks ±{points(gap.fixed)}.")
+        for model, gap in gaps.items()
     )
     return Drawing("gaps", "", "gaps.svg", to_svg(figure, "Gaps over the decision table", alt), alt)
 
 
-def _bands(axes: Axes, limit: float) -> None:
+def _bands(axes: Axes, limit: float, baseline: str, challenger: str) -> None:
     for low, high, name in (
-        (-limit, -10, "Bash ≤ −10"),
-        (-10, -5, "no rule"),
-        (-5, 5, "noise"),
-        (5, 10, "no rule"),
-        (10, limit, "PowerShell ≥ 10"),
+        (-limit, -DIRECTION_PP, f"{baseline} ≤ −{DIRECTION_PP}"),
+        (-DIRECTION_PP, -NOISE_PP, "no rule"),
+        (-NOISE_PP, NOISE_PP, "noise"),
+        (NOISE_PP, DIRECTION_PP, "no rule"),
+        (DIRECTION_PP, limit, f"{challenger} ≥ {DIRECTION_PP}"),
     ):
         if name != "no rule":
             axes.axvspan(low, high, color=LIGHT if name == "noise" else "#efefef", linewidth=0, zorder=0)
@@ -63,13 +67,12 @@ def _bands(axes: Axes, limit: float) -> None:
             fontsize=7.5,
             color=INK,
         )
-    for edge in (-10, -5, 5, 10):
+    for edge in (-DIRECTION_PP, -NOISE_PP, NOISE_PP, DIRECTION_PP):
         axes.axvline(edge, color=MID, linewidth=0.6, linestyle=(0, (2, 2)), zorder=1)
     axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
 
 
-def _row(axes: Axes, row: int, model: ModelAnalysis) -> None:
-    gap = model.gap
+def _row(axes: Axes, row: int, gap: GapEstimate) -> None:
     value = 100 * float(gap.value)
     low, high = (100 * edge for edge in gap.s95)
     axes.plot([low, high], [row, row], color=INK, linewidth=1.1, solid_capstyle="butt", zorder=3)

@@ -25,10 +25,10 @@ LIMITS = (
 
 def limits_table(model: ModelAnalysis) -> str:
     """What the commands of each arm used of their limits."""
-    return table(LIMITS, limits(model), "lrrrrrrrr")
+    return table(LIMITS, _limits(model), "lrrrrrrrr")
 
 
-def limits(model: ModelAnalysis) -> list[list[object]]:
+def _limits(model: ModelAnalysis) -> list[list[object]]:
     """One row an arm: cells that met a limit, then median and largest of what was used."""
     rows = []
     for shell, arm in model.limits.items():

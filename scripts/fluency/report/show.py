@@ -17,11 +17,11 @@ from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS, TASKS
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, load_records, record_path
+from fluency.core.shells import SHELLS
 from fluency.core.tasks import Task, load_task
 from fluency.report.explorer.cell_view import cell_title, cell_view
 from fluency.report.explorer.facts import bytes_text
 
-LEXERS = {"bash": "bash", "pwsh": "powershell"}
 MARKS = {True: ("● passed", "green"), False: ("× failed", "red"), None: ("○ not judged", "yellow")}
 OPS = {"-": ("- ", "red"), "+": ("+ ", "cyan"), "=": ("  ", "")}
 WIDTH = 140  # columns of a table that goes to a file or a pipe
@@ -47,10 +47,10 @@ def show(cell: Cell, results: Path = RESULTS, console: Console | None = None) ->
     _line(console, Text(visible(view["why"])))
     _texts(console, "Prompt", view["prompt"])
     _texts(console, "Reply as it came", view["reply"])
-    _texts(console, "Command", view["command"], LEXERS[cell.shell])
+    _texts(console, "Command", view["command"], SHELLS[cell.shell].lexer)
     for note in view["notes"]:
         _line(console, Text(visible(f"Note: {note}"), style="italic"))
-    _texts(console, "Command when the reply is read leniently", view["lenient"], LEXERS[cell.shell])
+    _texts(console, "Command when the reply is read leniently", view["lenient"], SHELLS[cell.shell].lexer)
     if view["facts"]:
         _heading(console, "Answer and score")
         _facts(console, view["facts"])

@@ -7,8 +7,8 @@ from fluency.common.terminal import say
 from fluency.core.gather import gather_rows
 from fluency.core.provenance import collect_provenance
 from fluency.core.table import to_frame, write_table
-from fluency.report import write_report
 from fluency.report.explorer import write_explorer
+from fluency.report.writer import write_report
 from fluency.workflow.ready_study import ReadyStudy
 
 FOLDER = "partial"

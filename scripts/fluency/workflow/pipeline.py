@@ -96,8 +96,8 @@ class Pipeline(ReadyStudy):
     def report(self, input: Any, output: Any) -> None:
         """Write the report with its figures, and the page on which every cell can be doubted."""
         from fluency.core.table import read_table
-        from fluency.report import write_report
         from fluency.report.explorer import write_explorer
+        from fluency.report.writer import write_report
 
         frame = read_table(Path(input.table))
         write_explorer(Path(output.explorer), frame, self.study, self.tasks, self.load)

@@ -13,7 +13,6 @@ from math import ceil
 from fluency.analysis.gap import mean, pair
 from fluency.analysis.intervals import Interval, fixed_task_halfwidth, floored_interval, signflip_p, t_interval
 from fluency.analysis.outcomes import Arm, Outcomes, count_outcomes
-from fluency.core.shells import SHELLS
 from fluency.report.compare.compared_studies import Source
 
 GAP = "gap"
@@ -55,7 +54,7 @@ class TaskChange:
     @property
     def size(self) -> Fraction:
         """How much it changed in all."""
-        return sum((abs(self.change(shell) or Fraction()) for shell in SHELLS), Fraction())
+        return sum((abs(self.change(shell) or Fraction()) for shell in self.a), Fraction())
 
 
 @dataclass(frozen=True)
@@ -70,13 +69,14 @@ class ModelChange:
 
 def model_change(first: Source, second: Source, model_a: str, model_b: str, tasks: list[str]) -> ModelChange:
     """One pair of models over the tasks both studies have."""
+    shells = [*first.frame["shell"].unique(), *second.frame["shell"].unique()]
     counts = [
-        count_outcomes(source.frame[source.frame["model"] == model], tasks, source.trials)
+        count_outcomes(source.frame[source.frame["model"] == model], tasks, source.trials, shells)
         for source, model in ((first, model_a), (second, model_b))
     ]
-    changes = [change for what in (*SHELLS, GAP) if (change := _change(what, *counts)) is not None]
+    changes = [change for what in (*counts[0].arms, GAP) if (change := _change(what, *counts)) is not None]
     per_task = [
-        TaskChange(task, *({s: (c.arm(s).passes[i], c.arm(s).scored[i]) for s in SHELLS} for c in counts))
+        TaskChange(task, *({s: (arm.passes[i], arm.scored[i]) for s, arm in c.arms.items()} for c in counts))
         for i, task in enumerate(tasks)
     ]
     return ModelChange(model_a, model_b, tuple(changes), tuple(per_task))
@@ -84,9 +84,9 @@ def model_change(first: Source, second: Source, model_a: str, model_b: str, task
 
 def _change(what: str, a: Outcomes, b: Outcomes) -> Change | None:
     """One change, over the tasks that have enough measured trials in every arm it needs; None without any."""
-    shells = SHELLS if what == GAP else (what,)
+    shells = a.contrast if what == GAP else (what,)
     kept = [
-        i for i in range(len(a.tasks)) if all(o.arm(s).scored[i] >= ceil(o.trials / 2) for o in (a, b) for s in shells)
+        i for i in range(len(a.tasks)) if all(o.arms[s].scored[i] >= ceil(o.trials / 2) for o in (a, b) for s in shells)
     ]
     if not kept:
         return None
@@ -99,7 +99,7 @@ def _change(what: str, a: Outcomes, b: Outcomes) -> Change | None:
         after=mean(rates[1]),
         change=mean(differences),
         interval=t_interval(differences) or floored_interval(differences),
-        fixed=None if what == GAP else _fixed(a.arm(what), b.arm(what), kept),
+        fixed=None if what == GAP else _fixed(a.arms[what], b.arms[what], kept),
         p=signflip_p(differences),
         differing=sum(difference != 0 for difference in differences),
     )
@@ -107,13 +107,14 @@ def _change(what: str, a: Outcomes, b: Outcomes) -> Change | None:
 
 def _quantity(outcomes: Outcomes, what: str, i: int) -> Fraction:
     def rate(shell: str) -> Fraction:
-        return Fraction(outcomes.arm(shell).passes[i], outcomes.arm(shell).scored[i])
+        return Fraction(outcomes.arms[shell].passes[i], outcomes.arms[shell].scored[i])
 
-    return rate("pwsh") - rate("bash") if what == GAP else rate(what)
+    baseline, challenger = outcomes.contrast
+    return rate(challenger) - rate(baseline) if what == GAP else rate(what)
 
 
 def _fixed(a: Arm, b: Arm, kept: list[int]) -> float | None:
-    """The report's interval for these very tasks, with A and B in the places of the two shells."""
+    """The report's interval for these very tasks, with A and B in the places of the contrasted arms."""
     arms = [Arm(tuple(arm.passes[i] for i in kept), tuple(arm.scored[i] for i in kept)) for arm in (a, b)]
-    as_shells = Outcomes("A against B", tuple(str(i) for i in kept), 1, *arms)
-    return fixed_task_halfwidth(as_shells) if pair(as_shells) else None
+    as_arms = Outcomes("A against B", tuple(str(i) for i in kept), 1, dict(zip("AB", arms, strict=True)), ("A", "B"))
+    return fixed_task_halfwidth(as_arms) if pair(as_arms) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +130,7 @@ def _details(
     return {"cells": cells, "shapes": pool.shapes, "pool": pool.values}
 
 
-def _entry(row: dict[str, Any], names: Pool) -> list[Any]:
+def _entry(row: dict[Hashable, Any], names: Pool) -> list[Any]:
     def known(name: str) -> Any:
         return None if pd.isna(row[name]) else row[name]
 

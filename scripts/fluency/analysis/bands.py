@@ -1,0 +1,136 @@
+"""The decision table: its bands, where they begin, and every word that is said of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from typing import Literal, get_args
+
+from fluency.core.shells import SHELLS, Shell
+
+DIRECTION = Fraction(10, 100)
+NOISE = Fraction(5, 100)
+DIRECTION_PP, NOISE_PP = int(100 * DIRECTION), int(100 * NOISE)
+"""The same in percentage points, for sentences."""
+
+Band = Literal["challenger", "inconclusive", "falsified", "baseline"]
+BANDS: tuple[Band, ...] = get_args(Band)
+DIRECTIONS: tuple[Band, Band] = ("challenger", "baseline")
+"""The bands that say which arm is ahead."""
+
+
+def band_of(gap: Fraction) -> Band:
+    """The decision table's band of an exact gap.
+
+    Exactly 5 points is inconclusive, exactly 10 points a direction. A float is refused: on the grid of one
+    point that this design produces, rounding puts half of the boundary cases into the wrong band.
+    """
+    if not isinstance(gap, Fraction):
+        raise TypeError(f"bands are decided on exact fractions, got {type(gap).__name__}")
+    if gap >= DIRECTION:
+        return "challenger"
+    if gap <= -DIRECTION:
+        return "baseline"
+    return "falsified" if abs(gap) < NOISE else "inconclusive"
+
+
+def bands_within(low: float, high: float) -> tuple[Band, ...]:
+    """The bands that an interval from low to high meets, from the challenger's to the baseline's."""
+    noise, direction = float(NOISE), float(DIRECTION)
+    meets: dict[Band, bool] = {
+        "challenger": high >= direction,
+        "inconclusive": (high >= noise and low < direction) or (low <= -noise and high > -direction),
+        "falsified": low < noise and high > -noise,
+        "baseline": low <= -direction,
+    }
+    return tuple(band for band in BANDS if meets[band])
+
+
+@dataclass(frozen=True)
+class BandWords:
+    """One band in words; `option` and `reading` are Markdown."""
+
+    label: str
+    """In narrow columns and lists."""
+    verdict: str
+    """In a headline."""
+    meaning: str
+    """In a sentence, after "by the decision table"."""
+    rule: str
+    """Of the gap, as the analysis plan states it."""
+    condition: str
+    """Of the gap, as the decision table states it."""
+    reading: str
+    """What the decision table makes of it."""
+    option: str
+    """What could be decided."""
+    changes: str
+    """What a resolved verdict changes."""
+    stays: str
+    """What it leaves as it is."""
+
+
+@cache
+def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
+    """The decision table in words for a baseline and a challenger, in its order."""
+    baseline, challenger = (SHELLS[name] for name in contrast)
+    behind = _ahead(baseline, f"gap <= -{DIRECTION_PP} pp")
+    return {
+        "challenger": _ahead(challenger, f"gap >= {DIRECTION_PP} pp"),
+        "inconclusive": BandWords(
+            label="inconclusive",
+            verdict=f"INCONCLUSIVE (the table has no rule for {NOISE_PP}-{DIRECTION_PP} points)",
+            meaning=f"inconclusive: the table has no rule for a gap of {NOISE_PP} to {DIRECTION_PP} points",
+            rule=f"{NOISE_PP} pp <= |gap| < {DIRECTION_PP} pp",
+            condition=f"{NOISE_PP} to {DIRECTION_PP} pp either way",
+            reading="**no rule**: the table leaves a hole here; this report calls it *inconclusive*",
+            option=f"Between {NOISE_PP} and {DIRECTION_PP} points the table has no rule: **inconclusive**.",
+            changes=f"Nothing: the decision table has no rule for a gap of {NOISE_PP} to {DIRECTION_PP} points.",
+            stays="The shell policy as it stands.",
+        ),
+        "falsified": BandWords(
+            label="noise",
+            verdict="falsified / noise (by the table)",
+            meaning="the hypothesis is falsified, treat the gap as noise and change nothing",
+            rule=f"|gap| < {NOISE_PP} pp",
+            condition=f"less than {NOISE_PP} pp either way",
+            reading="hypothesis falsified: treat as noise, change nothing",
+            option=f"**Change nothing**: a gap of less than {NOISE_PP} points either way; "
+            "the hypothesis counts as falsified.",
+            changes="Nothing.",
+            stays=f"The shell policy as it stands. A gap below {NOISE_PP} points is a label, not a proof of equality.",
+        ),
+        "baseline": _policy_only(behind, baseline, challenger) if challenger.policy else behind,
+    }
+
+
+def _ahead(shell: Shell, rule: str) -> BandWords:
+    name = shell.short_title
+    return BandWords(
+        label=name,
+        verdict=f"prefer {name} (mild evidence)",
+        meaning=f"mild evidence to prefer {name} prompts",
+        rule=rule,
+        condition=f"{name} ahead by {DIRECTION_PP} pp or more",
+        reading=f"mild evidence to prefer {name} prompts",
+        option=f"**Prefer {name} prompts**: {name} ahead by {DIRECTION_PP} points or more (mild evidence).",
+        changes=f"Prompts may prefer {shell.title} for one-shot commands; the evidence is mild.",
+        stays="Everything beyond the shell that one-shot prompts name.",
+    )
+
+
+def _policy_only(words: BandWords, baseline: Shell, challenger: Shell) -> BandWords:
+    """The baseline ahead of a challenger that a policy prefers already, for reasons that were not measured."""
+    policy, name = challenger.policy, baseline.short_title
+    return replace(
+        words,
+        meaning=f"mild evidence for {name}: a {policy} stance rests on policy and parsing alone, "
+        "and is not to be extended to code generation",
+        reading=f"the {policy} stance is a matter of policy and parsing; do not extend it to code generation",
+        option=f"**Keep {policy} as policy only**: {name} ahead by {DIRECTION_PP} points or more; "
+        "not to be extended to code generation.",
+        changes=f"The {policy} stance is from now on argued from policy and parsing alone, "
+        "and is not extended to code generation.",
+        stays=f"The policy and parsing reasons for {challenger.short_title}, which this study did not look at.",
+    )

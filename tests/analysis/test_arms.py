@@ -1,0 +1,107 @@
+"""Any shells can be arms: a third one has its place in every table and figure, another pair has its own gap."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from fluency.analysis import analyse, headline
+from fluency.core.shells import SHELLS
+from fluency.report.writer import write_report
+from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes
+
+TASKS = make_tasks()
+
+
+@pytest.fixture(autouse=True)
+def zsh(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh")
+    monkeypatch.setitem(SHELLS, "zsh", entry)
+
+
+def study_of(*shells: str, **more):
+    study = make_study(shells=shells)
+    frame = make_frame(study, TASKS, random_passes(), **more)
+    return study, frame
+
+
+def report_of(folder: Path, *shells: str) -> tuple[str, dict[str, str]]:
+    """The report, and its figures by kind."""
+    study, frame = study_of(*shells)
+    write_report(folder / "report.md", frame, study, TASKS, {"start_up_s": dict.fromkeys(shells, 0.1)})
+    figures = {path.stem.split("-")[0]: path.read_text() for path in (folder / "figures").glob("*.svg")}
+    return (folder / "report.md").read_text(), figures
+
+
+def section(text: str, title: str) -> str:
+    return text.split(f"\n## {title}")[1].split("\n## ")[0]
+
+
+def headers(text: str) -> list[list[str]]:
+    """The header cells of each table."""
+    lines = text.splitlines()
+    rules = [place for place, line in enumerate(lines) if re.match(r"\| -+:? ", line)]
+    return [[cell.strip() for cell in lines[place - 1].strip("|").split("|")] for place in rules]
+
+
+def words(svg: str) -> str:
+    return " ".join("".join(node.itertext()) for node in ElementTree.fromstring(svg).iter())
+
+
+def test_a_third_arm_moves_nothing_of_the_gap() -> None:
+    study, frame = study_of("bash", "pwsh", "zsh")
+    model = analyse(frame, study, TASKS).models[0]
+    two = make_study()
+    alone = analyse(frame[frame["shell"] != "zsh"], two, TASKS).models[0]
+    assert model.outcomes.contrast == ("bash", "pwsh")
+    assert (model.gap, model.verdict, model.sensitivities) == (alone.gap, alone.verdict, alone.sensitivities)
+    assert headline(analyse(frame, study, TASKS)) == headline(analyse(frame, two, TASKS))
+    assert (model.times.ratio, model.pass_k.complete) == (alone.times.ratio, alone.pass_k.complete)
+    arms = model.outcomes.arms
+    assert list(arms) == ["bash", "pwsh", "zsh"]
+    assert arms["zsh"].total_passes == frame.loc[frame["shell"] == "zsh", "passed"].sum()
+    assert model.rates["zsh"].passes == arms["zsh"].total_passes
+
+
+def test_a_third_arm_stands_in_every_table_of_arms(tmp_path: Path) -> None:
+    text, figures = report_of(tmp_path, "bash", "pwsh", "zsh")
+    assert "asked 20 tasks in Bash, PowerShell 7 and Zsh 5" in text
+    assert "The gap is pass@1 in PowerShell less pass@1 in Bash" in text
+    assert "The rest (Zsh) stands beside them and enters no gap: *both shells* below means Bash and PowerShell." in text
+    found = headers(text)
+    assert ["measure", "Bash", "PowerShell", "Zsh", "gap, pp"] in found
+    assert ["failure class", "Bash", "PowerShell", "Zsh", "example cell"] in found
+    assert ["task", "category", "Bash", "passes", "PowerShell", "passes", "Zsh", "passes"] in found
+    assert ["category", "tasks", "Bash", "PowerShell", "Zsh", "gap, pp", "tasks that differ"] in found
+    assert found[0][2:6] == ["Bash pass@1", "PowerShell pass@1", "Zsh pass@1", "gap, pp"]
+    for title in ("Results", "How much of the PowerShell arm", "Time", "What the limits did"):
+        assert re.search(r"^\|.*\bZsh 5\b", section(text, title), re.M), title
+    assert "30.0 s in Bash, 30.0 s in PowerShell and 30.0 s in Zsh" in section(text, "What the limits did")
+    assert "Zsh 5 answers failed for being written in PowerShell" in text
+    assert set(figures) == {"gaps", "tasks", "cells", "times"}
+    assert all("Zsh" in words(figures[kind]) for kind in ("tasks", "cells", "times"))
+    assert "Zsh" not in words(figures["gaps"])
+
+
+def test_another_pair_is_contrasted_in_its_own_words(tmp_path: Path) -> None:
+    text, figures = report_of(tmp_path, "bash", "zsh")
+    assert "more often in Zsh 5 than in Bash?" in text
+    assert "**model-x**: Zsh passed" in text
+    assert "(right: Zsh ahead)" in words(figures["gaps"])
+    assert "## What the answers are made of" in text
+    assert ["arm", "made of", "answers", "passed"] in headers(text)
+    assert re.search(r"\| Bash ahead by 10 pp or more +\| mild evidence to prefer Bash prompts", text)
+    assert "without Unix tools" not in text
+    everything = text + "".join(map(words, figures.values()))
+    told = [line for line in everything.splitlines() if "PowerShell" in line or "pwsh" in line]
+    assert len(told) == 1 and told[0].startswith("Dialect leakage: "), "the one other language there is"
+
+
+def test_the_order_in_a_configuration_does_not_turn_the_gap_round() -> None:
+    study, frame = study_of("zsh", "bash")
+    straight, _ = study_of("bash", "zsh")
+    assert headline(analyse(frame, study, TASKS)) == headline(analyse(frame, straight, TASKS))
