@@ -124,10 +124,10 @@ def test_extension_headers_are_refused(tmp_path):
 
 
 CHANGES = {
-    "uid": ({"uid": 1000}, "foreign owner"),
-    "gid": ({"gid": 1000}, "foreign owner"),
-    "uname": ({"uname": "root"}, "foreign owner"),
-    "gname": ({"gname": "wheel"}, "foreign owner"),
+    "uid": ({"uid": 1000}, "foreign owner, '1000:0'"),
+    "gid": ({"gid": 1000}, "foreign owner, '0:1000'"),
+    "uname": ({"uname": "root"}, "foreign owner, 'root:0'"),
+    "gname": ({"gname": "wheel"}, "foreign owner, '0:wheel'"),
     "setuid": ({"mode": 0o4755}, "mode is 4755"),
     "executable": ({"mode": 0o755}, "mode is 755"),
     "time": ({"mtime": 1}, "not of the form"),
@@ -215,6 +215,12 @@ def test_a_bomb_is_refused_by_its_ratio_before_it_unfolds(tmp_path):
             for _ in chunks:
                 pass
     assert peak < 200 << 20
+
+
+def test_what_an_honest_table_of_zeros_compresses_to_is_no_bomb(tmp_path):
+    path = ours({"z": bytes(60 << 20)}, tmp_path / "x")
+    assert path.stat().st_size < (60 << 20) // ReadLimits().ratio
+    assert len(contents(path)["z"]) == 60 << 20
 
 
 def test_too_large_and_too_many_are_refused(tmp_path):
