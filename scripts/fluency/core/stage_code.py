@@ -48,7 +48,7 @@ _BASE = StageCode(
         "core/study.py",
         "core/task_world.py",
         "core/tasks.py",
-        "world/*.py",
+        "world/*.*",
     ),
     ("pydantic", "pyyaml", "rfc8785"),
 )

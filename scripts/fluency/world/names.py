@@ -1,95 +1,18 @@
-"""Names the worlds draw from; crates are named like those of the repository the fixture is modelled on."""
+"""Names the worlds draw from, read from names.yaml: words parted by blanks, in the order that the worlds depend on."""
 
 from __future__ import annotations
 
-ALWAYS = ("vox-arch-check", "vox-corpus", "vox-db", "vox-db-types", "vox-ml-cli", "workspace-hack")
-OTHERS = (
-    "vox-actor-runtime",
-    "vox-bounded-fs",
-    "vox-capability-registry",
-    "vox-cli",
-    "vox-cli-core",
-    "vox-codegen",
-    "vox-config",
-    "vox-container",
-    "vox-crypto",
-    "vox-eval",
-    "vox-forge",
-    "vox-git",
-    "vox-grammar-export",
-    "vox-lsp",
-    "vox-mesh",
-    "vox-orchestrator",
-    "vox-orchestrator-mcp",
-    "vox-orchestrator-queue",
-    "vox-package",
-    "vox-plugin-api",
-    "vox-plugin-host",
-    "vox-populi",
-    "vox-publisher",
-    "vox-repository",
-    "vox-scaling-policy",
-    "vox-secrets",
-    "vox-telemetry",
-    "vox-tensor",
-    "vox-webhook",
-    "voxup",
-)
-THIRD_PARTY = (
-    "aho-corasick",
-    "anyhow",
-    "axum",
-    "base64",
-    "bitflags",
-    "blake3",
-    "bytes",
-    "clap",
-    "futures-util",
-    "getrandom",
-    "hashbrown",
-    "hyper",
-    "indexmap",
-    "itertools",
-    "libloading",
-    "nom",
-    "once_cell",
-    "parking_lot",
-    "rand",
-    "regex",
-    "rename-all",
-    "reqwest",
-    "rustix",
-    "serde",
-    "serde_json",
-    "syn",
-    "thiserror",
-    "tokio",
-    "toml",
-    "tracing",
-    "uuid",
-    "windows-sys",
-    "winnow",
-)
-COMMANDS = (
-    "action_enum",
-    "check_run",
-    "dispatch",
-    "export",
-    "generate",
-    "harvest",
-    "ingest",
-    "lifecycle",
-    "merge",
-    "oratio_cmd",
-    "pipeline",
-    "populi_cli",
-    "probe",
-    "report",
-    "serve",
-    "status",
-    "train",
-    "watch",
-    "worker",
-)
-TOOLS = ("Bash", "Edit", "Glob", "Grep", "Read", "WebFetch", "Write")
-QUEUES = ("embed", "eval", "harvest", "index", "publish", "replay", "train")
+from pathlib import Path
+
+import yaml
+
+_WORDS = {
+    kind: tuple(words.split())
+    for kind, words in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")).items()
+}
+ALWAYS = _WORDS["always"]
+OTHERS = _WORDS["others"]
+THIRD_PARTY = _WORDS["third_party"]
+COMMANDS = _WORDS["commands"]
+TOOLS = _WORDS["tools"]
+QUEUES = _WORDS["queues"]

