@@ -9,14 +9,15 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import ClassVar
 
+from fluency.archive.registration import followed
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
 from fluency.core.cells import Cell
+from fluency.core.collect import collect_provenance, start_up_times
 from fluency.core.gather import gather_rows, load_records, record_path
-from fluency.core.provenance import collect_provenance
+from fluency.core.provenance import Provenance
 from fluency.core.records import ImageInfo, ProcessFact, Result, Stream, Used, write_record
 from fluency.core.study import Study
 from fluency.core.table import read_table, write_table
@@ -183,14 +184,29 @@ def products(made: Made) -> None:
     folder = made.results / made.study.study
     rows = gather_rows(made.cells, made.tasks, lambda cell: load_records(made.results, cell))
     write_table(folder / "cells.csv", rows)
-    pipeline = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, files=[CONFIG])
-    provenance = collect_provenance(pipeline, rows, made.results) | {k: FACTS[k] for k in ("commit", "dirty")}
-    write_atomic(folder / "provenance.json", pretty_json(provenance))
+    provenance = provenance_of(made)
+    write_record(folder / "provenance.json", provenance)
     frame = read_table(folder / "cells.csv")
-    write_report(folder / "report.md", frame, made.study, made.tasks, json.loads(pretty_json(provenance)))
+    write_report(folder / "report.md", frame, made.study, made.tasks, provenance)
     write_explorer(
         folder / "explorer.html", frame, made.study, made.tasks, lambda cell: load_records(made.results, cell)
     )
+
+
+def provenance_of(made: Made) -> Provenance:
+    """The study's provenance, as if it had been gathered at the archive's commit."""
+    registration, deviations = followed(made.study, made.tasks)
+    collected = collect_provenance(
+        made.study,
+        made.tasks,
+        made.cells,
+        [CONFIG],
+        lambda cell: load_records(made.results, cell),
+        start_up_s=start_up_times(made.results),
+        registration=registration,
+        deviations=deviations,
+    )
+    return collected.model_copy(update={key: FACTS[key] for key in ("commit", "dirty")})
 
 
 def archived(made: Made, out: Path, **more) -> Path:

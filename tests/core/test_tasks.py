@@ -9,6 +9,7 @@ import yaml
 
 from fluency.common.errors import UserError
 from fluency.common.paths import TASKS
+from fluency.core.records import ProcessFact
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task, load_tasks
 from fluency.world import build_world
@@ -139,3 +140,13 @@ def test_a_tasks_own_fixture_changes_its_world_and_no_other(tmp_path: Path) -> N
     assert after.sha256 != before.sha256
     assert world_for(load_task(folder), 11) is after
     assert build_world(11) is before
+
+
+def test_an_answer_is_worked_out_once_a_world_and_handed_out_as_a_copy(tmp_path: Path) -> None:
+    answer = "calls = []\ndef expected(world, processes):\n    calls.append(world.seed)\n    return [len(calls)]\n"
+    task = load_task(write(tmp_path, GOOD, answer=answer))
+    task.expected(build_world(11)).append("spoilt")
+    assert task.expected(build_world(11)) == [1]
+    assert task.expected(build_world(24)) == [2]
+    fact = ProcessFact(pid=1, name="a", ppid=0, rss_bytes=1, args=[])
+    assert [task.expected(build_world(11), [fact]) for _ in range(2)] == [[3], [4]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -10,6 +9,8 @@ import jinja2
 import pytest
 from markdown_it import MarkdownIt
 
+from fluency.core.provenance import Provenance, Registered, Sampling, parse_provenance
+from fluency.core.records import ImageInfo
 from fluency.core.table import read_table, to_frame, write_table
 from fluency.report.render import render
 from fluency.report.writer import write_report
@@ -18,25 +19,31 @@ from tests.synthetic_tables import from_counts, make_frame, make_rows, make_stud
 
 TASKS = make_tasks()
 TAGS = set("h1,h2,h3,p,ul,li,em,strong,code,a,img,table,thead,tbody,tr,th,td".split(","))  # noqa: SIM905
-PROVENANCE = {
-    "commit": "0123abc",
-    "dirty": True,
-    "version": "0.1.0",
-    "config_files": {"config.yaml": "12" * 32, "config/study.yaml": "34" * 32},
-    "decision": None,
-    "task_sha256": {"task-20": "beef" * 16},
-    "images": ['{"base": "debian:12", "shells": {"bash": "5.2.15", "pwsh": "7.6.5"}}'],
-    "worlds": [f"{i:064x}" for i in range(40)],
-    "start_up_s": {"bash": 0.004, "pwsh": 0.41},
-    "registration": {"path": "registrations/study.json", "sha256": "ab" * 32},
-    "deviations": ["trials: 5 became 4"],
-}
+PROVENANCE = Provenance(
+    commit="0123abc",
+    dirty=True,
+    version="0.1.0",
+    config_files={"config.yaml": "12" * 32, "config/study.yaml": "34" * 32},
+    task_sha256={"task-20": "beef" * 16},
+    images=[
+        ImageInfo(
+            image_id="sha256:77", content_sha256="78" * 32, base="debian:12", architecture="amd64",
+            shells={"bash": "5.2.15", "pwsh": "7.6.5"}, packages_sha256="79" * 32,
+        )
+    ],
+    engines=[{"name": "docker", "rootless": False}, {"name": "podman", "rootless": True}],
+    worlds={"11": [f"{i:064x}" for i in range(40)], "24": ["ee" * 32]},
+    sampling={"model-x": Sampling(thinking=[None], max_tokens=[256, 512], extra_body=[{}])},
+    start_up_s={"bash": 0.004, "pwsh": 0.41, "slow": None},
+    registration=Registered(path="registrations/study.json", sha256="ab" * 32),
+    deviations=["trials: 5 became 4"],
+)  # fmt: skip
 
 
 def report(tmp_path: Path, passes, study=None, tasks=TASKS, provenance=None, **more) -> str:
     study = study or make_study()
     path = tmp_path / "report.md"
-    write_report(path, make_frame(study, tasks, passes, **more), study, tasks, provenance or {})
+    write_report(path, make_frame(study, tasks, passes, **more), study, tasks, provenance)
     text = path.read_text(encoding="utf-8")
     check_shape(text, path.parent)
     return text
@@ -226,7 +233,12 @@ def test_provenance_is_printed_whole(tmp_path: Path) -> None:
     for fact in (
         "- commit: `0123abc`",
         "- uncommitted changes: `yes`",
-        "- images.shells.pwsh: `7.6.5`",
+        "- image.shells.pwsh: `7.6.5`",
+        "- engine.1.rootless: `yes`",
+        "- sampling.model-x.max_tokens: `256, 512`",
+        "- sampling.model-x.thinking: `none`",
+        "- start_up_s.slow: `none`",
+        "- worlds.24: `eeee",
         "40 values, SHA-256 of their list",
         "Pre-registered in `registrations/study.json`",
         "- trials: 5 became 4",
@@ -239,10 +251,11 @@ def test_provenance_is_printed_whole(tmp_path: Path) -> None:
     ):
         assert fact in text
     assert "Exploratory" not in text
+    assert "extra_body" not in text and "spent_usd" not in text
 
 
 def test_without_a_registration_it_says_exploratory(tmp_path: Path) -> None:
-    text = report(tmp_path, random_passes(), provenance={"registration": None, "deviations": []})
+    text = report(tmp_path, random_passes(), provenance=Provenance())
     assert "Exploratory: no registration." in text
     assert "Analysis plan version 1, SHA-256" in text
 
@@ -257,7 +270,7 @@ def test_limits_say_what_was_not_measured(tmp_path: Path) -> None:
 def test_the_same_inputs_give_the_same_bytes_and_the_table_on_disk_is_enough(tmp_path: Path) -> None:
     study = make_study(("model-x", "model-y"))
     write_table(tmp_path / "cells.csv", make_rows(study, TASKS, random_passes()))
-    document = json.loads(json.dumps(PROVENANCE))
+    document = parse_provenance(PROVENANCE.model_dump_json().encode())
     for name in ("one", "two"):
         write_report(tmp_path / name / "report.md", read_table(tmp_path / "cells.csv"), study, TASKS, document)
     files = sorted(p.relative_to(tmp_path / "one") for p in (tmp_path / "one").rglob("*") if p.is_file())
@@ -283,8 +296,14 @@ def test_hostile_text_in_every_field_is_only_text(tmp_path: Path, place: int) ->
             more |= {"status": "missing", "passed": None}
         rows.append(row.model_copy(update=more))
     path = tmp_path / "report.md"
-    dirty = {"commit": dirt[0], "more": {dirt[1]: dirt[2]}, "registration": {"path": dirt[3]}, "deviations": dirt}
-    write_report(path, to_frame(rows), study, TASKS, dirty | {"start_up_s": {dirt[0]: 1.0}})
+    dirty = Provenance(
+        commit=dirt[0],
+        engines=[{dirt[1]: dirt[2]}],
+        registration=Registered(path=dirt[3]),
+        deviations=dirt,
+        start_up_s={dirt[0]: 1.0},
+    )
+    write_report(path, to_frame(rows), study, TASKS, dirty)
     text = path.read_text(encoding="utf-8")
     check_shape(text, tmp_path)
     found = Tags()

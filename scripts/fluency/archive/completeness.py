@@ -15,8 +15,7 @@ from fluency.common.files import sha256_file
 from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES
-from fluency.core.records import ImageInfo
-from fluency.core.table import Row
+from fluency.core.records import ImageInfo, Row
 from fluency.execution.sandbox.image_content import SOURCES, content_sha256
 
 

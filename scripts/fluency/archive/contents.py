@@ -13,8 +13,9 @@ from fluency.common.files import pretty_json
 from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, gather_rows, load_records, record_path
+from fluency.core.records import Row
 from fluency.core.study import Study
-from fluency.core.table import Row, to_frame
+from fluency.core.table import to_frame
 from fluency.core.tasks import Task
 from fluency.world import World
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.terminal import Say, say
+from fluency.core.provenance import read_provenance
 from fluency.core.table import read_table
 from fluency.report import result_rows, wording
 from fluency.report.render import render
@@ -75,7 +75,7 @@ def _text(archive: Path, title: str, date: str, report: VerifyReport) -> str:
             raise UserError("the archive holds no table", where=str(archive), hint="archive the finished study")
         analysis = analyse(read_table(table), archived.study, archived.tasks)
         registration = _registration(archived)
-        provenance = json.loads((archived.products / "provenance.json").read_bytes())
+        provenance = read_provenance(archived.products / "provenance.json")
     values: dict[str, Any] = {
         "title": " ".join(title.split()),
         "date": date,
@@ -86,7 +86,7 @@ def _text(archive: Path, title: str, date: str, report: VerifyReport) -> str:
         "wording": wording,
         "models": [_lines(model) for model in analysis.models],
         "registration": registration,
-        "deviations": provenance.get("deviations") or [],
+        "deviations": provenance.deviations,
         "manifest": report.manifest,
         "archive": archive.name,
         "sha256": report.sha256,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any
 
 from fluency.archive.archived_study import ArchivedStudy
@@ -18,11 +16,15 @@ from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256_file
 from fluency.core.cells import Cell
+from fluency.core.collect import collect_provenance, start_up_times
 from fluency.core.gather import CellRecords
-from fluency.core.records import ProcessFact
-from fluency.core.table import Row, read_table, write_table
+from fluency.core.provenance import Provenance, parse_provenance
+from fluency.core.records import Row
+from fluency.core.table import read_table, write_table
 from fluency.core.tasks import Task
-from fluency.world import World
+from fluency.report.explorer import write_explorer
+from fluency.report.writer import write_report
+from fluency.scoring.score_cell import score_cell
 
 LOCK = "envs/requirements.lock"
 MOMENT = frozenset(
@@ -31,37 +33,15 @@ MOMENT = frozenset(
 """What provenance.json says of the moment it was written, and not of the records."""
 
 
-class Remembering:
-    """A task that works out each right answer once: an archive asks for the same one in hundreds of cells."""
-
-    def __init__(self, task: Task) -> None:
-        self._task = task
-        self._known: dict[tuple[str, str], Any] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._task, name)
-
-    def expected(self, world: World, processes: Sequence[ProcessFact] = ()) -> Any:
-        """`Task.expected`, remembered by world and processes."""
-        key = world.sha256, canonical_json([fact.model_dump() for fact in processes])
-        if key not in self._known:
-            self._known[key] = self._task.expected(world, processes)
-        return deepcopy(self._known[key])
-
-
-def rebuild_score(
-    opened: ArchivedStudy, findings: Findings, cell: Cell, task: Remembering, records: CellRecords
-) -> None:
+def rebuild_score(opened: ArchivedStudy, findings: Findings, cell: Cell, task: Task, records: CellRecords) -> None:
     """Judge a cell anew; its score must come out the same, byte for byte."""
-    from fluency.scoring.score_cell import score_cell
-
     if records.generation is None or records.execution is None or records.score is None:
         return
     where = f"results/scores/{cell.path}.json"
     try:
         # The worlds are the archive's own: their link to this checkout's generator is checked apart.
         made = score_cell(
-            task,  # type: ignore[arg-type]
+            task,
             records.generation,
             records.execution,
             opened.world,
@@ -108,17 +88,9 @@ def rebuild_products(opened: ArchivedStudy, findings: Findings, rows: Sequence[R
         frame = read_table(opened.products / "cells.csv")
         write_explorer(path, frame, opened.study, opened.tasks, opened.read_again)
 
-    from fluency.report.explorer import write_explorer
-    from fluency.report.writer import write_report
-
-    compared = set()
+    compared: set[str] = set()
     if provenance is not None:
-        named = provenance.get("config_files")
-        compared = {
-            f"results/{opened.study.study}/provenance.json",
-            LOCK,
-            *map(config_name, named if isinstance(named, dict) else ()),
-        }
+        compared = {f"results/{opened.study.study}/provenance.json", LOCK, *map(config_name, provenance.config_files)}
     steps: dict[str, tuple[str, Callable[[Path], None]]] = {"table": ("cells.csv", table)}
     if provenance is not None and (opened.products / "cells.csv").is_file():
         steps |= {"report": ("report.md", report), "explorer": ("explorer.html", explorer)}
@@ -150,68 +122,60 @@ def _rebuild(
     return names
 
 
-def _provenance(opened: ArchivedStudy, findings: Findings) -> dict[str, Any] | None:
+def _provenance(opened: ArchivedStudy, findings: Findings) -> Provenance | None:
     """The archived provenance, held against the records, the study, the lock and the registration."""
-    from fluency.core.provenance import collect_provenance
-
     where = f"results/{opened.study.study}/provenance.json"
     path = opened.root / where
     if not path.is_file():
         return None
     data = path.read_bytes()
     try:
-        stated = json.loads(data)
-        canonical = pretty_json(stated).encode() == data and isinstance(stated, dict)
-    except (ValueError, RecursionError):
+        stated = parse_provenance(data)
+        canonical = pretty_json(json.loads(data)).encode() == data
+    except ValueError:
         canonical = False
     if not findings.check(canonical, where, "it is not in the form provenance is written in", kind="products"):
         return None
-    pipeline = SimpleNamespace(
-        study=opened.study.model_copy(update={"preregistration": None}),
-        tasks=opened.tasks,
-        cells=opened.cells,
-        files=[],
-    )
-    made = json.loads(pretty_json(collect_provenance(pipeline, [], opened.results, opened.read_again)))  # type: ignore[arg-type]
-    for key in sorted((made.keys() | stated.keys()) - MOMENT):
-        same = made.get(key) == stated.get(key)
+    start_up = start_up_times(opened.results)
+    made = collect_provenance(opened.study, opened.tasks, opened.cells, [], opened.read_again, start_up_s=start_up)
+    if stated.schema_version == 1:
+        made = made.in_schema_1()
+    for key in sorted(Provenance.model_fields.keys() - MOMENT):
+        same = getattr(made, key) == getattr(stated, key)
         findings.check(same, where, f"`{key}` is not what the records say", kind="products", layer="table")
     _moment(opened, findings, where, stated)
     return stated
 
 
-def _moment(opened: ArchivedStudy, findings: Findings, where: str, stated: dict[str, Any]) -> None:
+def _moment(opened: ArchivedStudy, findings: Findings, where: str, stated: Provenance) -> None:
     """What provenance says of files: config and lock are the archived ones, the registration is followed so far."""
     files = opened.unpacked.manifest.files
-    for name, digest in _configs(stated).items():
-        held = name in files and files[name].sha256 == digest
-        findings.check(held, name, f"it is not the file that {where} names", kind="files")
+    for name, digest in stated.config_files.items():
+        held = config_name(name) in files and files[config_name(name)].sha256 == digest
+        findings.check(held, config_name(name), f"it is not the file that {where} names", kind="files")
     lock = files.get(LOCK)
-    same = lock is not None and stated.get("lock_sha256") == lock.sha256
+    same = lock is not None and stated.lock_sha256 == lock.sha256
     findings.check(same, LOCK, f"it is not the file that {where} names", kind="files")
-    if stated.get("commit") != opened.unpacked.manifest.commit:
-        findings.remark(where, f"the table was made at commit {stated.get('commit')}, the archive later")
+    if stated.commit != opened.unpacked.manifest.commit:
+        findings.remark(where, f"the table was made at commit {stated.commit}, the archive later")
     if opened.study.preregistration:
         _registration(opened, findings, where, stated)
+    else:
+        holds = stated.registration is None and not stated.deviations
+        findings.check(holds, where, "it names a registration, the study none", kind="files")
 
 
-def _configs(stated: dict[str, Any]) -> dict[str, str]:
-    """The configuration files a study was read from, as the archive names them, and their hashes."""
-    named = stated.get("config_files")
-    return {config_name(name): digest for name, digest in named.items()} if isinstance(named, dict) else {}
-
-
-def _registration(opened: ArchivedStudy, findings: Findings, where: str, stated: dict[str, Any]) -> None:
+def _registration(opened: ArchivedStudy, findings: Findings, where: str, stated: Provenance) -> None:
     """The deviations the report states are those this checkout finds, if its code is the archive's."""
     name = registration_name(opened.study.preregistration or "")
     path = opened.root / name
     if not findings.check(path.is_file(), name, "the archive does not hold the registration", kind="files"):
         return
-    same = (stated.get("registration") or {}).get("sha256") == sha256_file(path)
+    same = stated.registration is not None and stated.registration.sha256 == sha256_file(path)
     findings.check(same, name, f"it is not the file that {where} names", kind="files")
     with findings.noting_errors(name):
         found = deviations(opened.study, opened.tasks, path, world_for=opened.world)
         layers = ("registration", "request", "score", "sandbox", "report")
         other = next((layer for layer in layers if layer not in findings.layers), None)
         what = f"the stated deviations are not those found ({'; '.join(found) or 'none'})"
-        findings.check(stated.get("deviations") == found, where, what, kind="files", layer=other)
+        findings.check(stated.deviations == found, where, what, kind="files", layer=other)

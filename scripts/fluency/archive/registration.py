@@ -13,8 +13,10 @@ from fluency.archive.design import design
 from fluency.archive.registration_file import KIND, SCHEMA_VERSION, read_registration
 from fluency.common import clock
 from fluency.common.errors import UserError
-from fluency.common.files import pretty_json, write_atomic
+from fluency.common.files import pretty_json, sha256_file, write_atomic
+from fluency.common.paths import ROOT
 from fluency.common.self_hash import with_self_hash
+from fluency.core.provenance import Registered
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
@@ -81,6 +83,14 @@ def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path, *
         )
     write_atomic(path, data)
     return path
+
+
+def followed(study: Study, tasks: Sequence[Task]) -> tuple[Registered | None, list[str]]:
+    """The registration a study names and its deviations from it; None and no deviations where it names none."""
+    if study.preregistration is None:
+        return None, []
+    path = ROOT / study.preregistration
+    return Registered(path=study.preregistration, sha256=sha256_file(path)), deviations(study, tasks, path)
 
 
 def deviations(

@@ -16,7 +16,8 @@ from fluency.common.errors import UserError
 from fluency.common.terminal import Say, say
 from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords, row_of
-from fluency.core.table import Row, to_frame
+from fluency.core.records import Row
+from fluency.core.table import to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
 from fluency.execution.execute import Executor, execute_cell

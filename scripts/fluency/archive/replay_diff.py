@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fluency.core.gather import CellRecords, headline_runs
-from fluency.core.records import Execution, Score
-from fluency.core.table import Row
+from fluency.core.records import Execution, Row, Score
 from fluency.report.escape import code, text
 from fluency.report.markdown import table
 

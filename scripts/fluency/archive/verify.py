@@ -20,15 +20,14 @@ from fluency.archive.contents import STUDY_FILE, registration_name
 from fluency.archive.evidence_chain import EvidenceChain
 from fluency.archive.findings import Finding, Findings
 from fluency.archive.manifest import Manifest
-from fluency.archive.rebuild import Remembering, rebuild_products, rebuild_score
+from fluency.archive.rebuild import rebuild_products, rebuild_score
 from fluency.archive.unpack import unpacked
 from fluency.archive.world_files import WORLD_INDEX
 from fluency.common.terminal import Say, say
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, CellRecords, row_of
-from fluency.core.records import ImageInfo
+from fluency.core.records import ImageInfo, Row
 from fluency.core.stage_code import layer_hashes
-from fluency.core.table import Row
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,6 @@ def _cells(archived: ArchivedStudy, findings: Findings, image: ImageInfo | None)
     """Every cell's records, links, score and row."""
     chain = EvidenceChain(archived, findings, image)
     tasks = {task.id: task for task in archived.tasks}
-    judges = {task.id: Remembering(task) for task in archived.tasks}
     rows: list[Row] = []
     used: set[str] = set()
     for cell in archived.cells:
@@ -148,7 +146,7 @@ def _cells(archived: ArchivedStudy, findings: Findings, image: ImageInfo | None)
             records = archived.records(cell)
             chain.check(cell, tasks[cell.task], records)
             if cell.task in archived.trusted:
-                rebuild_score(archived, findings, cell, judges[cell.task], records)
+                rebuild_score(archived, findings, cell, tasks[cell.task], records)
         used |= _names(cell, records)
         with findings.noting_errors(cell.path):
             rows.append(row_of(cell, tasks[cell.task].category, records))

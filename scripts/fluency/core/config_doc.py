@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pydantic import BaseModel
-from pydantic_core import PydanticUndefined
+from pydantic.fields import FieldInfo
 
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
@@ -40,10 +40,10 @@ def _lines() -> Iterator[str]:
             yield f"| `{name}` | {_default(field)} | {field.description or ''} |"
 
 
-def _default(field) -> str:
+def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
-    value = field.default if field.default is not PydanticUndefined else field.default_factory()
+    value = field.get_default(call_default_factory=True)
     if isinstance(value, BaseModel):
         return "see below"
     if value is None or value in ("", {}, []):

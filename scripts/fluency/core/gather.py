@@ -1,20 +1,19 @@
-"""The fourth stage: every cell's records become one row, and their provenance one document."""
+"""The fourth stage: every cell's records become one row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from fluency.common.errors import UserError
 from fluency.core.cells import Cell
-from fluency.core.records import Execution, Generation, Part, Run, Score, read_record
-from fluency.core.table import Row
+from fluency.core.part import Part
+from fluency.core.records import Execution, Generation, RecordType, Row, Run, Score, read_record
 from fluency.core.tasks import Task
 
 STAGES: dict[str, type[Part]] = {"generations": Generation, "executions": Execution, "scores": Score}
-RecordType = TypeVar("RecordType", bound=Part)
 
 
 class CellRecords(NamedTuple):
@@ -33,11 +32,11 @@ def record_path(results: Path, stage: str, cell: Cell) -> Path:
 def load_records(results: Path, cell: Cell) -> CellRecords:
     """The records of one cell; a damaged one is a UserError, an absent one None."""
 
-    def load(stage: str) -> Part | None:
+    def load(stage: str, kind: type[RecordType]) -> RecordType | None:
         path = record_path(results, stage, cell)
-        return read_record(STAGES[stage], path) if path.exists() else None
+        return read_record(kind, path) if path.exists() else None
 
-    return CellRecords(*(load(stage) for stage in STAGES))  # type: ignore[arg-type]
+    return CellRecords(load("generations", Generation), load("executions", Execution), load("scores", Score))
 
 
 def gather_rows(cells: Sequence[Cell], tasks: Sequence[Task], load: Callable[[Cell], CellRecords]) -> list[Row]:

@@ -1,148 +1,120 @@
-"""Where a study's numbers come from: one document, written beside the table and shown in the report.
-
-Everything about the measurement is read from the records; only commit and versions are of this moment.
-"""
+"""Where a study's numbers come from: one record, written beside the table; report, compare and archive read it."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import version
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fluency import __version__
+from pydantic import Field, ValidationError
+
 from fluency.common.canonical import canonical_json
-from fluency.common.files import read_json, sha256_file
-from fluency.common.paths import ROOT
-from fluency.core.cells import Cell
-from fluency.core.gather import CellRecords, load_records
-from fluency.core.table import Row
-
-if TYPE_CHECKING:
-    from fluency.workflow.pipeline import Pipeline
-
-LIBRARIES = ("snakemake", "anthropic", "docker", "pandas", "numpy", "scipy", "matplotlib", "jinja2", "xllamacpp")
+from fluency.common.errors import UserError
+from fluency.core.part import Part, first_problem
+from fluency.core.records import SCHEMA_VERSION, ImageInfo
+from fluency.core.shells import Condition
+from fluency.core.study import Limits, Price
 
 
-def collect_provenance(
-    pipeline: Pipeline, rows: Sequence[Row], results: Path, load: Callable[[Cell], CellRecords] | None = None
-) -> dict[str, Any]:
-    """The provenance of a gathered study, ready for JSON; `load` gives a cell's records where they are read already."""
-    records = [load(cell) if load else load_records(results, cell) for cell in pipeline.cells]
-    commit, dirty = git_state()
-    models = {model.alias: _asked(model.alias, records) for model in pipeline.study.models}
-    costs = [model["cost_usd"] for model in models.values() if model["cost_usd"] is not None]
-    times = [time for record in records for time in _times(record)]
-    return {
-        "commit": commit,
-        "dirty": dirty,
-        "version": __version__,
-        "config_files": {_relative(file): sha256_file(file) for file in pipeline.files},
-        "lock_sha256": sha256_file(ROOT / "envs" / "requirements.lock"),
-        "image": _by_id(record.execution.image.model_dump() for record in records if record.execution),
-        "engine": _one_or_all(record.execution.engine for record in records if record.execution),
-        "versions": {"python": sys.version.split()[0]} | {name: version(name) for name in LIBRARIES},
-        "sampling": models,
-        "start_up_s": _startup(results),
-        "spent_usd": round(sum(costs), 6) if costs else None,
-        "started_utc": min(times, default=None),
-        "ended_utc": max(times, default=None),
-        "decision": pipeline.study.decision or None,
-        "worlds": _worlds(records),
-        "task_sha256": {task.id: task.sha256 for task in pipeline.tasks},
-        **_registration(pipeline),
-    }
+class Registered(Part):
+    """The registration file a study follows."""
+
+    path: str = Field(description="Relative to the project.")
+    sha256: str | None = Field(None, description="Of the file.")
 
 
-def git_state() -> tuple[str | None, bool | None]:
-    """The commit checked out and whether tracked files differ from it; None where git cannot tell."""
+class Sampling(Part):
+    """What one model was sent and what came back, over all its answers; each list holds the distinct values."""
 
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(ROOT), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    id: list[str] = Field([], description="The provider's name of the model, as sent.")
+    echoed: list[str] = Field([], description="The name that came back.")
+    temperature_requested: list[str] = Field([], description="A number, or provider-default.")
+    temperature_sent: list[str] = Field([], description="A number, or provider-default: none was sent.")
+    max_tokens: list[int] = Field([], description="As sent.")
+    thinking: list[dict[str, Any] | None] = Field([], description="As sent; null: none was.")
+    effort: list[str] = Field([], description="As sent; empty: none was.")
+    extra_body: list[dict[str, Any]] = Field([], description="Further body fields, as sent; since schema 2.")
+    headers: list[dict[str, str]] = Field([], description="Further headers, as sent; since schema 2.")
+    transport: list[str] = Field([], description="messages or batch.")
+    server: list[str] = Field([], description="Hosts of the endpoint, or embedded.")
+    client: list[str] = Field([], description="SDKs and their versions.")
+    answers: int = Field(0, description="Number of answers.")
+    input_tokens: int = Field(0, description="Of all answers; what was not counted is 0.")
+    output_tokens: int = Field(0, description="Of all answers; what was not counted is 0.")
+    cost_usd: float | None = Field(None, description="Of the answers with a price; null: none has one.")
+    price: list[Price] = Field([], description="What the answers were priced by.")
 
+
+class Provenance(Part):
+    """`results/<study>/provenance.json`. What was measured is read from the records; null and empty are unknown."""
+
+    schema_version: int = Field(SCHEMA_VERSION, ge=1, le=SCHEMA_VERSION)
+    commit: str | None = Field(None, description="Of the checkout that gathered the study; null where git cannot tell.")
+    dirty: bool | None = Field(None, description="Whether its tracked files differed from the commit.")
+    version: str | None = Field(None, description="Of this project.")
+    versions: dict[str, str] = Field({}, description="Python and libraries -> their versions when it was gathered.")
+    lock_sha256: str | None = Field(None, description="Of the file that pins the libraries.")
+    config_files: dict[str, str] = Field({}, description="Configuration file -> SHA-256.")
+    decision: str | None = Field(None, description="The decision the study is for; null: none, exploratory.")
+    registration: Registered | None = Field(None, description="Null: the study follows none.")
+    deviations: list[str] = Field([], description="Departures from the registration, one sentence each.")
+    task_sha256: dict[str, str] = Field({}, description="Task -> SHA-256 of its files.")
+    worlds: dict[str, list[str]] = Field({}, description="Seed -> SHA-256 of its worlds; tasks may extend a world.")
+    conditions: list[Condition] = Field([], description="What commands ran under; since schema 2.")
+    limits: list[Limits] = Field([], description="What an execution was allowed; since schema 2.")
+    images: list[ImageInfo] = Field([], description="The images commands ran in.")
+    engines: list[dict[str, Any]] = Field([], description="The container engines and their machines.")
+    start_up_s: dict[str, float | None] = Field({}, description="Shell -> seconds of an empty command in the image.")
+    sampling: dict[str, Sampling] = Field({}, description="Model -> what it was sent and what came back.")
+    spent_usd: float | None = Field(None, description="Of all answers with a price; null: none has one.")
+    started_utc: str | None = Field(None, description="The earliest answer or execution.")
+    ended_utc: str | None = Field(None, description="The latest answer or execution.")
+
+    def in_schema_1(self) -> Provenance:
+        """The record less what schema 1 does not hold, to be compared with one that was read from there."""
+        news: dict[str, Any] = {"extra_body": [], "headers": []}
+        sampling = {alias: sent.model_copy(update=news) for alias, sent in self.sampling.items()}
+        return self.model_copy(update={"schema_version": 1, "conditions": [], "limits": [], "sampling": sampling})
+
+
+def parse_provenance(data: bytes) -> Provenance:
+    """A provenance from a file's bytes, of schema 1 too, which states no schema; ValueError if it is none."""
     try:
-        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no"))
-    except (OSError, subprocess.CalledProcessError):
-        return None, None
+        values = json.loads(data)
+        if isinstance(values, dict) and "schema_version" not in values:
+            values = _from_schema_1(values)
+        return Provenance.model_validate(values)
+    except ValidationError as error:
+        raise ValueError(first_problem(error)) from None
+    except (AttributeError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"{type(error).__name__} {error}") from None
 
 
-def _asked(alias: str, records: Sequence[CellRecords]) -> dict[str, Any]:
-    """What one model was sent and what came back, over all its answers."""
-    generations = [r.generation for r in records if r.generation and r.generation.cell.model == alias]
-    requests = [generation.answer.request for generation in generations]
-    costs = [generation.cost_usd for generation in generations]
-    return {
-        "id": _distinct(request.model_id for request in requests),
-        "echoed": _distinct(g.answer.model_echoed for g in generations if g.answer.model_echoed),
-        "temperature_requested": _distinct(str(generation.temperature_requested) for generation in generations),
-        "temperature_sent": _distinct(
-            "provider-default" if request.temperature is None else f"{request.temperature:g}" for request in requests
-        ),
-        "max_tokens": _distinct(request.max_tokens for request in requests),
-        "thinking": _distinct(canonical_json(request.thinking) for request in requests),
-        "effort": _distinct(str(request.effort) for request in requests if request.effort),
-        "transport": _distinct(generation.answer.transport for generation in generations),
-        "server": _distinct(generation.answer.server for generation in generations),
-        "client": _distinct(generation.answer.client for generation in generations),
-        "answers": len(generations),
-        "input_tokens": sum(g.answer.usage.input_tokens or 0 for g in generations),
-        "output_tokens": sum(g.answer.usage.output_tokens or 0 for g in generations),
-        "cost_usd": round(sum(cost for cost in costs if cost is not None), 6)
-        if any(c is not None for c in costs)
-        else None,
-        "price": _distinct(canonical_json(generation.price) for generation in generations if generation.price),
+def read_provenance(path: Path) -> Provenance:
+    """A study's provenance from its file; UserError if it cannot be read."""
+    try:
+        return parse_provenance(Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"this is no provenance: {error}",
+            where=str(path),
+            hint="run `snakemake --forcerun gather`",
+        ) from None
+
+
+def _from_schema_1(old: dict[str, Any]) -> dict[str, Any]:
+    """The older document in today's keys. It held one image or engine plain, and documents of a list as JSON texts."""
+    new = {"schema_version": 1} | {key: value for key, value in old.items() if key not in ("image", "engine")}
+    new["images"] = _plain_or_all(old.get("image") or {})
+    new["engines"] = _plain_or_all(old.get("engine") or {})
+    new["worlds"] = {seed: hashes.split(", ") for seed, hashes in (old.get("worlds") or {}).items()}
+    new["sampling"] = {
+        alias: sent | {key: sorted(map(json.loads, sent[key]), key=canonical_json) for key in ("thinking", "price")}
+        for alias, sent in (old.get("sampling") or {}).items()
     }
+    return {key: value for key, value in new.items() if value is not None}
 
 
-def _times(record: CellRecords) -> list[str]:
-    asked = [record.generation.answer.received_utc] if record.generation else []
-    return asked + ([record.execution.provenance["utc"]] if record.execution else [])
-
-
-def _startup(results: Path) -> dict[str, Any]:
-    """Seconds of an empty command in each shell, measured when the image was made ready."""
-    path = Path(results) / "image.json"
-    return read_json(path).get("start_up_s", {}) if path.exists() else {}
-
-
-def _worlds(records: Sequence[CellRecords]) -> dict[str, str]:
-    """Hash of each world by seed, as the executions name it; several are joined, since tasks may extend a world."""
-    found: dict[str, set[str]] = {}
-    for record in records:
-        for run in record.execution.runs if record.execution else ():
-            found.setdefault(str(run.seed), set()).add(run.world_sha256)
-    return {seed: ", ".join(sorted(hashes)) for seed, hashes in sorted(found.items())}
-
-
-def _by_id(images: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    distinct = {image["image_id"]: image for image in images}
-    return next(iter(distinct.values()), {}) if len(distinct) < 2 else dict(sorted(distinct.items()))
-
-
-def _one_or_all(engines: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    distinct = {canonical_json(engine): engine for engine in engines}
-    ordered = [distinct[key] for key in sorted(distinct)]
-    return ordered[0] if len(ordered) == 1 else {str(number): engine for number, engine in enumerate(ordered, 1)}
-
-
-def _registration(pipeline: Pipeline) -> dict[str, Any]:
-    """The pre-registration a study names and every deviation from it; nothing where it names none."""
-    path = pipeline.study.preregistration
-    if path is None:
-        return {}
-    from fluency.archive.registration import deviations
-
-    found = deviations(pipeline.study, pipeline.tasks, ROOT / path)
-    return {"registration": {"path": path, "sha256": sha256_file(ROOT / path)}, "deviations": found}
-
-
-def _distinct(values: Iterable[Any]) -> list[Any]:
-    return sorted(set(values))
-
-
-def _relative(path: Path) -> str:
-    path = Path(path).absolute()
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
+def _plain_or_all(value: dict[str, Any]) -> list[Any]:
+    several = value and all(isinstance(item, dict) for item in value.values())
+    return sorted(value.values(), key=canonical_json) if several else [value] if value else []

@@ -43,6 +43,7 @@ _BASE = StageCode(
         "common/paths.py",
         "core/cells.py",
         "core/deadline.py",
+        "core/part.py",
         "core/records/*.py",
         "core/shells.py",
         "core/study.py",
@@ -56,7 +57,9 @@ _SCORE = _BASE + StageCode(
     _package("scoring/**/*.*"),
     ("tree-sitter", "tree-sitter-bash", "tree-sitter-pwsh"),
 )
-_TABLE = _BASE + StageCode(_package("core/gather.py", "core/provenance.py", "core/table.py"), ("pandas",))
+_TABLE = _BASE + StageCode(
+    _package("core/collect.py", "core/gather.py", "core/provenance.py", "core/table.py"), ("pandas",)
+)
 _ANALYSIS = _TABLE + StageCode(_package("analysis/*.py"), ("numpy", "scipy"))
 _REPORT = _ANALYSIS + StageCode(
     (*_package("report/*.py"), "report/report.md.j2", "report/sections/**/*.*"),
@@ -90,6 +93,7 @@ LAYERS: Mapping[str, StageCode] = {
             "archive/design.py",
             "archive/registration*.py",
             "common/self_hash.py",
+            "core/provenance.py",
         )
     ),
 }

@@ -12,25 +12,20 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from fluency.common.canonical import EXACT, canonical_json
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG
 from fluency.core.cells import Cell
 from fluency.core.deadline import FLOOR_S
+from fluency.core.part import Part
 from fluency.core.shells import DESIGN, SHELLS, Condition, ShellName
 
 Seed = Annotated[int, Field(ge=-EXACT, le=EXACT)]
 
 
-class Section(BaseModel):
-    """A part of the configuration: unknown keys are errors, and nothing changes after it was read."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Price(Section):
+class Price(Part):
     """US dollars for a million tokens, and the day the price was read."""
 
     input_usd_per_mtok: float = Field(ge=0, description="Of what is sent.")
@@ -38,7 +33,7 @@ class Price(Section):
     dated: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="The day the price was read, YYYY-MM-DD.")
 
 
-class ModelConfig(Section):
+class ModelConfig(Part):
     """One model under test. What is left out comes from the policy table for the model's id."""
 
     alias: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$", description="Short name, used in paths.")
@@ -86,7 +81,7 @@ class ModelConfig(Section):
         return value
 
 
-class Limits(Section):
+class Limits(Part):
     """What one execution may use, alike for both arms."""
 
     timeout_s: dict[ShellName, float] = Field(
@@ -109,21 +104,21 @@ class Limits(Section):
         return merged
 
 
-class SandboxConfig(Section):
+class SandboxConfig(Part):
     """The container engine and its limits."""
 
     parallel: int | None = Field(None, ge=1, le=64, description="Containers at a time; empty: one a processor.")
     limits: Limits = Field(default_factory=Limits, description="What one execution may use.")
 
 
-class Budget(Section):
+class Budget(Part):
     """Dollars. Above `confirm_usd` a run asks; at `stop_usd` it stops with everything earned kept."""
 
     confirm_usd: float = Field(1.0, ge=0, description="A run that may cost more asks first.")
     stop_usd: float = Field(10.0, gt=0, description="Where a run stops, from the usage that came back.")
 
 
-class Study(Section):
+class Study(Part):
     """A validated configuration: what is asked of whom, how often, and where it runs."""
 
     study: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$", description="Name of the study, and of its folder.")
@@ -139,7 +134,7 @@ class Study(Section):
         default_factory=lambda: [11, 24], description="Worlds each answer runs in; at least one odd and one even."
     )
     conditions: Annotated[list[Condition], Field(min_length=1)] = Field(
-        default_factory=lambda: ["as_designed", "no_unix_tools"],
+        ["as_designed", "no_unix_tools"],
         description="no_unix_tools runs each PowerShell answer again without Unix programs on PATH.",
     )
     order_seed: Seed = Field(20260430, description="Seed of the order in which cells are asked.")

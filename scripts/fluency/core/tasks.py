@@ -5,16 +5,18 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
 from fluency.common.paths import TASKS
+from fluency.core.part import Part
 from fluency.core.shells import DESIGN, ShellName
 from fluency.core.study import explain, read_yaml
 
@@ -26,13 +28,7 @@ Category = Literal["file-inspection", "text-processing", "process-introspection"
 CATEGORIES: tuple[Category, ...] = ("file-inspection", "text-processing", "process-introspection", "network-fetch")
 
 
-class Section(BaseModel):
-    """A part of a task file: unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Structure(Section):
+class Structure(Part):
     """The design's structural check: every line matches, or the text is JSON of a shape."""
 
     line: str | None = Field(None, description="A regular expression every output line matches.")
@@ -56,7 +52,7 @@ class Structure(Section):
         return self
 
 
-class Task(Section):
+class Task(Part):
     """One task as its author wrote it."""
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
@@ -74,6 +70,7 @@ class Task(Section):
     wrong: dict[ShellName, list[str]]
 
     _folder: Path = PrivateAttr()
+    _known: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @field_validator("references", "wrong")
     @classmethod
@@ -120,7 +117,17 @@ class Task(Section):
             ) from error
 
     def expected(self, world: World, processes: Sequence[ProcessFact] = ()) -> Any:
-        """The right answer in a finished world, as JSON-ready data in the form the content rule takes."""
+        """The right answer in a finished world, as JSON-ready data in the form the content rule takes.
+
+        It is worked out once a world, unless it depends on processes too.
+        """
+        if processes:
+            return self._worked_out(world, processes)
+        if world.sha256 not in self._known:
+            self._known[world.sha256] = self._worked_out(world, ())
+        return deepcopy(self._known[world.sha256])
+
+    def _worked_out(self, world: World, processes: Sequence[ProcessFact]) -> Any:
         try:
             return self._answer(world, processes)
         except UserError:

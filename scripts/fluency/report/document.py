@@ -8,12 +8,13 @@ from typing import Any
 
 from fluency.analysis import Analysis, bands
 from fluency.analysis.headline import headline_of
+from fluency.core.provenance import Provenance
 from fluency.core.shells import SHELLS
 from fluency.core.study import Study
 from fluency.core.tasks import Task
 from fluency.report import answer_rows, resource_rows, result_rows, time_rows, wording
 from fluency.report.canvas import Drawing
-from fluency.report.provenance import Provenance
+from fluency.report.provenance_facts import facts_of
 
 
 def document(
@@ -27,7 +28,8 @@ def document(
         "tasks": list(tasks),
         "bank": Counter(task.provenance for task in tasks),
         "provenance": provenance,
-        "facts": provenance.facts(),
+        "facts": facts_of(provenance),
+        "start_up": {shell: s for shell, s in provenance.start_up_s.items() if s is not None},
         "bands": bands,
         "results": result_rows,
         "answers": answer_rows,

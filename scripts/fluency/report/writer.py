@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from fluency.analysis import analyse
 from fluency.common.files import write_atomic
+from fluency.core.provenance import Provenance
 from fluency.core.study import Study
 from fluency.core.tasks import Task
 from fluency.report.document import document
 from fluency.report.figures import draw_figures
-from fluency.report.provenance import Provenance
 from fluency.report.render import render
 
 
@@ -23,7 +22,7 @@ def write_report(
     frame: pd.DataFrame,
     study: Study,
     tasks: Sequence[Task],
-    provenance: Provenance | Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> None:
     """Write `path` and `figures/*.svg` beside it; the same inputs give the same bytes.
 
@@ -36,4 +35,4 @@ def write_report(
         stale.unlink()
     for figure in figures:
         write_atomic(folder / figure.name, figure.svg)
-    write_atomic(path, render(document(analysis, study, tasks, Provenance.of(provenance), figures)))
+    write_atomic(path, render(document(analysis, study, tasks, provenance or Provenance(), figures)))

@@ -7,8 +7,8 @@ from pathlib import Path
 from fluency.archive.pack import archive_name, make_archive
 from fluency.common.clock import utc_date
 from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
+from fluency.core.collect import git_state
 from fluency.core.gather import STAGES
-from fluency.core.provenance import git_state
 from fluency.execution.sandbox.image_export import save_image
 from fluency.workflow.ready_study import ReadyStudy
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fluency.common.paths import RESULTS
 from fluency.common.terminal import say
 from fluency.core.gather import gather_rows
-from fluency.core.provenance import collect_provenance
 from fluency.core.table import to_frame, write_table
 from fluency.report.explorer import write_explorer
 from fluency.report.writer import write_report
 from fluency.workflow.ready_study import ReadyStudy
+from fluency.workflow.study_provenance import provenance_of
 
 FOLDER = "partial"
 
@@ -21,7 +21,7 @@ def write_partial(ready: ReadyStudy) -> int:
     frame = to_frame(rows)
     write_table(folder / "cells.csv", rows)
     write_explorer(folder / "explorer.html", frame, ready.study, ready.tasks, ready.load)
-    write_report(folder / "report.md", frame, ready.study, ready.tasks, collect_provenance(ready, rows, RESULTS))
+    write_report(folder / "report.md", frame, ready.study, ready.tasks, provenance_of(ready))
     missing = sum(row.status == "missing" for row in rows)
     say(f"{len(rows) - missing} of {len(rows)} cells are measured or known to be unmeasurable; {missing} are missing.")
     print(folder / "report.md")

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from fluency.common.clock import utc_now
-from fluency.common.files import pretty_json, read_json, write_atomic
+from fluency.common.files import pretty_json, write_atomic
 from fluency.common.once import Once
-from fluency.common.paths import ANSWERS, RESULTS
+from fluency.common.paths import ANSWERS
 from fluency.common.terminal import say
 from fluency.core.records import Execution, Generation, read_record, write_record
 from fluency.workflow.logged import logged
@@ -85,23 +85,24 @@ class Pipeline(ReadyStudy):
     def gather(self, output: Any) -> None:
         """Lay all cells into one table, and say where they came from."""
         from fluency.core.gather import gather_rows
-        from fluency.core.provenance import collect_provenance
         from fluency.core.table import write_table
+        from fluency.workflow.study_provenance import provenance_of
 
         rows = gather_rows(self.cells, self.tasks, self.load)
         write_table(Path(output.table), rows)
-        write_atomic(Path(output.provenance), pretty_json(collect_provenance(self, rows, RESULTS)))
+        write_record(Path(output.provenance), provenance_of(self))
 
     @logged
     def report(self, input: Any, output: Any) -> None:
         """Write the report with its figures, and the page on which every cell can be doubted."""
+        from fluency.core.provenance import read_provenance
         from fluency.core.table import read_table
         from fluency.report.explorer import write_explorer
         from fluency.report.writer import write_report
 
         frame = read_table(Path(input.table))
         write_explorer(Path(output.explorer), frame, self.study, self.tasks, self.load)
-        write_report(Path(output.report), frame, self.study, self.tasks, read_json(input.provenance))
+        write_report(Path(output.report), frame, self.study, self.tasks, read_provenance(Path(input.provenance)))
 
     def archive_path(self) -> str:
         """Where the archive of this study, of today and of this commit stands."""

@@ -14,7 +14,8 @@ from markdown_it import MarkdownIt
 from scipy.stats import permutation_test, ttest_rel
 
 from fluency.common.errors import UserError
-from fluency.core.table import Row, write_table
+from fluency.core.records import Row
+from fluency.core.table import write_table
 from fluency.report.compare import compare, main, paired_models
 from fluency.report.compare.comparison_page import as_markdown, print_comparison
 from fluency.report.show import terminal

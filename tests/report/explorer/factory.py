@@ -23,6 +23,7 @@ from fluency.core.records import (
     ImageInfo,
     Request,
     Result,
+    Row,
     Run,
     Score,
     Stream,
@@ -31,7 +32,7 @@ from fluency.core.records import (
     WorldScore,
 )
 from fluency.core.study import Limits, Study
-from fluency.core.table import Row, to_frame
+from fluency.core.table import to_frame
 from fluency.core.tasks import CATEGORIES, Structure, Task
 from fluency.generation.prompt import build_prompt
 

@@ -3,6 +3,7 @@
 Every record is one canonical JSON file. Absent knowledge is null, never a zero or an empty text.
 """
 
+from fluency.core.part import Part
 from fluency.core.records.execution import (
     Execution,
     Extraction,
@@ -16,7 +17,8 @@ from fluency.core.records.execution import (
     Used,
 )
 from fluency.core.records.generation import Answer, Generation, Outcome, Request, Usage
-from fluency.core.records.part import SCHEMA_VERSION, CellName, Part, RecordType, read_record, write_record
+from fluency.core.records.record import SCHEMA_VERSION, CellName, RecordType, read_record, write_record
+from fluency.core.records.row import Row, Status
 from fluency.core.records.score import Composition, FailureClass, MadeOf, Score, WorldScore
 
 __all__ = [
@@ -38,8 +40,10 @@ __all__ = [
     "RecordType",
     "Request",
     "Result",
+    "Row",
     "Run",
     "Score",
+    "Status",
     "Stream",
     "Usage",
     "Used",

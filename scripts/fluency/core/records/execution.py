@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import builtins
 from typing import Any, Literal
 
 from pydantic import Field
 
-from fluency.core.records.part import SCHEMA_VERSION, CellName, Part
-from fluency.core.study import Condition, Limits
+from fluency.core.part import Part
+from fluency.core.records.record import SCHEMA_VERSION, CellName
+from fluency.core.shells import Condition
+from fluency.core.study import Limits
 
 Reading = Literal["strict", "lenient"]
 
@@ -21,12 +24,12 @@ class Stream(Part):
     bytes: int = Field(description="Written in all.")
     truncated: bool = False
 
-    def raw(self) -> bytes:
+    def raw(self) -> builtins.bytes:
         """The kept bytes."""
         return base64.b64decode(self.data) if self.encoding == "base64" else self.data.encode()
 
     @classmethod
-    def of(cls, kept: bytes, total: int | None = None) -> Stream:
+    def of(cls, kept: builtins.bytes, total: int | None = None) -> Stream:
         """A stream from its kept bytes and its full length."""
         total = len(kept) if total is None else total
         try:

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from fluency.core.records.part import SCHEMA_VERSION, CellName, Part
+from fluency.core.part import Part
+from fluency.core.records.record import SCHEMA_VERSION, CellName
 
 Outcome = Literal["ok", "refusal", "truncated", "empty"]
 

@@ -6,9 +6,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from fluency.core.part import Part
 from fluency.core.records.execution import Reading
-from fluency.core.records.part import SCHEMA_VERSION, CellName, Part
-from fluency.core.study import Condition
+from fluency.core.records.record import SCHEMA_VERSION, CellName
+from fluency.core.shells import Condition
 
 FailureClass = Literal[
     "refusal",

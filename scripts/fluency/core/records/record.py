@@ -1,4 +1,4 @@
-"""What every record has: a closed set of keys, a schema version, the name of its cell; and how it reaches the disk."""
+"""What every record has: a schema version and the name of its cell; and how it reaches the disk."""
 
 from __future__ import annotations
 
@@ -6,21 +6,16 @@ import os
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, write_atomic
 from fluency.core.cells import Cell
+from fluency.core.part import Part, first_problem
 from fluency.core.shells import ShellName
 
 SCHEMA_VERSION = 2
 """2: hashes are of RFC 8785 JSON; 1: of Python's own, which writes whole floats as 1.0 and sorts keys otherwise."""
-
-
-class Part(BaseModel):
-    """A piece of a record: closed set of keys, immutable."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class CellName(Part):
@@ -52,10 +47,8 @@ def read_record(kind: type[RecordType], path: Path) -> RecordType:
     except FileNotFoundError:
         raise UserError("there is no such record", where=str(path), hint="`make plan` lists what is missing") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
         raise UserError(
-            f"this is not a {kind.__name__.lower()} record of schema {SCHEMA_VERSION}: {place}: {first['msg']}",
+            f"this is not a {kind.__name__.lower()} record of schema {SCHEMA_VERSION}: {first_problem(error)}",
             where=str(path),
             hint="delete the file and run again; no answer is asked for twice",
         ) from None

@@ -1,0 +1,146 @@
+"""A study's provenance from its records; only commit and versions are of the moment of collecting."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fluency import __version__
+from fluency.common.canonical import canonical_json
+from fluency.common.files import read_json, sha256_file
+from fluency.common.paths import ROOT
+from fluency.core.cells import Cell
+from fluency.core.gather import CellRecords
+from fluency.core.part import Part
+from fluency.core.provenance import Provenance, Registered, Sampling
+from fluency.core.records import Execution, Generation
+from fluency.core.study import Price, Study
+from fluency.core.tasks import Task
+
+LIBRARIES = ("snakemake", "anthropic", "docker", "pandas", "numpy", "scipy", "matplotlib", "jinja2", "xllamacpp")
+Value = TypeVar("Value", str, int)
+Document = TypeVar("Document", bound=Part | dict[str, Any] | None)
+
+
+def collect_provenance(
+    study: Study,
+    tasks: Sequence[Task],
+    cells: Iterable[Cell],
+    files: Iterable[Path],
+    load: Callable[[Cell], CellRecords],
+    *,
+    start_up_s: Mapping[str, float | None],
+    registration: Registered | None = None,
+    deviations: Sequence[str] = (),
+) -> Provenance:
+    """The provenance of a study as far as it is measured.
+
+    files: the configuration. load: the records of a cell. start_up_s: shell -> seconds of an empty command.
+    """
+    records = [load(cell) for cell in cells]
+    generations = [record.generation for record in records if record.generation]
+    executions = [record.execution for record in records if record.execution]
+    sampling = {
+        model.alias: _sampling([g for g in generations if g.cell.model == model.alias]) for model in study.models
+    }
+    times = [g.answer.received_utc for g in generations] + [e.provenance["utc"] for e in executions]
+    commit, dirty = git_state()
+    return Provenance(
+        commit=commit,
+        dirty=dirty,
+        version=__version__,
+        versions={"python": sys.version.split()[0]} | {name: version(name) for name in LIBRARIES},
+        lock_sha256=sha256_file(ROOT / "envs" / "requirements.lock"),
+        config_files={_relative(file): sha256_file(file) for file in files},
+        decision=study.decision or None,
+        registration=registration,
+        deviations=list(deviations),
+        task_sha256={task.id: task.sha256 for task in tasks},
+        worlds=_worlds(executions),
+        conditions=_distinct(run.condition for execution in executions for run in execution.runs),
+        limits=_documents(execution.limits for execution in executions),
+        images=_documents(execution.image for execution in executions),
+        engines=_documents(execution.engine for execution in executions),
+        start_up_s=dict(start_up_s),
+        sampling=sampling,
+        spent_usd=_total(model.cost_usd for model in sampling.values()),
+        started_utc=min(times, default=None),
+        ended_utc=max(times, default=None),
+    )
+
+
+def start_up_times(results: Path) -> dict[str, float | None]:
+    """Shell -> seconds of an empty command, as measured when the image was made ready; empty where it was not."""
+    path = Path(results) / "image.json"
+    return read_json(path).get("start_up_s", {}) if path.exists() else {}
+
+
+def git_state() -> tuple[str | None, bool | None]:
+    """The commit checked out and whether tracked files differ from it; None where git cannot tell."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(ROOT), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.CalledProcessError):
+        return None, None
+
+
+def _sampling(generations: Sequence[Generation]) -> Sampling:
+    answers = [generation.answer for generation in generations]
+    requests = [answer.request for answer in answers]
+    return Sampling(
+        id=_distinct(request.model_id for request in requests),
+        echoed=_distinct(answer.model_echoed for answer in answers if answer.model_echoed),
+        temperature_requested=_distinct(str(generation.temperature_requested) for generation in generations),
+        temperature_sent=_distinct(
+            "provider-default" if request.temperature is None else f"{request.temperature:g}" for request in requests
+        ),
+        max_tokens=_distinct(request.max_tokens for request in requests),
+        thinking=_documents(request.thinking for request in requests),
+        effort=_distinct(request.effort for request in requests if request.effort),
+        extra_body=_documents(request.extra_body for request in requests),
+        headers=_documents(request.headers for request in requests),
+        transport=_distinct(answer.transport for answer in answers),
+        server=_distinct(answer.server for answer in answers),
+        client=_distinct(answer.client for answer in answers),
+        answers=len(answers),
+        input_tokens=sum(answer.usage.input_tokens or 0 for answer in answers),
+        output_tokens=sum(answer.usage.output_tokens or 0 for answer in answers),
+        cost_usd=_total(generation.cost_usd for generation in generations),
+        price=[Price.model_validate(p) for p in _documents(g.price for g in generations if g.price)],
+    )
+
+
+def _worlds(executions: Iterable[Execution]) -> dict[str, list[str]]:
+    found: dict[str, set[str]] = {}
+    for execution in executions:
+        for run in execution.runs:
+            found.setdefault(str(run.seed), set()).add(run.world_sha256)
+    return {seed: sorted(hashes) for seed, hashes in sorted(found.items())}
+
+
+def _total(costs: Iterable[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return round(sum(known), 6) if known else None
+
+
+def _distinct(values: Iterable[Value]) -> list[Value]:
+    return sorted(set(values))
+
+
+def _documents(values: Iterable[Document]) -> list[Document]:
+    """The distinct ones in the order of their canonical texts."""
+    texts = {canonical_json(v.model_dump(mode="json") if isinstance(v, Part) else v): v for v in values}
+    return [texts[text] for text in sorted(texts)]
+
+
+def _relative(path: Path) -> str:
+    path = Path(path).absolute()
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name

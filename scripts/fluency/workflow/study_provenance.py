@@ -1,0 +1,24 @@
+"""The provenance of a study that is made ready, with its deviations from the registration it names."""
+
+from __future__ import annotations
+
+from fluency.archive.registration import followed
+from fluency.common.paths import RESULTS
+from fluency.core.collect import collect_provenance, start_up_times
+from fluency.core.provenance import Provenance
+from fluency.workflow.ready_study import ReadyStudy
+
+
+def provenance_of(ready: ReadyStudy) -> Provenance:
+    """Where the study's numbers come from, as far as results/ goes."""
+    registration, deviations = followed(ready.study, ready.tasks)
+    return collect_provenance(
+        ready.study,
+        ready.tasks,
+        ready.cells,
+        ready.files,
+        ready.load,
+        start_up_s=start_up_times(RESULTS),
+        registration=registration,
+        deviations=deviations,
+    )

@@ -1,0 +1,173 @@
+"""The provenance: collected from the records alone, the same after the disk, and read in its older form too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from fluency.archive.unpack import unpacked
+from fluency.common.errors import UserError
+from fluency.core.collect import collect_provenance
+from fluency.core.gather import CellRecords, load_records
+from fluency.core.provenance import Provenance, Sampling, parse_provenance, read_provenance
+from fluency.core.records import SCHEMA_VERSION, write_record
+from tests.archive.factory import make, make_study, provenance_of
+from tests.archive.fixture import FOLDER
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("study"), make_study(("stale-lockfiles",), models=2))
+
+
+def collected(made, change=lambda records: records, **more) -> Provenance:
+    def load(cell) -> CellRecords:
+        return change(load_records(made.results, cell))
+
+    return collect_provenance(made.study, made.tasks, made.cells, [], load, **({"start_up_s": {}} | more))
+
+
+def test_it_is_read_as_it_was_written(made, tmp_path):
+    provenance = provenance_of(made)
+    write_record(tmp_path / "provenance.json", provenance)
+    assert read_provenance(tmp_path / "provenance.json") == provenance
+    assert provenance.schema_version == SCHEMA_VERSION
+
+
+def test_every_field_is_described_and_every_unknown_key_refused():
+    for kind in (Provenance, Sampling):
+        described = {name for name, field in kind.model_fields.items() if field.description}
+        assert described >= kind.model_fields.keys() - {"schema_version"}
+        with pytest.raises(ValueError, match="invented"):
+            kind.model_validate({"invented": 1})
+
+
+def test_what_was_measured_is_in_it(made):
+    provenance = collected(made, start_up_s={"bash": 0.5})
+    records = [load_records(made.results, cell) for cell in made.cells]
+    execution, answer = records[0].execution, records[0].generation.answer
+    assert provenance.images == [execution.image]
+    assert provenance.engines == [execution.engine]
+    assert provenance.limits == [made.study.sandbox.limits]
+    assert provenance.conditions == ["as_designed", "no_unix_tools"]
+    assert provenance.worlds == {str(run.seed): [run.world_sha256] for run in execution.runs}
+    assert provenance.task_sha256 == {"stale-lockfiles": made.tasks[0].sha256}
+    assert (provenance.started_utc, provenance.ended_utc) == ("2026-11-22T01:02:03Z", "2026-11-22T01:03:04Z")
+    assert provenance.start_up_s == {"bash": 0.5}
+    assert (provenance.registration, provenance.deviations, provenance.decision) == (None, [], None)
+    assert provenance.spent_usd == 0.0 and len(provenance.commit) == 40
+    sent = provenance.sampling["model-2"]
+    assert (sent.id, sent.echoed) == (["model-2"], ["model-2"])
+    assert (sent.temperature_requested, sent.temperature_sent, sent.max_tokens) == (["0.7"], ["0.7"], [512])
+    assert (sent.thinking, sent.effort, sent.extra_body) == ([None], [], [{}])
+    assert sent.headers == [answer.request.headers]
+    assert (sent.transport, sent.server, sent.client) == (["messages"], ["embedded"], ["none"])
+    assert (sent.answers, sent.input_tokens, sent.output_tokens, sent.cost_usd) == (4, 480, 120, 0.0)
+    assert [price.output_usd_per_mtok for price in sent.price] == [0.0]
+
+
+def test_what_was_run_in_two_ways_is_in_it_twice(made):
+    def change(records: CellRecords) -> CellRecords:
+        execution = records.execution
+        if execution.cell.trial == 1:
+            return records
+        other = {
+            "image": execution.image.model_copy(update={"image_id": "sha256:22"}),
+            "engine": {"name": "another"},
+            "limits": execution.limits.model_copy(update={"pids": 64}),
+        }
+        return records._replace(execution=execution.model_copy(update=other))
+
+    provenance = collected(made, change)
+    assert [image.image_id for image in provenance.images] == ["sha256:" + "1f" * 32, "sha256:22"]
+    assert [engine["name"] for engine in provenance.engines] == ["another", "made up"]
+    assert sorted(limits.pids for limits in provenance.limits) == [64, 256]
+
+
+def test_of_nothing_measured_nothing_is_claimed(made):
+    provenance = collected(made, lambda records: CellRecords(None, None, None))
+    assert provenance.images == provenance.engines == provenance.limits == []
+    assert provenance.spent_usd is None and provenance.started_utc is None
+    assert provenance.sampling["model-2"] == Sampling()
+
+
+@pytest.fixture(scope="module")
+def older() -> dict:
+    """What the first schema's code wrote."""
+    with unpacked(FOLDER / "schema-1-made-up-2026-11-22-0123456789ab.tar.zst") as files:
+        return json.loads((files.root / "results/made-up/provenance.json").read_bytes())
+
+
+def leaves(value) -> set[str]:
+    if isinstance(value, Mapping):
+        return set().union(*map(leaves, value.values()))
+    if isinstance(value, list):
+        return set().union(*map(leaves, value))
+    if isinstance(value, str) and value.startswith("{"):
+        return leaves(json.loads(value))
+    return {str(value)} - {"null", "None"}
+
+
+def test_the_older_form_is_read_whole(older):
+    provenance = parse_provenance(json.dumps(older).encode())
+    assert provenance.schema_version == 1
+    assert leaves(older) <= leaves(provenance.model_dump(mode="json"))
+    assert provenance.images[0].shells == {"bash": "5.2.15", "pwsh": "7.6.5"}
+    assert provenance.engines == [{"name": "made up", "version": "0"}]
+    assert provenance.sampling["qwen-0.5b"].thinking == [None]
+    assert provenance.sampling["qwen-0.5b"].price[0].dated == "2026-11-21"
+    assert provenance.limits == [] and provenance.in_schema_1() == provenance
+
+
+def test_the_older_form_of_several_is_read_whole(older):
+    image = older["image"]
+    several = older | {
+        "image": {name: image | {"image_id": name} for name in ("sha256:1", "sha256:2")},
+        "engine": {"1": {"name": "docker"}, "2": {"name": "podman"}},
+        "worlds": {"11": "aa, bb"},
+        "registration": {"path": "a.json", "sha256": "cc"},
+        "deviations": ["trials changed"],
+    }
+    several["sampling"]["qwen-0.5b"]["thinking"] = ["null", '{"type":"enabled"}']
+    provenance = parse_provenance(json.dumps(several).encode())
+    assert [image.image_id for image in provenance.images] == ["sha256:1", "sha256:2"]
+    assert [engine["name"] for engine in provenance.engines] == ["docker", "podman"]
+    assert provenance.worlds == {"11": ["aa", "bb"]}
+    assert provenance.registration.path == "a.json" and provenance.deviations == ["trials changed"]
+    assert provenance.sampling["qwen-0.5b"].thinking == [None, {"type": "enabled"}]
+
+
+def test_the_older_form_of_nothing_measured_is_read(older):
+    nothing = older | {"image": {}, "engine": {}, "worlds": {}, "spent_usd": None, "started_utc": None, "sampling": {}}
+    provenance = parse_provenance(json.dumps(nothing).encode())
+    assert provenance.images == provenance.engines == [] and provenance.spent_usd is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'"schema_version"',
+        b'{"schema_version": 99}',
+        b'{"schema_version": 2, "invented": 1}',
+        b'{"invented": 1}',
+        b'{"image": 1}',
+        b'{"worlds": {"11": 3}}',
+        b'{"sampling": {"a": {}}}',
+        b'{"sampling": {"a": {"thinking": ["{"], "price": []}}}',
+        b"[" * 100_000,
+    ],
+)
+def test_what_is_no_provenance_is_refused_in_a_sentence(data, tmp_path: Path):
+    with pytest.raises(ValueError):
+        parse_provenance(data)
+    (tmp_path / "provenance.json").write_bytes(data)
+    with pytest.raises(UserError) as caught:
+        read_provenance(tmp_path / "provenance.json")
+    assert "provenance.json" in caught.value.where
