@@ -16,10 +16,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, SandboxConfig
 from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox import labels
-from fluency.execution.sandbox.container import execute as converse
+from fluency.execution.sandbox.container import run_container
 from fluency.execution.sandbox.isolation import container_config, isolation
 from fluency.execution.sandbox.protocol import decode, encode
 from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
@@ -29,7 +30,6 @@ ROUNDS = 3
 PER_ROUND = {1: 4, 2: 10, 8: 12}
 MEMORY_RUNS = 100
 COMMAND = {"bash": "find / -xdev -type d 2>/dev/null | wc -l", "pwsh": "(Get-ChildItem -Recurse /usr/share).Count"}
-PROGRAM = {"bash": ["bash", "-c"], "pwsh": ["/opt/microsoft/powershell/7/pwsh", "-NoProfile", "-Command"]}
 TARGETS = {"bash": 1.3, "pwsh": 1.1}
 EVERYTHING = ("processes", "http")
 # A container that works at all, for the cost of the rest.
@@ -38,36 +38,36 @@ NEEDED = {"world-size", "tmp-size", "home-size", "removed-at-its-end"}
 
 def main(memory_runs: int = MEMORY_RUNS) -> dict[str, object]:
     """Executions a minute at 1, 2 and 8 at a time, their ratios to the bare loop, cost of isolation, memory."""
-    box, world = open_sandbox(SandboxConfig(parallel=8)), build_world(11)
+    sandbox, world = open_sandbox(SandboxConfig(parallel=8)), build_world(11)
     figures: dict[str, object] = {}
-    for shell in [shell for shell, version in box.image.shells.items() if version]:
+    for shell in [shell for shell in COMMAND if not sandbox.why_missing(shell)]:
         loops: dict[str, Callable[[], object]] = {
-            "sandbox, tree alone": lambda shell=shell: execute(box, world, shell, ()),
+            "sandbox, tree alone": lambda shell=shell: execute(sandbox, world, shell, ()),
             "sandbox, with processes and service": lambda shell=shell: execute(
-                box, world, shell, ("processes", "http")
+                sandbox, world, shell, ("processes", "http")
             ),
         }
         if shutil.which("docker"):
-            loops = {"bare docker run": lambda shell=shell: bare(box, shell)} | loops
+            loops = {"bare docker run": lambda shell=shell: bare(sandbox, shell)} | loops
         for at_a_time, count in PER_ROUND.items():
             seconds = {name: [] for name in loops}
             for _ in range(ROUNDS):
                 for name, loop in loops.items():
                     seconds[name].append(timed(loop, at_a_time, count))
             figures |= _ratios(shell, at_a_time, seconds)
-    figures |= isolation_cost(box, world) | made_ahead(box, world) | memory(box, world, memory_runs)
+    figures |= isolation_cost(sandbox, world) | made_ahead(sandbox, world) | memory(sandbox, world, memory_runs)
     return figures
 
 
-def execute(box: Sandbox, world: World, shell: str, needs: tuple[str, ...]) -> None:
+def execute(sandbox: Sandbox, world: World, shell: str, needs: tuple[str, ...]) -> None:
     """One execution through the whole path."""
-    box.run(Invocation(shell, COMMAND[shell], world, Limits(), 60, needs))
+    sandbox.run(Invocation(shell, COMMAND[shell], world, Limits(), 60, needs))
 
 
-def bare(box: Sandbox, shell: str) -> None:
+def bare(sandbox: Sandbox, shell: str) -> None:
     """One turn of the bare loop."""
-    program, *options = PROGRAM[shell]
-    command = ["docker", "run", "--rm", "--entrypoint", program, box.image.image_id, *options, COMMAND[shell]]
+    program, *options = SHELLS[shell].argv
+    command = ["docker", "run", "--rm", "--entrypoint", program, sandbox.image.image_id, *options, COMMAND[shell]]
     subprocess.run(command, capture_output=True, check=True)
 
 
@@ -94,7 +94,7 @@ def _ratios(shell: str, at_a_time: int, seconds: dict[str, list[float]]) -> dict
     return figures
 
 
-def isolation_cost(box: Sandbox, world: World) -> dict[str, object]:
+def isolation_cost(sandbox: Sandbox, world: World) -> dict[str, object]:
     """Milliseconds that the isolation measures add to an execution, one at a time, in turns with and without them."""
     every = isolation(Limits())
     few = {name: part for name, part in every.items() if name in NEEDED}
@@ -102,38 +102,40 @@ def isolation_cost(box: Sandbox, world: World) -> dict[str, object]:
     for _ in range(8):
         for which, measures in enumerate((every, few)):
             began = time.monotonic()
-            box._run(Invocation("bash", "true", world, Limits(), 30), measures)
+            sandbox._run(Invocation("bash", "true", world, Limits(), 30), measures)
             seconds[which].append(time.monotonic() - began)
     cost = statistics.median(seconds[0]) - statistics.median(seconds[1])
     return {"isolation: milliseconds added to an execution": round(1000 * cost)}
 
 
-def made_ahead(box: Sandbox, world: World) -> dict[str, object]:
+def made_ahead(sandbox: Sandbox, world: World) -> dict[str, object]:
     """Ratio of executions in containers created before the clock starts to ordinary ones, two at a time.
 
     The most that creating them ahead of time could gain.
     """
-    config = container_config(box.image.image_id, labels.labels(), isolation(Limits()))
+    config = container_config(sandbox.image.image_id, labels.labels(), isolation(Limits()))
     data = encode(Invocation("bash", COMMAND["bash"], world, Limits(), 60), "ahead")
     ratios = []
     for _ in range(ROUNDS):
-        made = [box._engine.client().create_container_from_config(config)["Id"] for _ in range(12)]
+        made = [sandbox._engine.client().create_container_from_config(config)["Id"] for _ in range(12)]
         ahead = timed(
-            lambda made=made: decode(converse(box._engine, config, data, 1 << 24, 90, made.pop()), "ahead"), 2, 12
+            lambda made=made: decode(run_container(sandbox._engine, config, data, 1 << 24, 90, made.pop()), "ahead"),
+            2,
+            12,
         )
-        ratios.append(ahead / timed(lambda: execute(box, world, "bash", ()), 2, 12))
+        ratios.append(ahead / timed(lambda: execute(sandbox, world, "bash", ()), 2, 12))
     return {"created ahead of time: ratio to ordinary executions, 2 at a time": round(statistics.median(ratios), 2)}
 
 
-def memory(box: Sandbox, world: World, runs: int) -> dict[str, object]:
+def memory(sandbox: Sandbox, world: World, runs: int) -> dict[str, object]:
     """Resident MiB of this process after a tenth of the executions and after all, and what it grew by in between."""
 
     def resident() -> float:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096 / 2**20
 
-    timed(lambda: execute(box, world, "bash", ()), 2, max(1, runs // 10))
+    timed(lambda: execute(sandbox, world, "bash", ()), 2, max(1, runs // 10))
     early = resident()
-    timed(lambda: execute(box, world, "bash", ()), 2, runs - runs // 10)
+    timed(lambda: execute(sandbox, world, "bash", ()), 2, runs - runs // 10)
     late = resident()
     return {
         f"memory: MiB after {runs // 10} executions": round(early, 1),

@@ -7,7 +7,7 @@ import select
 import signal
 import time
 
-from processes import USERS, become, everybody, stat
+from processes import USERS, all_processes, become_user, stat
 
 UID, HOME = USERS["agent"]
 DRAIN_S = 0.5
@@ -31,7 +31,7 @@ def environment(shell: str, condition: str) -> dict[str, str]:
     }
 
 
-class Kept:
+class Captured:
     """A stream's first bytes, and how many there were."""
 
     def __init__(self, handle: int, limit: int) -> None:
@@ -68,9 +68,9 @@ def make_home() -> None:
 def run(argv: list, variables: dict[str, str], root: str, timeout_s: float, limit: int) -> dict:
     """Run it in the folder `root`; the first of `argv` is the program's path, the last the command itself.
 
-    The caller reads /proc after this and before `end_all`, so nothing is killed here but at the deadline.
+    The caller reads /proc after this and before `kill_all`, so nothing is killed here but at the deadline.
 
-    Keys: exit_code, signal, timed_out, spawn_error, wall_s, cpu_s, peak_rss_bytes, stdout and stderr (Kept).
+    Keys: exit_code, signal, timed_out, spawn_error, wall_s, cpu_s, peak_rss_bytes, stdout and stderr (Captured).
     """
     out_read, out_write = os.pipe()
     err_read, err_write = os.pipe()
@@ -89,7 +89,7 @@ def run(argv: list, variables: dict[str, str], root: str, timeout_s: float, limi
         os.close(handle)
     spawn_error = os.read(why_read, 1000).decode("utf-8", "replace") or None
 
-    stdout, stderr = Kept(out_read, limit), Kept(err_read, limit)
+    stdout, stderr = Captured(out_read, limit), Captured(err_read, limit)
     still = {out_read: stdout, err_read: stderr}
     poll = select.poll()
     for handle in (woken_read, *still):
@@ -137,7 +137,7 @@ def _become_command(argv: list, variables: dict[str, str], root: str, out: int, 
             signal.signal(number, signal.SIG_DFL)
         with open("/proc/self/oom_score_adj", "w") as stream:
             stream.write("1000")  # when memory runs out, the command goes first and not the runner
-        become(UID)
+        become_user(UID)
         os.umask(0o022)
         os.chdir(root)
         # Under its own name alone, which is how a shell's messages begin.
@@ -149,7 +149,7 @@ def _become_command(argv: list, variables: dict[str, str], root: str, out: int, 
 
 
 def reaped() -> list[tuple]:
-    """Every process that ended and was left to the runner; PID 1 is everybody's last parent."""
+    """Every process that ended and was left to the runner; PID 1 is the last parent of all."""
     found = []
     while True:
         try:
@@ -164,7 +164,7 @@ def reaped() -> list[tuple]:
 def leftover() -> list[str]:
     """Names of the processes of the command's user that are still there."""
     names = []
-    for pid, uid in everybody():
+    for pid, uid in all_processes():
         if uid == UID:
             try:
                 seen = stat(pid)
@@ -175,7 +175,7 @@ def leftover() -> list[str]:
     return sorted(names)
 
 
-def end_all(child: int) -> tuple | None:
+def kill_all(child: int) -> tuple | None:
     """Kill every process but the runner, at one stroke, and reap them; the command's own end if it is among them.
 
     PID 1 may signal -1: the kernel does it under one lock, so no fork escapes, as one could from a list of ids.
@@ -190,7 +190,7 @@ def end_all(child: int) -> tuple | None:
             if pid == child:
                 command_end = (status, usage)
         # The helpers and the service die too, but nothing waits for their memory to be given back.
-        if not any(uid == UID for _, uid in everybody()):
+        if not any(uid == UID for _, uid in all_processes()):
             return command_end
         time.sleep(0.001)
-    raise TimeoutError(f"processes that do not end: {everybody()[:20]}")
+    raise TimeoutError(f"processes that do not end: {all_processes()[:20]}")

@@ -1,4 +1,4 @@
-"""The helper processes of a world, and what /proc says about them and about everybody else."""
+"""The helper processes of a world, and what /proc says about them and about every other process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CPUS = os.sysconf("SC_NPROCESSORS_CONF")
 UNCOUNTED = PAGE * CPUS * max(32, 2 * CPUS)
 
 
-def become(uid: int) -> None:
+def become_user(uid: int) -> None:
     """Give up root for good: a user of its own group, in no other."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
@@ -43,7 +43,7 @@ def _helper(helper: dict, plan: str) -> None:
             os.dup2(null, stream)
         os.closerange(3, 256)
         os.setsid()
-        become(HELPER_UID)
+        become_user(HELPER_UID)
         os.chdir("/")
         os.execve(HELPER, [helper["name"], *helper["args"]], {"HELPER_KEY": helper["key"], "HELPER_PLAN": plan})
     finally:
@@ -75,7 +75,7 @@ def stat(pid: int) -> dict:
     return {"name": name, "state": rest[0], "ppid": int(rest[1]), "started": int(rest[19])}
 
 
-def everybody() -> list[tuple[int, int]]:
+def all_processes() -> list[tuple[int, int]]:
     """Process id and user id of every process but the runner, in order of ids."""
     found = []
     for entry in os.listdir("/proc"):
@@ -90,7 +90,7 @@ def everybody() -> list[tuple[int, int]]:
 def facts() -> list[dict]:
     """Every helper as /proc shows it: id, name, parent, resident bytes, arguments, state, start time."""
     found = []
-    for pid, uid in everybody():
+    for pid, uid in all_processes():
         if uid != HELPER_UID:
             continue
         try:
@@ -105,7 +105,7 @@ def facts() -> list[dict]:
     return found
 
 
-def same(before: list[dict], after: list[dict]) -> bool:
+def unchanged(before: list[dict], after: list[dict]) -> bool:
     """Whether the same processes are still there under the same names and parents."""
 
     def identity(found: list[dict]) -> list[tuple]:

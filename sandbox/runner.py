@@ -51,7 +51,7 @@ def start_service(port: int, routes: list[dict]) -> tuple[int, int, int]:
             os.setsid()
             import service  # here and not above: what it imports takes longer than anything the runner does
 
-            processes.become(processes.USERS["web"][0])
+            processes.become_user(processes.USERS["web"][0])
             for route in routes:
                 route["body"] = binascii.a2b_base64(route["body"])
             service.serve(port, routes, ready_write, log_write)
@@ -73,7 +73,7 @@ def read_log(handle: int) -> list[dict]:
     return [json.loads(line) for line in data.splitlines()]
 
 
-def alive(pid: int, started: int) -> bool:
+def is_alive(pid: int, started: int) -> bool:
     """Whether a process is the one that was started and still works."""
     try:
         seen = processes.stat(pid)
@@ -97,12 +97,12 @@ def cgroup(*names: str) -> int | None:
     return None
 
 
-def room_taken(*folders: str) -> int:
+def used_bytes(*folders: str) -> int:
     """Bytes in use in the file systems of these folders."""
     return sum((status.f_blocks - status.f_bfree) * status.f_frsize for status in map(os.statvfs, folders))
 
 
-def told(stream: command.Kept) -> dict:
+def document_of(stream: command.Captured) -> dict:
     """A stream as the document holds it."""
     return {"data": binascii.b2a_base64(stream.data, newline=False).decode(), "bytes": stream.total}
 
@@ -118,7 +118,7 @@ def measure(invocation: dict, tar: bytes) -> dict:
     if server and os.read(ready, 1) != b"1":
         raise RuntimeError("the HTTP service did not start")
     server_started = processes.stat(server)["started"] if server else None
-    empty = room_taken("/tmp", command.HOME)
+    empty = used_bytes("/tmp", command.HOME)
 
     ran = command.run(
         [*invocation["argv"], binascii.a2b_base64(invocation["command"])],
@@ -129,8 +129,8 @@ def measure(invocation: dict, tar: bytes) -> dict:
     )
 
     left = [] if ran["timed_out"] else command.leftover()
-    intact = processes.same(before, processes.facts()) and (server is None or alive(server, server_started))
-    ended = command.end_all(ran["child"])
+    intact = processes.unchanged(before, processes.facts()) and (server is None or is_alive(server, server_started))
+    ended = command.kill_all(ran["child"])
     status, usage = ran["ended"][:2] if ran["ended"] else ended
     for stream in (ran["stdout"], ran["stderr"]):
         for _ in range(64):  # what still stands in the pipe, at most its size
@@ -143,15 +143,15 @@ def measure(invocation: dict, tar: bytes) -> dict:
         "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
         "timed_out": ran["timed_out"],
         "spawn_error": ran["spawn_error"],
-        "stdout": told(ran["stdout"]),
-        "stderr": told(ran["stderr"]),
+        "stdout": document_of(ran["stdout"]),
+        "stderr": document_of(ran["stderr"]),
         "wall_s": round(ran["wall_s"], 6),
         "used": {
             "cpu_s": round(usage.ru_utime + usage.ru_stime, 6),
             "peak_rss_bytes": usage.ru_maxrss * 1024,
             "peak_memory_bytes": cgroup("memory.peak", "memory/memory.max_usage_in_bytes"),
             "peak_processes": cgroup("pids.peak", "pids/pids.peak"),
-            "written_bytes": max(0, room_taken("/tmp", command.HOME) - empty),
+            "written_bytes": max(0, used_bytes("/tmp", command.HOME) - empty),
             "oom_killed": bool(cgroup("memory.events:oom_kill", "memory/memory.oom_control:oom_kill")),
         },
         "processes": [{key: fact[key] for key in ("pid", "name", "ppid", "rss_bytes", "args")} for fact in before],

@@ -69,9 +69,9 @@ def report(options: argparse.Namespace) -> int:
 @command()
 def image(options: argparse.Namespace) -> int:
     """Build the sandbox image, starting a container engine where that is possible."""
-    from fluency.execution.prepare import main as prepare
+    from fluency.execution.make_image import main as make_image
 
-    return prepare()
+    return make_image()
 
 
 @command()

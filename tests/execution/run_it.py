@@ -16,14 +16,18 @@ LIMITS = Limits()
 Found = TypeVar("Found")
 
 
-def bash(box: Sandbox, command: str, *needs: str, timeout_s: float = 20, limits: Limits = LIMITS, **options) -> Result:
+def bash(
+    sandbox: Sandbox, command: str, *needs: str, timeout_s: float = 20, limits: Limits = LIMITS, **options
+) -> Result:
     """The command in bash, in the small world."""
-    return box.run(Invocation("bash", command, SMALL, limits, timeout_s, needs, **options))
+    return sandbox.run(Invocation("bash", command, SMALL, limits, timeout_s, needs, **options))
 
 
-def pwsh(box: Sandbox, command: str, *needs: str, timeout_s: float = 30, limits: Limits = LIMITS, **options) -> Result:
+def pwsh(
+    sandbox: Sandbox, command: str, *needs: str, timeout_s: float = 30, limits: Limits = LIMITS, **options
+) -> Result:
     """The command in PowerShell, in the small world."""
-    return box.run(Invocation("pwsh", command, SMALL, limits, timeout_s, needs, **options))
+    return sandbox.run(Invocation("pwsh", command, SMALL, limits, timeout_s, needs, **options))
 
 
 def text(result: Result) -> str:

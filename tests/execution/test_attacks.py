@@ -186,10 +186,12 @@ PWSH = [
 ]
 
 
-def mount(box: Sandbox, run: Callable[..., Result], attack: Attack) -> tuple[Result, float]:
+def mount(sandbox: Sandbox, run: Callable[..., Result], attack: Attack) -> tuple[Result, float]:
     began = time.monotonic()
     deadline = DEADLINE_S if run is bash else 3 * DEADLINE_S
-    return run(box, attack.command, *attack.needs, timeout_s=deadline, limits=attack.limits), time.monotonic() - began
+    return run(
+        sandbox, attack.command, *attack.needs, timeout_s=deadline, limits=attack.limits
+    ), time.monotonic() - began
 
 
 @pytest.fixture(scope="module")

@@ -104,7 +104,7 @@ STARTER = """
 import sys
 from fluency.execution.sandbox import start_engine
 start_engine.LOG = start_engine.Path(sys.argv[1]) / "dockerd.log"
-engine = start_engine._try(sys.argv[2:])
+engine = start_engine._started(sys.argv[2:])
 print(engine.facts["version"] if engine else "nothing")
 """
 

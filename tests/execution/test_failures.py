@@ -20,7 +20,7 @@ from fluency.common.paths import ROOT
 from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox import labels
 from fluency.execution.sandbox.canary import EMPTY_WORLD
-from fluency.execution.sandbox.container import execute
+from fluency.execution.sandbox.container import run_container
 from fluency.execution.sandbox.engine import Engine, find_engine
 from fluency.execution.sandbox.isolation import container_config, isolation
 from fluency.execution.sandbox.protocol import decode
@@ -44,11 +44,11 @@ def kill_one(engine: Engine) -> bool:
     return False
 
 
-def pretend(box: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20) -> bytes:
+def pretend(sandbox: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20) -> bytes:
     """A container whose runner is replaced by a script."""
-    config = container_config(box.image.image_id, labels.labels(), isolation(LIMITS))
+    config = container_config(sandbox.image.image_id, labels.labels(), isolation(LIMITS))
     config["Entrypoint"] = ["/usr/bin/bash", "-c", script]
-    return execute(box._engine, config, b"5\nsent", most_bytes, within_s)
+    return run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s)
 
 
 def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox: Sandbox) -> None:
@@ -105,12 +105,12 @@ def test_a_deleted_image(sandbox: Sandbox) -> None:
     for _ in client.build(fileobj=io.BytesIO(f"FROM {sandbox.image.image_id}\nLABEL x=y\n".encode()), tag=tag, rm=True):
         pass
     image_id = client.inspect_image(tag)["Id"]
-    box = Sandbox(sandbox._engine, sandbox.image.model_copy(update={"image_id": image_id}), 1)
-    assert bash(box, "echo there").stdout.data == "there\n"
+    other = Sandbox(sandbox._engine, sandbox.image.model_copy(update={"image_id": image_id}), 1)
+    assert bash(other, "echo there").stdout.data == "there\n"
     wait_for(lambda: not own_containers(sandbox._engine))
     client.remove_image(tag, force=True)
     with pytest.raises(SandboxError, match="the sandbox image is gone"):
-        bash(box, "echo")
+        bash(other, "echo")
 
 
 KILLED = """
@@ -118,9 +118,9 @@ import sys
 from fluency.execution.sandbox.sandbox import open_sandbox
 from fluency.core.study import Limits, SandboxConfig
 from tests.execution.run_it import bash
-box = open_sandbox(SandboxConfig())
+sandbox = open_sandbox(SandboxConfig())
 print("open", flush=True)
-bash(box, "sleep 60", timeout_s=90)
+bash(sandbox, "sleep 60", timeout_s=90)
 """
 
 
@@ -188,8 +188,8 @@ def test_a_daemon_that_dies_in_the_middle(sandbox: Sandbox, tmp_path: Path, monk
         engine = answers()
         client = engine.patient_client()
         client.load_image(b"".join(sandbox._engine.patient_client().get_image(sandbox.image.image_id)))
-        box = Sandbox(engine, sandbox.image, 2)
-        assert bash(box, "echo there").stdout.data == "there\n"
+        other = Sandbox(engine, sandbox.image, 2)
+        assert bash(other, "echo there").stdout.data == "there\n"
 
         def kill() -> None:
             wait_for(lambda: own_containers(engine))
@@ -199,14 +199,14 @@ def test_a_daemon_that_dies_in_the_middle(sandbox: Sandbox, tmp_path: Path, monk
         killer = threading.Thread(target=kill)
         killer.start()
         with pytest.raises(SandboxError) as caught:
-            bash(box, "sleep 15", timeout_s=16)
+            bash(other, "sleep 15", timeout_s=16)
         killer.join()
         daemon.wait(40)
         with pytest.raises(SandboxError, match="engine"):
-            bash(box, "echo")
+            bash(other, "echo")
         assert "next run" in caught.value.hint
         daemon = start()
-        assert bash(box, "echo again").stdout.data == "again\n"
+        assert bash(other, "echo again").stdout.data == "again\n"
         again = Sandbox(replace(answers()), sandbox.image, 2)
         wait_for(lambda: not own_containers(engine))
         assert again.remove_leftovers() == 0

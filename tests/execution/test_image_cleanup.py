@@ -19,8 +19,8 @@ pytestmark = pytest.mark.engine
 class Shelf:
     """Images of a checkout of the test's own, alike but for their labels."""
 
-    def __init__(self, box: Sandbox) -> None:
-        self.client, self.base = box._engine.client(), box.image.image_id
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.client, self.base = sandbox._engine.client(), sandbox.image.image_id
         self.checkout, self.tags = f"test-{secrets.token_hex(4)}", []
 
     def build(self, name: str, checkout: str | None = None, repository: str = REPOSITORY) -> str:

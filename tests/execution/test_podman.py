@@ -33,7 +33,7 @@ NOT_HERE = {"no-network", "no-resolver"}
 
 
 @pytest.fixture(scope="module")
-def box(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+def podman(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """The same image on a podman of the test's own."""
     folder = tmp_path_factory.mktemp("podman")
     storage = f"--root {folder}/root --runroot {folder}/run --cgroup-manager cgroupfs".split()
@@ -49,12 +49,12 @@ def box(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             for line in engine.patient_client().load_image(b"".join(image)):
                 assert "error" not in line, line
             image_id = engine.client().images(quiet=True)[0]
-            podman = Sandbox(engine, sandbox.image.model_copy(update={"image_id": image_id}), 2)
+            found = Sandbox(engine, sandbox.image.model_copy(update={"image_id": image_id}), 2)
             try:
-                bash(podman, "true")
+                bash(found, "true")
             except SandboxError as error:
                 pytest.skip(f"podman starts no container here: {error.what}")
-            yield podman
+            yield found
         finally:
             service.terminate()
             service.wait(20)
@@ -70,30 +70,30 @@ def _answering(folder: Path):
     return pytest.skip(f"podman does not start: {(folder / 'log').read_text()[-300:]}")
 
 
-def test_it_is_podman_and_sane(box: Sandbox) -> None:
-    assert box.engine["name"] == "podman"
-    box.canary(Limits())
+def test_it_is_podman_and_sane(podman: Sandbox) -> None:
+    assert podman.engine["name"] == "podman"
+    podman.canary(Limits())
 
 
-def test_an_execution_in_each_shell(box: Sandbox) -> None:
+def test_an_execution_in_each_shell(podman: Sandbox) -> None:
     command = "pwd; curl -s -o /dev/null -w '%{http_code} ' http://127.0.0.1:8765/nowhere; stat -c %U:%a ~"
-    result = bash(box, command, "processes", "http")
+    result = bash(podman, command, "processes", "http")
     assert result.stdout.data == "/work\n404 agent:700\n"
     assert result.processes and result.helpers_intact and not result.tree_changed
     assert result.used.peak_memory_bytes and result.used.peak_processes
-    if box.image.shells["pwsh"]:
-        assert pwsh(box, "1 + 1").stdout.data == "2\n"
+    if podman.image.shells["pwsh"]:
+        assert pwsh(podman, "1 + 1").stdout.data == "2\n"
 
 
 @pytest.mark.parametrize("probe", [p for p in PROBES if p.measure not in NOT_HERE], ids=lambda probe: probe.measure)
-def test_the_isolation_holds(box: Sandbox, probe) -> None:
-    assert run(box, probe, isolation(probe.limits)).stdout.data == probe.isolated
+def test_the_isolation_holds(podman: Sandbox, probe) -> None:
+    assert run(podman, probe, isolation(probe.limits)).stdout.data == probe.isolated
 
 
-def test_attacks_end_where_they_end_elsewhere(box: Sandbox) -> None:
-    assert bash(box, ":(){ :|:& };:; sleep 60", timeout_s=3).timed_out
-    assert bash(box, "head -c 2G /dev/zero | tail -n 1", limits=TIGHT).used.oom_killed
-    assert bash(box, "trap '' TERM; setsid sleep 600 & kill -TERM $$; while :; do :; done", timeout_s=3).timed_out
-    assert bash(box, "echo > README.md; rm -rf / 2>/dev/null; ls | wc -l").tree_changed is False
-    assert bash(box, "echo next; pgrep -c sleep").stdout.data == "next\n0\n"
-    wait_for(lambda: not box._engine.client().containers(all=True))
+def test_attacks_end_where_they_end_elsewhere(podman: Sandbox) -> None:
+    assert bash(podman, ":(){ :|:& };:; sleep 60", timeout_s=3).timed_out
+    assert bash(podman, "head -c 2G /dev/zero | tail -n 1", limits=TIGHT).used.oom_killed
+    assert bash(podman, "trap '' TERM; setsid sleep 600 & kill -TERM $$; while :; do :; done", timeout_s=3).timed_out
+    assert bash(podman, "echo > README.md; rm -rf / 2>/dev/null; ls | wc -l").tree_changed is False
+    assert bash(podman, "echo next; pgrep -c sleep").stdout.data == "next\n0\n"
+    wait_for(lambda: not podman._engine.client().containers(all=True))

@@ -141,18 +141,18 @@ def built(
 
 @pytest.mark.engine
 def test_the_image_has_it_and_runs_it(built: tuple[Sandbox, list[str], list]) -> None:
-    box, said, images = built
+    sandbox, said, images = built
     assert images[0] == images[1]
     assert sum("building the sandbox image" in line for line in said) == 1, "two at once build one image"
     assert any("not the pinned release" in line for line in said)
-    assert box.image.shells["pwsh"] == "7.6.99" and box.why_missing("pwsh") is None
+    assert sandbox.image.shells["pwsh"] == "7.6.99" and sandbox.why_missing("pwsh") is None
     command = "Get-ChildItem | Where-Object { $_.Name -eq 'a b' }"
     program = "</opt/microsoft/powershell/7/pwsh><-NoProfile><-NonInteractive><-Command>"
-    assert pwsh(box, command).stdout.data == f"{program}<{command}>|/opt/tools/bin:/opt/tools/pwsh|/home/agent"
-    bare = pwsh(box, command, condition="no_unix_tools")
+    assert pwsh(sandbox, command).stdout.data == f"{program}<{command}>|/opt/tools/bin:/opt/tools/pwsh|/home/agent"
+    bare = pwsh(sandbox, command, condition="no_unix_tools")
     assert bare.stdout.data == f"{program}<{command}>|/opt/empty|/home/agent"
-    assert ensure_image(said.append, engine=box._engine) == box.image
-    labels = box._engine.client().inspect_image(box.image.image_id)["Config"]["Labels"]
+    assert ensure_image(said.append, engine=sandbox._engine) == sandbox.image
+    labels = sandbox._engine.client().inspect_image(sandbox.image.image_id)["Config"]["Labels"]
     assert labels[image_cleanup.LABEL] == image_cleanup.CHECKOUT and "/" not in image_cleanup.CHECKOUT
 
 

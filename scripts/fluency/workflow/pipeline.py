@@ -40,7 +40,7 @@ class Pipeline(ReadyStudy):
     @logged
     def image(self, output: Any) -> None:
         """Build or find the image; record what it is and how long its shells take to start."""
-        from fluency.execution.startup import start_up_times
+        from fluency.execution.start_up_times import start_up_times
         from fluency.world import build_world
 
         sandbox = self.sandbox()

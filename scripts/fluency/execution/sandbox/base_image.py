@@ -61,7 +61,8 @@ def _make(engine: Engine, say: Say) -> None:
         install(["mmdebstrap", "debian-archive-keyring"], say, "mmdebstrap is needed to make the image's base")
     say("mmdebstrap: fetching and unpacking Debian packages (about 70 seconds on two processors)")
     with ThreadPoolExecutor() as pool:
-        for future in [pool.submit(_bootstrap, engine, packages, variant) for packages, variant in _made_here()]:
+        lacking = [made for made in _made_here() if not _exists(engine.client(), base_tag(made[0]))]
+        for future in [pool.submit(_bootstrap, engine, *made) for made in lacking]:
             future.result()
 
 

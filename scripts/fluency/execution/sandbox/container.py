@@ -19,7 +19,7 @@ FRAME = 8
 NEXT_RUN = "the cell stays missing and the next run measures it"
 
 
-def execute(
+def run_container(
     engine: Engine, config: dict[str, Any], sent: bytes, most_bytes: int, within_s: float, container: str | None = None
 ) -> bytes:
     """Standard output of a fresh container that was sent `sent`; SandboxError if it did not come to its end by itself.
@@ -31,7 +31,7 @@ def execute(
     try:
         container = container or client.create_container_from_config(config)["Id"]
         stream = client.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
-        with _plain(stream) as connection:
+        with _raw_socket(stream) as connection:
             client.start(container)
             connection.settimeout(within_s)
             with contextlib.suppress(BrokenPipeError):  # a container that ended at once; what it said follows
@@ -39,14 +39,14 @@ def execute(
             output, errors = _read(connection, most_bytes, time.monotonic() + within_s)
     except BaseException as error:
         remove(engine, container)
-        raise _explained(error, within_s) from None
+        raise _as_sandbox_error(error, within_s) from None
     if not output:
         why = _why_it_ended(engine, container, began, errors)
         raise SandboxError(f"the container ended without a result{why}", where=WHERE, hint=NEXT_RUN)
     return output
 
 
-def _explained(error: BaseException, within_s: float) -> BaseException:
+def _as_sandbox_error(error: BaseException, within_s: float) -> BaseException:
     """The sandbox error behind what a client or a socket raised; anything unknown stays what it is."""
     why = " ".join(str(getattr(error, "explanation", None) or error).split())[:160]
     if isinstance(error, TimeoutError):
@@ -70,7 +70,7 @@ def remove(engine: Engine, container: str | None) -> None:
 
 
 @contextlib.contextmanager
-def _plain(stream: Any) -> Iterator[socket.socket]:
+def _raw_socket(stream: Any) -> Iterator[socket.socket]:
     """The socket below what docker's client hands out, which differs between its transports; closed afterwards.
 
     The client ties the socket and its response to each other, so that they would stay until the garbage collector

@@ -76,7 +76,7 @@ def build_arguments() -> dict[str, str]:
 def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
     say(f"building the sandbox image {tag}")
     base = ensure_base(engine, say)
-    way, missing = powershell.way_in(source, say)
+    way, missing = powershell.build_argument(source, say)
     arguments = {
         "BASE": base.image,
         "BUILD_BASE": base.build_image,

@@ -34,7 +34,7 @@ BUILD_FAILURES = {
 }
 
 
-def way_in(source: str | None, say: Say) -> tuple[str, dict[str, str]]:
+def build_argument(source: str | None, say: Say) -> tuple[str, dict[str, str]]:
     """The Dockerfile's POWERSHELL argument, and why the image will hold no PowerShell, under its name, if it will not.
 
     `source` is the SHA-256 of a given archive.
@@ -72,9 +72,9 @@ def archive_path(source: str) -> Path:
 
 def _keep(given: Path) -> str:
     """Copy the archive, or pack the folder, once; later calls see by size and time that it is the same."""
-    if _closed(given):
+    if _unreadable(given):
         raise SandboxError("you may not read it", where=f"{VARIABLE}={given}", hint="give it read permission")
-    found = _find(given)
+    found = _tarball_or_folder(given)
     status = found.stat()
     mark = canonical_json([str(found.resolve()), status.st_size, str(status.st_mtime_ns)])
     note = KEPT / "given"
@@ -84,7 +84,7 @@ def _keep(given: Path) -> str:
             return source
     try:
         archive = _packed(found) if found.is_dir() else found.read_bytes()
-        _look_into(archive, found)
+        _check_holds_it(archive, found)
         source = sha256(archive)
         write_atomic(archive_path(source), archive)
     except OSError as error:
@@ -96,7 +96,7 @@ def _keep(given: Path) -> str:
     return source
 
 
-def _closed(given: Path) -> bool:
+def _unreadable(given: Path) -> bool:
     """Whether something is, or may be, there that we may not read."""
     try:
         given.stat()
@@ -105,7 +105,7 @@ def _closed(given: Path) -> bool:
     return not os.access(given, os.R_OK, effective_ids=True)
 
 
-def _find(given: Path) -> Path:
+def _tarball_or_folder(given: Path) -> Path:
     """The tarball, or the folder that holds `pwsh`."""
     if given.is_file():
         return given
@@ -135,7 +135,7 @@ def _packed(folder: Path) -> bytes:
     return buffer.getvalue()
 
 
-def _look_into(archive: bytes, named: Path) -> None:
+def _check_holds_it(archive: bytes, named: Path) -> None:
     try:
         with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
             if any(Path(member.name).name == NAME for member in opened):

@@ -16,7 +16,7 @@ from fluency.core.study import Limits, SandboxConfig
 from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox import labels
 from fluency.execution.sandbox.canary import canary, check
-from fluency.execution.sandbox.container import execute, remove
+from fluency.execution.sandbox.container import remove, run_container
 from fluency.execution.sandbox.engine import Engine
 from fluency.execution.sandbox.image import ensure_image, why_missing
 from fluency.execution.sandbox.isolation import Measures, container_config, isolation
@@ -34,7 +34,7 @@ class Sandbox:
         self.engine: dict[str, Any] = engine.facts
         self.parallel = parallel
         self._engine = engine
-        self._room = threading.BoundedSemaphore(parallel)
+        self._slots = threading.BoundedSemaphore(parallel)
         self._doubted = threading.Event()
         self._canary_lock = threading.Lock()
 
@@ -67,8 +67,8 @@ class Sandbox:
         limits, nonce = invocation.limits, secrets.token_hex(16)
         config = container_config(self.image.image_id, labels.labels(), measures or isolation(limits))
         most_bytes, within_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
-        with self._room:
-            document = execute(self._engine, config, encode(invocation, nonce), most_bytes, within_s)
+        with self._slots:
+            document = run_container(self._engine, config, encode(invocation, nonce), most_bytes, within_s)
         return decode(document, nonce)
 
     def remove_leftovers(self) -> int:

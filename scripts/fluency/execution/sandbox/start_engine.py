@@ -79,7 +79,7 @@ def start_daemon(say: Say) -> Engine:
             _use_legacy_iptables()
             way = ()
         say(f"starting dockerd{' ' if way else ''}{' '.join(way)} (log: {LOG})")
-        engine = _try(list(way))
+        engine = _started(list(way))
         if engine:
             say(f"dockerd {engine.facts['version']} answers")
             return engine
@@ -88,7 +88,7 @@ def start_daemon(say: Say) -> Engine:
     )
 
 
-def _try(options: list[str]) -> Engine | None:
+def _started(options: list[str]) -> Engine | None:
     LOG.parent.mkdir(parents=True, exist_ok=True)
     with LOG.open("ab") as log:
         daemon = subprocess.Popen(
