@@ -7,11 +7,11 @@ from pydantic import ValidationError
 from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.findings import Findings
 from fluency.archive.strict_json import strict_json
-from fluency.common.canonical import hashes_to, legacy_canonical_json
+from fluency.common.canonical import hashes_to
 from fluency.common.errors import ArchiveError
 from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords
-from fluency.core.records import SCHEMA_VERSION, Answer, Execution, Generation, ImageInfo, Request, Score
+from fluency.core.records import SCHEMA_VERSION, Answer, Execution, Generation, ImageInfo, Score
 from fluency.core.tasks import Task
 from fluency.execution.execute import planned, readings_of
 from fluency.generation.budget import cost_of
@@ -19,7 +19,7 @@ from fluency.generation.failure import Failure
 from fluency.generation.policies import resolve
 from fluency.generation.prompt import build_prompt
 from fluency.generation.providers import provider_type
-from fluency.generation.request import request_for, seed_of
+from fluency.generation.request import forms_by_key, request_for
 
 
 class EvidenceChain:
@@ -70,9 +70,8 @@ class EvidenceChain:
         with self._findings.noting_errors(cell.path):
             model = self._study.model(cell.model)
             either = (False, True) if model.on_refused_temperature == "provider-default" else (False,)
-            wanted = [request_for(self._study, cell, prompt, refused=refused) for refused in either]
-            if answer.schema_version == 1:
-                wanted += [_with_seed_of_schema_1(request) for request in wanted]
+            asked = (request_for(self._study, cell, prompt, refused=refused) for refused in either)
+            wanted = [form for request in asked for form in forms_by_key(request).values()]
             self._link(answer.request in wanted, "generations", cell, "the study asks another request", "request")
             policy = resolve(model)
             price = policy.price_of(answer.transport)
@@ -141,13 +140,6 @@ class EvidenceChain:
 
     def _earlier(self, cell: Cell, stage: str, what: str) -> None:
         self._findings.remark(f"results/{stage}/{cell.path}.json", what)
-
-
-def _with_seed_of_schema_1(request: Request) -> Request:
-    """The request with the sampling seed that followed from it when hashes were of another JSON."""
-    if request.seed is None:
-        return request
-    return request.model_copy(update={"seed": seed_of(request, legacy_canonical_json)})
 
 
 def stored_answer(data: bytes, key: str, where: str) -> Answer:

@@ -67,7 +67,7 @@ def merge(store: AnswerStore, other: Path) -> Merged:
         except DamagedAnswer as error:
             done.damaged[str(path)] = error.what
             continue
-        mine = store.get(answer.request_key)
+        mine = store.find(answer.request)
         if mine is None:
             store.put(answer)
             done.added += 1

@@ -74,8 +74,7 @@ class BatchQueue:
 
     def _missing(self) -> dict[str, Request]:
         requests = (self.context.request(cell, prompt) for cell, prompt in self._wanted.items())
-        keyed = {request_key(request): request for request in requests}
-        return {key: request for key, request in keyed.items() if not self.context.store.has(key)}
+        return {request_key(request): request for request in requests if not self.context.store.holds(request)}
 
     # ------------------------------------------------------------ one batch
 

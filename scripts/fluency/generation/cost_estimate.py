@@ -19,7 +19,7 @@ from fluency.generation.keys import needs_key
 from fluency.generation.policies import Policy, resolve
 from fluency.generation.prompt import build_prompt
 from fluency.generation.rate_limit import starts_per_minute
-from fluency.generation.request import request_for, request_key
+from fluency.generation.request import request_for
 from fluency.generation.store import AnswerStore
 
 LATENCY_S = {"endpoint": 3.0, "embedded": 4.0}
@@ -123,7 +123,7 @@ def _model_estimate(
     policy = resolve(model, refused=refused)
     answers, to_ask = [], []
     for cell, prompt in prompts.items():
-        answer = store.get(request_key(request_for(study, cell, prompt, refused=refused)))
+        answer = store.find(request_for(study, cell, prompt, refused=refused))
         if answer is None:
             to_ask.append(prompt)
         else:

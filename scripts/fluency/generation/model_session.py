@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import fluency
 from fluency.common.errors import CallError, StopRun, UserError
@@ -19,7 +19,7 @@ from fluency.generation.keys import key_of
 from fluency.generation.providers import open_provider, provider_type
 from fluency.generation.providers.provider import Provider, Reply
 from fluency.generation.reply import answer_of, decode
-from fluency.generation.request import PROTOCOL, request_key
+from fluency.generation.request import PROTOCOL, forms_by_key, request_key
 from fluency.generation.retry import Retrier
 
 
@@ -36,17 +36,16 @@ class ModelSession:
         """The stored answer, or a new one."""
         while True:
             request = self.context.request(cell, prompt)
-            key = request_key(request)
-            answer = self.store.get(key)
+            answer = self.store.find(request)
             if answer is None and self.batches.open:
                 self.batches.expect(cell, prompt)
                 with self.batches.lock():
                     self.batches.collect()
                     # Not proven: one call is the probe before a whole batch goes out.
                     proven = self.context.rate_limit.proven
-                    answer = self.store.get(key) if proven else self._obtain(cell, key, request)
+                    answer = self.store.find(request) if proven else self._obtain(cell, request)
             if answer is None and not self.batches.open:
-                answer = self._obtain(cell, key, request)
+                answer = self._obtain(cell, request)
             if answer is not None:
                 return answer
 
@@ -71,31 +70,32 @@ class ModelSession:
 
     # ------------------------------------------------------------ one answer
 
-    def _obtain(self, cell: Cell, key: str, request: Request) -> Answer | None:
+    def _obtain(self, cell: Cell, request: Request) -> Answer | None:
         """The answer from the store or the model, asked by nobody else meanwhile; None: the request is outdated."""
         try:
             self.store.check_room()
         except StopRun as stop:
             self.context.stop_run(stop)
             raise
+        key = request_key(request)
         with self.store.lock(key, self.context.rate_limit.raise_if_stopped):
-            return self.store.get(key) or self._left_behind(key, request) or self._ask(cell, key, request)
+            return self.store.find(request) or self._left_behind(request) or self._ask(cell, key, request)
 
-    def _left_behind(self, key: str, request: Request) -> Answer | None:
+    def _left_behind(self, request: Request) -> Answer | None:
         """What an earlier run bought and could not put into the store, if there is anything."""
-        answer = self.store.pending(key)
-        if answer is not None:
-            self.context.received(answer)
-            return self.store.commit(answer)
-        quarantined = self.store.quarantined(key)
-        if quarantined is None:
-            return None
-        try:
-            answer = self.store.put(self._read(key, request, *quarantined))
-        except Failure:
-            answer = None
-        self.store.quarantine_path(key).unlink(missing_ok=True)
-        return answer
+        for key, form in forms_by_key(request).items():
+            answer = self.store.pending(key)
+            if answer is not None:
+                self.context.received(answer)
+                return self.store.commit(answer)
+            quarantined = self.store.quarantined(key)
+            if quarantined is not None:
+                with suppress(Failure):  # no message after all
+                    answer = self.store.put(self._read(key, form, *quarantined))
+                self.store.quarantine_path(key).unlink(missing_ok=True)
+            if answer is not None:
+                return answer
+        return None
 
     def _ask(self, cell: Cell, key: str, request: Request) -> Answer | None:
         retrier = self.context.retrier()

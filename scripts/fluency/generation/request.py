@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fluency.common.canonical import canonical_json
+from fluency.common.canonical import canonical_json, legacy_canonical_json
 from fluency.common.files import sha256
 from fluency.core.cells import Cell
 from fluency.core.records import Request
@@ -37,6 +37,16 @@ def request_for(study: Study, cell: Cell, prompt: str, *, refused: bool = False)
 def request_key(request: Request, form: Callable[[Any], str] = canonical_json) -> str:
     """SHA-256 of the request's canonical JSON: the name of its answer. `form` is another one for older requests."""
     return sha256(form(request.model_dump(mode="json")))
+
+
+def forms_by_key(request: Request) -> dict[str, Request]:
+    """The request under its key, and as schema 1 asked and named it where that differs (by whole floats).
+
+    What was bought under the older key is never asked for again.
+    """
+    seed = None if request.seed is None else seed_of(request, legacy_canonical_json)
+    older = request.model_copy(update={"seed": seed})
+    return {request_key(request): request} | {request_key(older, legacy_canonical_json): older}
 
 
 def seed_of(request: Request, form: Callable[[Any], str] = canonical_json) -> int:

@@ -23,7 +23,7 @@ from typing import Any
 
 from fluency.common.errors import StopRun
 from fluency.common.files import flush, in_folder, pretty_json, sha256, write_atomic
-from fluency.core.records import Answer
+from fluency.core.records import Answer, Request
 from fluency.generation.answer_file import (
     DamagedAnswer,
     decode_answer,
@@ -33,6 +33,7 @@ from fluency.generation.answer_file import (
     stop_if_unwritable,
 )
 from fluency.generation.locks import exclusive
+from fluency.generation.request import forms_by_key
 
 ROOM_BYTES = 32 * 1024 * 1024
 LOCK_TIMEOUT_S = 1800
@@ -55,10 +56,18 @@ class AnswerStore:
         """Whether there is an answer, sound or not."""
         return self.path(key).is_file()
 
+    def holds(self, request: Request) -> bool:
+        """Whether there is an answer to a request, sound or not, as `find` looks for it."""
+        return any(map(self.has, forms_by_key(request)))
+
     def get(self, key: str) -> Answer | None:
         """The answer, or None if there is none yet; DamagedAnswer if its file cannot be trusted."""
         data = read_file(self.path(key))
         return None if data is None else decode_answer(data, key, self.path(key))
+
+    def find(self, request: Request) -> Answer | None:
+        """The answer to a request, under its key or the one it had in schema 1; DamagedAnswer as `get`."""
+        return next(filter(None, map(self.get, forms_by_key(request))), None)
 
     def put(self, answer: Answer) -> Answer:
         """Keep an answer durably and return what the store holds now: this one, or an earlier one.
