@@ -10,7 +10,8 @@ import yaml
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG, ROOT
 from fluency.core import config_doc
-from fluency.core.study import load_study, merge, read_yaml, validate_study
+from fluency.core.config_files import merge, read_yaml
+from fluency.core.study import load_study, validate_study
 
 DEFAULT = read_yaml(CONFIG)
 

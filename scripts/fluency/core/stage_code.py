@@ -42,6 +42,7 @@ _BASE = StageCode(
         "common/files.py",
         "common/paths.py",
         "core/cells.py",
+        "core/config_files.py",
         "core/deadline.py",
         "core/part.py",
         "core/records/*.py",

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from fluency.common.canonical import EXACT, canonical_json
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG
 from fluency.core.cells import Cell
+from fluency.core.config_files import explain, merge, read_yaml
 from fluency.core.deadline import FLOOR_S
 from fluency.core.part import Part
 from fluency.core.shells import DESIGN, SHELLS, Condition, ShellName
@@ -174,29 +174,6 @@ class Study(Part):
                         yield Cell(model.alias, shell, task, trial)
 
 
-def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """`base` with what `over` names replaced: mappings merge, everything else is taken from `over`."""
-    merged = dict(base)
-    for key, value in over.items():
-        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = merge(merged[key], value) if both else value
-    return merged
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """A YAML file's mapping; UserError names the file and the line where it does not parse."""
-    try:
-        value = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError("there is no such file", where=str(path), hint="check the name") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        why = " ".join(str(error).split())
-        raise UserError(f"this is not YAML: {why}", where=str(path), hint="mind indentation and quotes") from None
-    if not isinstance(value, dict):
-        raise UserError("this file holds no keys", where=str(path), hint="write `key: value` lines")
-    return value
-
-
 def load_study(*overrides: Path) -> Study:
     """The study of `config.yaml` with each override file laid over it."""
     files = [CONFIG, *map(Path, overrides)]
@@ -212,28 +189,3 @@ def validate_study(values: dict[str, Any], files: Sequence[Path] = (CONFIG,)) ->
         return Study.model_validate(values)
     except ValidationError as error:
         raise explain(error, files) from None
-
-
-def explain(error: ValidationError, files: Sequence[Path]) -> UserError:
-    """The first problem of a validation as one sentence with file and key."""
-    problem = error.errors()[0]
-    keys = [str(part) for part in problem["loc"] if not str(part).startswith(("literal[", "list[", "constrained-"))]
-    what = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "extra_forbidden":
-        what, hint = "unknown key", "check the spelling; docs/config.md lists every key"
-    elif problem["type"] == "missing":
-        what, hint = "this key is missing", "docs/config.md says what it is for"
-    else:
-        hint = "docs/config.md says what each key takes"
-    where = f"{naming(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
-    return UserError(what, where=where, hint=hint)
-
-
-def naming(key: str, files: Sequence[Path]) -> str:
-    """The last of the files that has a top-level key: the one a user would edit."""
-    having = [file for file in files if key in read_yaml(file)]
-    return _shown((having or list(files))[-1])
-
-
-def _shown(file: Path) -> str:
-    return str(file.relative_to(CONFIG.parent)) if file.is_relative_to(CONFIG.parent) else str(file)

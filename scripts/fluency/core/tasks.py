@@ -16,9 +16,9 @@ from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
 from fluency.common.paths import TASKS
+from fluency.core.config_files import explain, read_yaml
 from fluency.core.part import Part
 from fluency.core.shells import DESIGN, ShellName
-from fluency.core.study import explain, read_yaml
 
 if TYPE_CHECKING:
     from fluency.core.records import ProcessFact

@@ -10,8 +10,9 @@ from fluency.archive.registration_file import read_registration
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG, RESULTS, ROOT
 from fluency.core.cells import Cell
+from fluency.core.config_files import merge, naming, read_yaml
 from fluency.core.gather import STAGES, CellRecords, load_records, record_path
-from fluency.core.study import Study, merge, naming, read_yaml, validate_study
+from fluency.core.study import Study, validate_study
 from fluency.core.tasks import Task, load_tasks
 from fluency.generation.local_model.catalogue import find_weights
 from fluency.generation.policies import resolve

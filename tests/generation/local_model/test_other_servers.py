@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from fluency.common.paths import CONFIG, ROOT
-from fluency.core.study import merge, read_yaml, validate_study
+from fluency.core.config_files import merge, read_yaml
+from fluency.core.study import validate_study
 from fluency.generation.generate import Generator
 from fluency.generation.policies import resolve
 from fluency.generation.store import AnswerStore
