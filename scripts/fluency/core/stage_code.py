@@ -41,6 +41,7 @@ _BASE = StageCode(
         "common/errors.py",
         "common/files.py",
         "common/paths.py",
+        "common/source_file.py",
         "core/cells.py",
         "core/config_files.py",
         "core/deadline.py",

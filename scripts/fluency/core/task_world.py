@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from functools import lru_cache
 from pathlib import Path
 
 from fluency.common.errors import UserError
 from fluency.common.files import sha256_file
+from fluency.common.source_file import run_source
 from fluency.core.tasks import Task
 from fluency.world import Builder, World, build_world
 
@@ -22,12 +22,9 @@ def world_for(task: Task, seed: int) -> World:
 
 @lru_cache(maxsize=64)
 def _extended(task_id: str, fixture: Path, _content: str, seed: int) -> World:
-    spec = importlib.util.spec_from_file_location(f"fluency_fixture_{task_id.replace('-', '_')}", fixture)
-    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     builder = Builder.on(build_world(seed), task_id)
     try:
-        spec.loader.exec_module(module)  # type: ignore[union-attr]
-        module.extend(builder, builder.rng)
+        run_source(fixture).extend(builder, builder.rng)
         return builder.finish()
     except UserError:
         raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Sequence
 from copy import deepcopy
@@ -16,6 +15,7 @@ from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
 from fluency.common.paths import TASKS
+from fluency.common.source_file import run_source
 from fluency.core.config_files import explain, read_yaml
 from fluency.core.part import Part
 from fluency.core.shells import DESIGN, ShellName
@@ -104,11 +104,8 @@ class Task(Part):
     @cached_property
     def _answer(self) -> Any:
         path = self.folder / "answer.py"
-        spec = importlib.util.spec_from_file_location(f"fluency_task_{self.id.replace('-', '_')}", path)
-        module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
         try:
-            spec.loader.exec_module(module)  # type: ignore[union-attr]
-            return module.expected
+            return run_source(path).expected
         except Exception as error:
             raise UserError(
                 f"the task's answer cannot be loaded: {type(error).__name__}: {error}",

@@ -21,8 +21,8 @@ from fluency.core.tasks import Task, load_tasks
 from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
 from fluency.scoring.verdict import judge
-from fluency.validation.findings import Finding, Report, not_validated, slowest_s, summarise
 from fluency.validation.probes import Probe, first_probes, further_probes
+from fluency.validation.soundness import Finding, Report, not_validated, slowest_s, summarise
 from fluency.validation.world_pairs import check_pair
 from fluency.world import World
 

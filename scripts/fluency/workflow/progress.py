@@ -11,7 +11,15 @@ from typing import TextIO
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from fluency.common.errors import UserError
 
@@ -39,7 +47,7 @@ class Narrator:
         self._failures: Counter[str] = Counter()
         self._failed_jobs = 0
         self._bars: Progress | None = None
-        self._bar_of: dict[str, int] = {}
+        self._bar_of: dict[str, TaskID] = {}
 
     def hear(self, record: LogRecord) -> None:
         """Take in one of Snakemake's log records."""
@@ -79,13 +87,13 @@ class Narrator:
             self._say(self._counts())
 
     def _on_job_info(self, record: LogRecord) -> None:
-        self._rule_of[int(record.jobid)] = record.rule_name  # type: ignore[attr-defined]
+        self._rule_of[int(record.__dict__["jobid"])] = record.__dict__["rule_name"]
 
     def _on_job_finished(self, record: LogRecord) -> None:
-        rule = self._rule_of.get(int(record.job_id), "")  # type: ignore[attr-defined]
+        rule = self._rule_of.get(int(record.__dict__["job_id"]), "")
         self._done[rule] += 1
         if rule in self._bar_of:
-            self._progress().advance(self._bar_of[rule])  # type: ignore[arg-type]
+            self._progress().advance(self._bar_of[rule])
         elif not self._live and self._clock() - self._last_line >= LINE_EVERY_S:
             self._say(self._counts())
 

@@ -9,8 +9,8 @@ import pytest
 from fluency.core.deadline import least_s, sentence
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import load_tasks
-from fluency.validation.findings import Finding, Report, not_validated, slowest_s, summarise
 from fluency.validation.probes import first_probes, further_probes, hard_coded, shape_of, trivial
+from fluency.validation.soundness import Finding, Report, not_validated, slowest_s, summarise
 
 TASKS = {task.id: task for task in load_tasks()}
 TASK = TASKS["tree-size-bytes"]
