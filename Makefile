@@ -95,6 +95,9 @@ lint: $(DEV) ## ruff, the layers of packages, strict types, snakefmt and Snakema
 fix: $(DEV) ## Format the code
 	@ruff check --fix . && ruff format . && snakefmt Snakefile
 
+mutate: $(DEV) ## Put random small faults into the code, see what tests notice (N=60 SEED=1); writes docs/faults.md
+	@python -m mutate -n $${N:-60} --seed $${SEED:-1}
+
 bench: $(DEV) ## Measure the harness against bare loops; ratios into bench/results/
 	@python -m bench
 
@@ -107,4 +110,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf results logs .snakemake .cache/worlds bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister archive verify replay decision mine unlock test lint fix bench lock clean
+  preregister archive verify replay decision mine unlock test lint fix mutate bench lock clean

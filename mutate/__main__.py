@@ -1,0 +1,96 @@
+"""`make mutate N=… SEED=…`: put random faults into a copy of the tree, one at a time, and publish who notices."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from fluency.common.files import write_atomic
+from fluency.common.paths import CACHE, ROOT
+from fluency.common.terminal import Say, say
+from mutate.baseline import Project, measure
+from mutate.faults import Fault, faults_of
+from mutate.faults_page import page_of, read_reasons, reason_of, summary
+from mutate.trial import Trial, Trials
+
+PACKAGES = ("scoring", "analysis", "generation", "archive", "report", "world", "core")
+PAGE = ROOT / "docs" / "faults.md"
+PRODUCT = Project(
+    ROOT,
+    sources=tuple(f"scripts/fluency/{package}" for package in PACKAGES),
+    options=("-m", "not engine", "--ignore=tests/project", "--ignore=tests/mutate"),
+)
+
+
+def drawn(project: Project, count: int, seed: int) -> list[Fault]:
+    """`count` faults of different nodes, every node of the sources with the same chance; the same for the same tree."""
+    places: dict[tuple[str, int], list[Fault]] = defaultdict(list)
+    for file in project.mutable():
+        for fault in faults_of(file, (project.root / file).read_text(encoding="utf-8")):
+            places[file, fault.place].append(fault)
+    rng = random.Random(seed)
+    chosen = sorted(rng.sample(sorted(places), min(count, len(places))))
+    return [rng.choice(places[place]) for place in chosen]
+
+
+def try_all(
+    project: Project, faults: Sequence[Fault], cache: Path, workers: int, say: Say = lambda _: None
+) -> list[Trial]:
+    """The trial of each fault; those that `cache` holds of the same tree are not run again."""
+    kept = cache / project.sha256()[:16]
+    log = kept / "trials.jsonl"
+    known = _read(log)
+    todo = [fault for fault in faults if fault not in known]
+    with tempfile.TemporaryDirectory(prefix="mutate-") as name:
+        folder = Path(name).resolve()
+        if todo:
+            (folder / "baseline").mkdir()
+            project.copy_to(folder / "baseline")
+            baseline = measure(project, folder / "baseline", kept / "baseline.json")
+            say(f"{len(baseline.seconds)} tests pass without a fault, in {sum(baseline.seconds.values()):.0f} s")
+            with log.open("a", encoding="utf-8") as stream:
+                for number, trial in enumerate(Trials(project, baseline, folder, workers).run(todo), 1):
+                    known[trial.fault] = trial
+                    stream.write(json.dumps(asdict(trial)) + "\n")
+                    stream.flush()
+                    fault = trial.fault
+                    say(f"{number}/{len(todo)} {fault.file}:{fault.line} {trial.by or 'NOT NOTICED: ' + fault.after}")
+    return [known[fault] for fault in faults]
+
+
+def _read(log: Path) -> dict[Fault, Trial]:
+    lines = log.read_text(encoding="utf-8").splitlines() if log.is_file() else []
+    values = [json.loads(line) for line in lines if line.endswith("}")]
+    trials = [Trial(Fault(**value["fault"]), value["by"], value["tests"]) for value in values]
+    return {trial.fault: trial for trial in trials}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Try the faults, write the page and print what is left; 1 if a fault survives unexplained."""
+    parser = argparse.ArgumentParser(prog="python -m mutate", description=__doc__)
+    parser.add_argument("-n", type=int, default=60, help="how many faults")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--page", type=Path, default=PAGE)
+    options = parser.parse_args(arguments)
+    reasons = read_reasons()
+    faults = drawn(PRODUCT, options.n, options.seed)
+    trials = try_all(PRODUCT, faults, CACHE / "mutate", options.workers, say)
+    write_atomic(options.page, page_of(trials, reasons, options.seed))
+    left = [trial.fault for trial in trials if trial.by is None and reason_of(trial.fault, reasons) is None]
+    for fault in left:
+        print(f"survives: {fault.file}:{fault.line} {fault.function}: {fault.before} → {fault.after}")
+    print(summary(trials, reasons))
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
