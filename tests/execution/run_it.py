@@ -1,10 +1,6 @@
-"""Short ways to run a command in the sandbox under test, and to wait for what follows."""
+"""Short ways to run a command in the sandbox under test."""
 
 from __future__ import annotations
-
-import time
-from collections.abc import Callable
-from typing import TypeVar
 
 from fluency.core.records import Result
 from fluency.core.study import Limits
@@ -13,7 +9,6 @@ from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.worlds import SMALL
 
 LIMITS = Limits()
-Found = TypeVar("Found")
 
 
 def bash(
@@ -33,13 +28,3 @@ def pwsh(
 def text(result: Result) -> str:
     """Standard output without its last newline."""
     return result.stdout.data.rstrip("\n")
-
-
-def wait_for(what: Callable[[], Found], seconds: float = 20) -> Found:
-    """The first true answer of `what`, asked again and again."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if found := what():
-            return found
-        time.sleep(0.05)
-    raise AssertionError("it did not come")

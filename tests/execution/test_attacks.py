@@ -15,7 +15,8 @@ from fluency.core.records import Result
 from fluency.core.study import Limits
 from fluency.execution.sandbox import labels
 from fluency.execution.sandbox.sandbox import Sandbox
-from tests.execution.run_it import LIMITS, bash, pwsh, wait_for
+from tests.execution.run_it import LIMITS, bash, pwsh
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
 

@@ -25,7 +25,8 @@ from fluency.execution.sandbox.engine import Engine, find_engine
 from fluency.execution.sandbox.isolation import container_config, isolation
 from fluency.execution.sandbox.protocol import decode
 from fluency.execution.sandbox.sandbox import Sandbox
-from tests.execution.run_it import LIMITS, bash, wait_for
+from tests.execution.run_it import LIMITS, bash
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
 

@@ -20,8 +20,9 @@ from fluency.core.study import Limits
 from fluency.execution.sandbox.engine import find_engine
 from fluency.execution.sandbox.isolation import isolation
 from fluency.execution.sandbox.sandbox import Sandbox
-from tests.execution.run_it import bash, pwsh, wait_for
+from tests.execution.run_it import bash, pwsh
 from tests.execution.test_isolation import PROBES, TIGHT, run
+from tests.waiting import wait_for
 
 pytestmark = [
     pytest.mark.engine,

@@ -17,6 +17,7 @@ from fluency.generation.rate_limit import RateLimit
 from fluency.generation.retry import Retrier, RetryPolicy, wait_s
 from tests.generation.endpoint import BEHAVIOURS, Reply, message
 from tests.generation.studies import ask, cells_of, generator_of, study_of
+from tests.waiting import wait_for
 
 
 def ask_all(generator, cells, threads=16) -> list[BaseException | None]:
@@ -180,8 +181,7 @@ def test_the_next_call_starts_at_once_though_others_sleep_between_attempts():
     with ThreadPoolExecutor(9) as pool:
         with limit.slot():
             sleepers = [pool.submit(limit.sleep, 60) for _ in range(8)]
-            while not all(sleeper.running() for sleeper in sleepers):
-                time.sleep(0.01)
+            wait_for(lambda: all(sleeper.running() for sleeper in sleepers))
             began = pool.submit(lambda: limit.slot().__enter__() and time.monotonic())
             time.sleep(0.1)
             end = time.monotonic()

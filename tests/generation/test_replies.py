@@ -12,6 +12,7 @@ from fluency.generation.audit import verify
 from fluency.generation.retry import RetryPolicy
 from tests.generation.endpoint import BEHAVIOURS
 from tests.generation.studies import ask, cells_of, generator_of, prompt_of, study_of
+from tests.waiting import wait_for
 
 ANSWERS = {
     "ok": ("ok", "ls -la"),
@@ -185,8 +186,7 @@ def test_a_pause_holds_for_the_whole_model_and_no_other(endpoint, two_models):
     endpoint.script("rate-limit-1s")
     with ThreadPoolExecutor(3) as pool:
         limited = pool.submit(ask, generator, cells[0])
-        while not endpoint.requests:
-            time.sleep(0.01)
+        wait_for(lambda: endpoint.requests)
         time.sleep(0.1)
         waiting = pool.submit(ask, generator, cells[1])
         other = pool.submit(ask, generator, cells[-1])

