@@ -1,0 +1,115 @@
+"""A third shell is one entry: Debian's zsh as an arm of its own, from the image to the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from fluency.core.table import read_table
+from fluency.core.tasks import load_tasks
+from fluency.execution.sandbox.sandbox import Sandbox
+from tests.generation.endpoint import Endpoint
+from tests.workflow.project import TASKS, Project, model, reference_answer
+
+pytestmark = pytest.mark.engine
+LINE = "Solve this with a single zsh command (or zsh one-liner pipeline). Output only the command."
+ENTRY = f"""
+        Shell(
+            name="zsh",
+            title="Zsh",
+            short_title="Zsh",
+            prompt_line="{LINE}",
+            argv=("/usr/bin/zsh", "--no-rcs", "-c"),
+            version_command='print "$ZSH_VERSION"',
+            packages=("zsh",),
+            empty_command=":",
+            trivial_answers=(":", "true", "echo"),
+            printing=_printf,
+            lexer="bash",
+            grammar="bash",
+            missing_command=r"^zsh:\\d+: command not found: (.+)$",
+            syntax_error=r"^zsh:\\d+: parse error",
+        ),"""
+LAST = """
+        ),
+    )
+}
+"""
+REFERENCES = {
+    "session-tool-failures": (
+        'jq -n \'[inputs | select(.type == "tool_result" and .exit_code != 0)] | group_by(.tool)'
+        " | map({tool: .[0].tool, failures: length})' logs/agent-session.jsonl"
+    ),
+    "tree-size-bytes": (
+        "zmodload -F zsh/stat b:zstat; for f (crates/vox-corpus/**/*(D.)) (( sum += $(zstat +size $f) )); print $sum"
+    ),
+}
+UNSOLVED = "log-errors-by-hour"
+
+
+def answer(prompt: str) -> str:
+    """A reference in each shell; for zsh, the third task gets a program that is not there."""
+    if LINE not in prompt:
+        return reference_answer(prompt)
+    task = next(task.id for task in load_tasks() if task.prompt.strip() in prompt)
+    return REFERENCES.get(task, "no-such-tool logs")
+
+
+@pytest.fixture(scope="module")
+def studied(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A study of three arms; the image with zsh is removed afterwards, its base stays for the next time."""
+    project = Project.make(tmp_path_factory.mktemp("third") / "project")
+    project.edit("scripts/fluency/core/shells.py", LAST, LAST.replace("),", ")," + ENTRY, 1))
+    for task, command in REFERENCES.items():
+        references = f"references:\n  zsh:\n    - |-\n      {command}\n"
+        project.edit(f"tasks/{task}/task.yaml", "references:\n", references)
+    project.configure(shells=["bash", "pwsh", "zsh"], tasks=[*TASKS, UNSOLVED])
+    try:
+        with Endpoint(answer) as endpoint:
+            project.configure(models=[model(endpoint.url)])
+            project.snakemake()
+            yield project
+    finally:
+        record = project.root / "results" / "image.json"
+        if record.exists():
+            image = json.loads(record.read_text())["image"]["image_id"]
+            sandbox._engine.client().remove_image(image, force=True)
+
+
+def test_the_image_holds_it_and_says_its_version(studied: Project) -> None:
+    facts = json.loads((studied.root / "results" / "image.json").read_text())
+    assert facts["image"]["shells"]["zsh"].startswith("5.")
+    assert facts["start_up_s"]["zsh"] > 0
+
+
+def test_it_is_measured_as_an_arm_of_its_own(studied: Project) -> None:
+    frame = read_table(studied.root / "results/test/cells.csv")
+    arm = frame[frame["shell"] == "zsh"].set_index("task")
+    assert set(arm["status"]) == {"measured"}
+    assert arm["passed"].to_dict() == {**dict.fromkeys(REFERENCES, True), UNSOLVED: False}
+    assert arm.loc[UNSOLVED, "failure_class"] == "command-not-found"
+    assert frame[frame["shell"] == "bash"]["passed"].all()
+
+
+def headline(report: str) -> dict[str, str]:
+    """The first table of the report: column -> what stands there for the one model."""
+    head, _, row = [line for line in report.splitlines() if line.startswith("| ")][:3]
+    return dict(zip(*([cell.strip() for cell in line.split("|")] for line in (head, row)), strict=True))
+
+
+def test_the_report_gives_its_rate_beside_the_gap_of_the_first_two(studied: Project) -> None:
+    report = (studied.root / "results/test/report.md").read_text()
+    assert "more often in PowerShell 7 than in Bash?" in report
+    assert headline(report)["Bash pass@1"] == "100.0 % (3/3)" and headline(report)["Zsh pass@1"] == "66.7 % (2/3)"
+    assert LINE in (studied.root / "results/test/explorer.html").read_text()
+
+
+def test_the_gap_is_between_the_two_arms_that_a_study_names(studied: Project) -> None:
+    studied.configure(shells=["bash", "zsh"])
+    studied.snakemake()
+    report = (studied.root / "results/test/report.md").read_text()
+    assert "more often in Zsh than in Bash?" in report
+    assert "PowerShell pass@1" not in headline(report) and headline(report)["gap, pp"] == "−33.3"
+    assert studied.to_do() == {}
