@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from fluency.analysis import analyse, headline
+from fluency.core.provenance import Provenance
 from fluency.core.shells import SHELLS
 from fluency.report.writer import write_report
 from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes
@@ -32,7 +33,7 @@ def study_of(*shells: str, **more):
 def report_of(folder: Path, *shells: str) -> tuple[str, dict[str, str]]:
     """The report, and its figures by kind."""
     study, frame = study_of(*shells)
-    write_report(folder / "report.md", frame, study, TASKS, {"start_up_s": dict.fromkeys(shells, 0.1)})
+    write_report(folder / "report.md", frame, study, TASKS, Provenance(start_up_s=dict.fromkeys(shells, 0.1)))
     figures = {path.stem.split("-")[0]: path.read_text() for path in (folder / "figures").glob("*.svg")}
     return (folder / "report.md").read_text(), figures
 

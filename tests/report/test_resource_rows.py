@@ -35,7 +35,7 @@ def rows_of(change) -> list:
 def section(tmp_path: Path, frame: pd.DataFrame) -> dict[str, list[str]]:
     """The cells of the section's table by arm."""
     path = tmp_path / "report.md"
-    write_report(path, frame, make_study(trials=3), TASKS, {})
+    write_report(path, frame, make_study(trials=3), TASKS)
     text = path.read_text(encoding="utf-8")
     check_shape(text, tmp_path)
     lines = [line for line in text.split("## What the limits did")[1].split("\n## ")[0].splitlines() if line[:1] == "|"]
