@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.stats
 from statsmodels.stats.power import TTestPower
 
 from fluency.analysis.intervals import t_interval
@@ -48,6 +49,15 @@ def test_the_detectable_gap_is_detected_four_times_in_five() -> None:
     counts = (rng.binomial(5, pwsh).astype(int) - rng.binomial(5, bash).astype(int)).reshape(600, 60)
     found = np.mean([t_interval([Fraction(int(c), 5) for c in study]).low > 0 for study in counts])
     assert found == pytest.approx(0.80, abs=0.06)
+
+
+@pytest.mark.parametrize(("tasks", "trials"), [(20, 5), (60, 1)])
+def test_on_these_tasks_the_normal_shift_is_spent_on_trial_noise_alone(tasks: int, trials: int) -> None:
+    normal = scipy.stats.norm
+    shift = normal.ppf(0.975) + normal.ppf(0.80)
+    assert detectable_these(lambda gap: (7.0, 0.3), tasks, trials) == pytest.approx(
+        shift * math.sqrt(0.3 / trials / tasks)
+    )
 
 
 def test_more_tasks_always_help_and_more_trials_help_down_to_a_floor() -> None:

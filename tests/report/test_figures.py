@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from fluency.analysis import analyse
-from fluency.analysis.numbers import signed, span
+from fluency.analysis.number_format import signed, span
 from fluency.report.figures import draw_figures
 from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes
 

@@ -1,4 +1,4 @@
-"""Drift: the answers of one model in the order they were asked, in stretches of equal size. Descriptive, no test.
+"""Drift: the answers of one model in the order they were asked, in stretches of equal size; described, not tested.
 
 The shells are asked in one mixed order, so what drifts meets both; this shows whether anything did.
 """

@@ -21,7 +21,13 @@ from fluency.analysis.intervals import (
     tasks_needed,
 )
 from fluency.analysis.outcomes import Outcomes
-from fluency.analysis.robustness import Flatness, LeaveOut, flatness, leave_categories_out, leave_tasks_out
+from fluency.analysis.robustness import (
+    CeilingAndFloor,
+    LeaveOut,
+    ceiling_and_floor,
+    leave_categories_out,
+    leave_tasks_out,
+)
 from fluency.analysis.tally import Tally
 from fluency.core.shells import SHELLS
 
@@ -52,7 +58,7 @@ class GapEstimate:
     differing_bound: float
     tasks_out: LeaveOut | None
     categories_out: LeaveOut | None
-    flatness: Flatness
+    ceiling_and_floor: CeilingAndFloor
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
         differing_bound=clopper_pearson(paired.differing, len(paired.tasks))[1],
         tasks_out=leave_tasks_out(paired),
         categories_out=leave_categories_out(paired, categories),
-        flatness=flatness(paired, outcomes.contrast),
+        ceiling_and_floor=ceiling_and_floor(paired, outcomes.contrast),
     )
 
 

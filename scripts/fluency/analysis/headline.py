@@ -5,7 +5,7 @@ from __future__ import annotations
 from fluency.analysis.bands import DIRECTION_PP
 from fluency.analysis.estimate import GapEstimate
 from fluency.analysis.model_analysis import ModelAnalysis
-from fluency.analysis.numbers import percent, points, probability, signed, span
+from fluency.analysis.number_format import percent, points, probability, signed, span
 from fluency.analysis.robustness import restricted_arms
 from fluency.analysis.study_analysis import Analysis
 from fluency.core.shells import SHELLS

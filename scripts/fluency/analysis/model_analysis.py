@@ -9,7 +9,7 @@ from fractions import Fraction
 import pandas as pd
 
 from fluency.analysis.bands import Band, BandWords, band_words
-from fluency.analysis.describe import (
+from fluency.analysis.descriptive import (
     CategoryLine,
     CompositionOfArm,
     FailureLine,
@@ -20,9 +20,9 @@ from fluency.analysis.describe import (
 )
 from fluency.analysis.drift import Stretch, drift
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
-from fluency.analysis.limits import LimitsOfArm, limits_of
 from fluency.analysis.outcomes import Outcomes, Rate, arms_of, count_outcomes, one_model, pass_at_1
-from fluency.analysis.passk import PassK, pass_k
+from fluency.analysis.pass_at_k import PassK, pass_k
+from fluency.analysis.resource_use import ResourceUse, resource_use
 from fluency.analysis.robustness import NO_UNIX_TOOLS, Sensitivity, sensitivities
 from fluency.analysis.tally import Tally, tally, unknown_marks
 from fluency.analysis.times import Times, times
@@ -31,8 +31,12 @@ from fluency.core.cells import Cell
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the model was asked with, as the answers' records tell it."""
+class AnswerSummary:
+    """What the model was asked with and what it cost, as the answers' records tell it.
+
+    temperatures, echoed, outcomes: (value, answers), the commonest first. cost_usd: of the `costed` answers that have
+    a price, None without any. first_utc, last_utc: ISO 8601, None where no answer has a time.
+    """
 
     answers: int
     temperatures: tuple[tuple[str, int], ...]
@@ -48,7 +52,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class ModelAnalysis:
-    """One model. `gap` is None when no task was measured in both contrasted arms; `verdict` always says why."""
+    """One model. `gap` is None when no task was measured in both contrasted arms; `verdict` always says why.
+
+    marks: by (task, shell), one a trial, see `trial_marks`. rates: of every arm in report order, None where no task
+    has enough measured trials. tallies, composition, resources: of the study's shells.
+    """
 
     model: str
     tallies: dict[str, Tally]
@@ -65,8 +73,8 @@ class ModelAnalysis:
     side_effects: tuple[Cell, ...]
     times: Times
     drift: tuple[Stretch, ...]
-    limits: dict[str, LimitsOfArm]
-    asked: Asked
+    resources: dict[str, ResourceUse]
+    answer_summary: AnswerSummary
 
     @property
     def words(self) -> dict[Band, BandWords]:
@@ -114,8 +122,8 @@ def analyse_model(
         side_effects=side_effects(rows),
         times=times(rows, trials, shells),
         drift=drift(rows, list(shells)),
-        limits={shell: limits_of(rows, shell) for shell in shells},
-        asked=_asked(rows),
+        resources={shell: resource_use(rows, shell) for shell in shells},
+        answer_summary=_answer_summary(rows),
     )
 
 
@@ -146,11 +154,11 @@ def trial_marks(
     return {key: tuple(value) for key, value in marks.items()}
 
 
-def _asked(rows: pd.DataFrame) -> Asked:
+def _answer_summary(rows: pd.DataFrame) -> AnswerSummary:
     answered = rows[rows["outcome"].notna()]
     costs = answered["cost_usd"].dropna()
     days = sorted(answered["asked_utc"].dropna())
-    return Asked(
+    return AnswerSummary(
         answers=len(answered),
         temperatures=_counted(answered["temperature_sent"]),
         echoed=_counted(answered["model_echoed"]),

@@ -46,7 +46,7 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
-class Flatness:
+class CeilingAndFloor:
     """How many tasks can tell the arms apart at all."""
 
     ceiling: int
@@ -76,7 +76,7 @@ def _leave_out(paired: Paired, part_of: Mapping[str, str]) -> LeaveOut | None:
     return LeaveOut(min(gaps.values()), max(gaps.values()), flips, len(parts))
 
 
-def flatness(paired: Paired, contrast: tuple[str, str]) -> Flatness:
+def ceiling_and_floor(paired: Paired, contrast: tuple[str, str]) -> CeilingAndFloor:
     """Tasks at the ceiling, at the floor, informative; with warnings where the design has little to go on."""
     both = list(zip(paired.baseline, paired.challenger, strict=True))
     ceiling = sum(b == c == 1 for b, c in both)
@@ -100,7 +100,7 @@ def flatness(paired: Paired, contrast: tuple[str, str]) -> Flatness:
             f"only {paired.differing} of {len(both)} tasks differ between the shells: no test can reject "
             f"(smallest possible p = {float(min(least, Fraction(1))):.3g})"
         )
-    return Flatness(ceiling, floor, informative, tuple(warnings))
+    return CeilingAndFloor(ceiling, floor, informative, tuple(warnings))
 
 
 NO_UNIX_TOOLS: Condition = "no_unix_tools"

@@ -22,7 +22,7 @@ from fluency.core.shells import contrast_of
 
 
 @dataclass(frozen=True)
-class Spread:
+class Quartiles:
     """Median and quartiles of seconds, and how many values they come from."""
 
     median: float
@@ -44,8 +44,8 @@ class ArmTimes:
     shell: str
     passes: int
     scored: int
-    t_run: Spread | None
-    t_exec: Spread | None
+    t_run: Quartiles | None
+    t_exec: Quartiles | None
     t_first: float | None
     first_tasks: int
     expected: float | None
@@ -115,8 +115,8 @@ def _arm(tasks: list[list[Trial]], shell: str, trials: int) -> ArmTimes:
         shell=shell,
         passes=len(passed),
         scored=sum(map(len, tasks)),
-        t_run=_spread([trial.spent for trial in passed if trial.spent is not None and trial.t_exec is not None]),
-        t_exec=_spread([trial.t_exec for trial in passed if trial.t_exec is not None]),
+        t_run=_quartiles([trial.spent for trial in passed if trial.spent is not None and trial.t_exec is not None]),
+        t_exec=_quartiles([trial.t_exec for trial in passed if trial.t_exec is not None]),
         t_first=fmean(firsts) if firsts else None,
         first_tasks=len(firsts),
         expected=median(expected) if expected else None,
@@ -144,11 +144,11 @@ def _known(value: Any) -> float | None:
     return None if pd.isna(value) else float(value)
 
 
-def _spread(values: list[float]) -> Spread | None:
+def _quartiles(values: list[float]) -> Quartiles | None:
     if not values:
         return None
     low, middle, high = (float(value) for value in np.quantile(values, [0.25, 0.5, 0.75]))
-    return Spread(middle, low, high, len(values))
+    return Quartiles(middle, low, high, len(values))
 
 
 def _ratio(baseline: Mapping[str, list[Trial]], challenger: Mapping[str, list[Trial]]) -> ExecRatio | None:

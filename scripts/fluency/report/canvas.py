@@ -1,4 +1,4 @@
-"""Paper and pen of the figures: one style, greys that survive a photocopy, the same bytes each time."""
+"""What the figures share: one style in greys that print well, sizes in inches, SVG with the same bytes each time."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from fluency.analysis import Analysis
 from fluency.analysis.bands import DIRECTION_PP, NOISE_PP
 from fluency.analysis.estimate import GapEstimate
-from fluency.analysis.numbers import points, signed, span
+from fluency.analysis.number_format import points, signed, span
 from fluency.core.shells import SHELLS
 from fluency.report.canvas import INK, LIGHT, MID, PAPER, Drawing, label_rows, sheet, text_width, to_svg
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fluency.analysis import ModelAnalysis
-from fluency.analysis.numbers import seconds
+from fluency.analysis.number_format import seconds
 from fluency.core.shells import SHELLS
 from fluency.report.canvas import INK, LIGHT, MID, Drawing, sheet, to_svg
 

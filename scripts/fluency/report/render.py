@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 
-from fluency.analysis.numbers import percent, points, probability, seconds, signed, span
+from fluency.analysis.number_format import percent, points, probability, seconds, signed, span
 from fluency.common.paths import REPORT
 from fluency.report import escape
 from fluency.report.markdown import table

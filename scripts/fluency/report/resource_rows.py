@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fluency.analysis import ModelAnalysis
-from fluency.analysis.limits import Most
-from fluency.analysis.numbers import seconds
+from fluency.analysis.number_format import seconds
+from fluency.analysis.resource_use import Most
 from fluency.core.shells import SHELLS
 from fluency.report.markdown import table
 
@@ -31,7 +31,7 @@ def limits_table(model: ModelAnalysis) -> str:
 def _limits(model: ModelAnalysis) -> list[list[object]]:
     """One row an arm: cells that met a limit, then median and largest of what was used."""
     rows = []
-    for shell, arm in model.limits.items():
+    for shell, arm in model.resources.items():
         if not arm.executed:
             rows.append([SHELLS[shell].title, 0, *["n/a"] * (len(LIMITS) - 2)])
             continue

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fluency.analysis import Analysis, ModelAnalysis
-from fluency.analysis.numbers import percent, points, probability, signed, span
+from fluency.analysis.number_format import percent, points, probability, signed, span
 from fluency.analysis.outcomes import Rate
-from fluency.analysis.passk import ShareOfTasks
+from fluency.analysis.pass_at_k import ShareOfTasks
 from fluency.analysis.robustness import restricted_arms
 from fluency.core.shells import SHELLS
 from fluency.report.escape import text

@@ -19,8 +19,8 @@ from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, load_records, record_path
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import Task, load_task
+from fluency.report.explorer.cell_facts import bytes_text
 from fluency.report.explorer.cell_view import cell_title, cell_view
-from fluency.report.explorer.facts import bytes_text
 
 MARKS = {True: ("● passed", "green"), False: ("× failed", "red"), None: ("○ not judged", "yellow")}
 OPS = {"-": ("- ", "red"), "+": ("+ ", "cyan"), "=": ("  ", "")}

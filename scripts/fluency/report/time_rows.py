@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fluency.analysis import ModelAnalysis
-from fluency.analysis.numbers import seconds
-from fluency.analysis.times import Spread
+from fluency.analysis.number_format import seconds
+from fluency.analysis.times import Quartiles
 from fluency.core.shells import SHELLS
 from fluency.report.escape import text
 from fluency.report.markdown import table
@@ -29,8 +29,8 @@ def time_table(model: ModelAnalysis) -> str:
             [
                 SHELLS[shell].title,
                 f"{arm.passes}/{arm.scored}" if arm.scored else "not measured",
-                _spread(arm.t_run),
-                _spread(arm.t_exec),
+                _quartiles(arm.t_run),
+                _quartiles(arm.t_exec),
                 f"{seconds(arm.t_first)} ({arm.first_tasks} tasks)" if arm.t_first is not None else "n/a",
                 seconds(arm.expected),
                 f"{arm.never_passed}/{arm.tasks}" if arm.tasks else "n/a",
@@ -51,5 +51,5 @@ def drift_table(model: ModelAnalysis) -> str:
     return table(["answered, UTC", *arms], rows, "l" + "r" * len(arms))
 
 
-def _spread(spread: Spread | None) -> str:
+def _quartiles(spread: Quartiles | None) -> str:
     return f"{seconds(spread.median)} ({seconds(spread.low)} to {seconds(spread.high)})" if spread else "n/a"

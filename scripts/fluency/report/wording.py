@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from fluency.analysis import Analysis, ModelAnalysis
 from fluency.analysis.bands import DIRECTION_PP, DIRECTIONS
-from fluency.analysis.numbers import percent, seconds, signed, span
+from fluency.analysis.number_format import percent, seconds, signed, span
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.robustness import NO_UNIX_TOOLS, restricted_arms
 from fluency.core.shells import SHELLS, Shell
@@ -41,7 +41,7 @@ def paragraph(analysis: Analysis) -> str:
         f"in {shells}, {_number(analysis.trials, 'trial', 'trials')} a task and shell "
         f"({planned} runs planned, {measured} measured).",
         *(_model(model) for model in analysis.models),
-        carries(analysis),
+        conclusion(analysis),
     ]
     return " ".join(parts)
 
@@ -66,7 +66,7 @@ def _model(model: ModelAnalysis) -> str:
     )
 
 
-def carries(analysis: Analysis) -> str:
+def conclusion(analysis: Analysis) -> str:
     """What may be concluded: never more than the least sure of the models allows."""
     judged = [model for model in analysis.models if model.verdict.band]
     resolved = [model for model in judged if model.verdict.resolved and not model.verdict.provisional]

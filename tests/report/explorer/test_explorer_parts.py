@@ -1,4 +1,4 @@
-"""The explorer's pure parts: the difference, the pool, the excerpts, the room they are given."""
+"""The explorer's pure parts: the difference, the pool, the excerpts, the sizes they are cut to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fluency.report.explorer.cell_view import Room, cell_view, excerpt
+from fluency.report.explorer.cell_view import ViewSize, cell_view, excerpt
 from fluency.report.explorer.difference import MOST, difference
 from fluency.report.explorer.page import BUDGET, page_details
 from fluency.report.explorer.payload import Pool, deflated, script_json
@@ -126,7 +126,7 @@ def test_a_record_outlives_its_task() -> None:
     made = make_explorer(1, 1, 1, states={"qwen-0.5b/pwsh/stale-lockfiles-0/1": "passed"})
     (cell,) = [cell for cell in made.study.cells([made.tasks[0].id]) if cell.shell == "pwsh"]
     for task in (None, make_task(0)):
-        view = cell_view(cell, made.load(cell), task, Room(500, 50))
+        view = cell_view(cell, made.load(cell), task, ViewSize(500, 50))
         assert view["runs"][0]["diff"]["missing"] == 0
 
 

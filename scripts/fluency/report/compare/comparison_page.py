@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fluency.analysis.numbers import percent, points, probability, signed, span
+from fluency.analysis.number_format import percent, points, probability, signed, span
 from fluency.core.shells import SHELLS
 from fluency.report import escape
 from fluency.report.compare import Comparison

@@ -13,25 +13,25 @@ from fluency.core.gather import CellRecords
 from fluency.core.records import Execution, Run, Score, Stream, WorldScore
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import Task
+from fluency.report.explorer.cell_facts import generation_facts, run_facts, score_facts
 from fluency.report.explorer.difference import Difference, difference
-from fluency.report.explorer.facts import generation_facts, run_facts, score_facts
 
 LONGEST = 20_000  # characters of one text at most, in the widest view
 CONDITION_TITLES = {"as_designed": "as designed", "no_unix_tools": "without Unix tools"}
 READING_TITLES = {"strict": "strict reading", "lenient": "lenient reading"}
 
 
-class Room(NamedTuple):
+class ViewSize(NamedTuple):
     """How much of a cell is shown: characters of a text, rows of a difference."""
 
     characters: int
     rows: int
 
 
-WIDEST = Room(LONGEST, 300)
+WIDEST = ViewSize(LONGEST, 300)
 
 
-def cell_view(cell: Cell, records: CellRecords, task: Task | None, room: Room = WIDEST) -> dict[str, Any]:
+def cell_view(cell: Cell, records: CellRecords, task: Task | None, size: ViewSize = WIDEST) -> dict[str, Any]:
     """Everything shown of one cell: prompt, reply, command, facts, runs, provenance.
 
     Keys: `why` (one sentence), `prompt`, `reply`, `command`, `lenient` (excerpts or None), `notes`, `facts` (pairs),
@@ -43,12 +43,12 @@ def cell_view(cell: Cell, records: CellRecords, task: Task | None, room: Room = 
     return {
         "why": score.why if score else _waiting(records),
         "prompt": excerpt(generation.answer.request.prompt, LONGEST) if generation else None,
-        "reply": excerpt(generation.answer.text, room.characters) if generation else None,
-        "command": excerpt(extraction.strict if extraction else None, room.characters),
-        "lenient": excerpt(lenient, room.characters),
+        "reply": excerpt(generation.answer.text, size.characters) if generation else None,
+        "command": excerpt(extraction.strict if extraction else None, size.characters),
+        "lenient": excerpt(lenient, size.characters),
         "notes": _notes(execution),
         "facts": [*generation_facts(generation), *score_facts(score)],
-        "runs": _runs(execution, score, task, room),
+        "runs": _runs(execution, score, task, size),
         "provenance": _provenance(records),
         "files": [
             f"{folder}/{cell.path}.json"
@@ -97,35 +97,35 @@ def _notes(execution: Execution | None) -> list[str]:
     return [*missing, *fence, *execution.extraction.notes]
 
 
-def _runs(execution: Execution | None, score: Score | None, task: Task | None, room: Room) -> list[dict[str, Any]]:
+def _runs(execution: Execution | None, score: Score | None, task: Task | None, size: ViewSize) -> list[dict[str, Any]]:
     judged = {(w.seed, w.condition, w.reading): w for w in score.worlds} if score else {}
     runs = execution.runs if execution else []
-    return [_run(run, judged.get((run.seed, run.condition, run.reading)), task, room) for run in runs]
+    return [_run(run, judged.get((run.seed, run.condition, run.reading)), task, size) for run in runs]
 
 
-def _run(run: Run, judged: WorldScore | None, task: Task | None, room: Room) -> dict[str, Any]:
+def _run(run: Run, judged: WorldScore | None, task: Task | None, size: ViewSize) -> dict[str, Any]:
     result = run.result
     return {
         "title": f"World {run.seed}, {CONDITION_TITLES[run.condition]}, {READING_TITLES[run.reading]}",
         "passed": judged.passed if judged else None,
         "why": judged.why if judged else "not judged",
         "facts": run_facts(result),
-        "diff": _difference(judged, result.stdout.raw(), task, room),
-        "stdout": excerpt(stream_text(result.stdout), room.characters, result.stdout.bytes),
-        "stderr": excerpt(stream_text(result.stderr), room.characters, result.stderr.bytes),
+        "diff": _difference(judged, result.stdout.raw(), task, size),
+        "stdout": excerpt(stream_text(result.stdout), size.characters, result.stdout.bytes),
+        "stderr": excerpt(stream_text(result.stderr), size.characters, result.stderr.bytes),
     }
 
 
-def _difference(judged: WorldScore | None, stdout: bytes, task: Task | None, room: Room) -> dict[str, Any] | None:
+def _difference(judged: WorldScore | None, stdout: bytes, task: Task | None, size: ViewSize) -> dict[str, Any] | None:
     if judged is None or judged.expected is None:
         return None
     # A record can outlive its task: lines are then compared as paths, which other lines are not hurt by.
     lines = isinstance(judged.expected, list | str)
     content = task.content if task else ("paths" if lines else "json")
     full: Difference = difference(judged.expected, stdout, content)
-    shown = full.shortened(room.rows)
+    shown = full.shortened(size.rows)
     # A row of a hostile output can be a megabyte long; a reader compares lines of some hundred characters.
-    longest = max(200, room.characters // 20)
+    longest = max(200, size.characters // 20)
     return {
         "rows": [[row.op, row.text if len(row.text) <= longest else row.text[:longest] + "…"] for row in shown.rows],
         "same": full.same,

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple
 
 from fluency.scoring import normalise
-from fluency.scoring.content import is_sized_paths
+from fluency.scoring.content import JSON_RULES, UNORDERED, line_key
 from fluency.scoring.json_values import NOT_JSON, parse_json
 
 Op = Literal["=", "-", "+"]
@@ -54,25 +54,15 @@ def difference(expected: Any, printed: bytes, content: str) -> Difference:
     one side the rest is counted as differing.
     """
     text = normalise.clean(printed)
-    if content in ("json", "jsonset"):
+    if content in JSON_RULES:
         wanted, got = _json_lines(expected, content), _json_output(text, content)
     else:
         wanted, got = _expected_lines(expected), normalise.lines(text)
     left = max(0, len(wanted) - MOST), max(0, len(got) - MOST)
-    compare = _multiset if content in ("set", "paths", "jsonset") else _sequence
-    rows = compare(wanted[:MOST], got[:MOST], _key_of(content, wanted))
+    compare = _multiset if content in UNORDERED else _sequence
+    rows = compare(wanted[:MOST], got[:MOST], line_key(content, wanted))
     count = Counter(row.op for row in rows)
     return Difference(tuple(rows), count["="], count["-"] + left[0], count["+"] + left[1])
-
-
-def _key_of(content: str, wanted: list[str]) -> Callable[[str], str]:
-    if content == "paths":
-        return normalise.path
-    if content == "hex":
-        return str.lower
-    if content == "ordered" and is_sized_paths(wanted):
-        return lambda line: " ".join([line.partition(" ")[0], normalise.path(line.partition(" ")[2])])
-    return str
 
 
 def _multiset(wanted: Sequence[str], got: Sequence[str], key: Callable[[str], str]) -> list[Row]:

@@ -19,14 +19,14 @@ from fluency.core.gather import CellRecords
 from fluency.core.shells import SHELLS
 from fluency.core.study import Study
 from fluency.core.tasks import Task
-from fluency.report.explorer.cell_view import WIDEST, Room, cell_view
+from fluency.report.explorer.cell_view import WIDEST, ViewSize, cell_view
 from fluency.report.explorer.payload import Pool, deflated, script_json
 
 BUDGET = 4_600_000  # characters of details in the page, which with index, styles and script stays below 5 MB
 UNPACKED = 20_000_000  # characters of details once unpacked: what a browser reads in well under a second
 CELLS = 2_000  # both hold for so many cells; beyond, the page grows with their number
 SAMPLE = 50  # cells that are looked at first
-ROOMS = (WIDEST, Room(6_000, 150), Room(2_000, 60), Room(700, 30), Room(200, 12))
+VIEW_SIZES = (WIDEST, ViewSize(6_000, 150), ViewSize(2_000, 60), ViewSize(700, 30), ViewSize(200, 12))
 
 
 def write_explorer(
@@ -62,17 +62,17 @@ def page_index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> dict
 
 
 def page_details(frame: pd.DataFrame, tasks: Sequence[Task], load: Callable[[Cell], CellRecords]) -> tuple[str, str]:
-    """The cells' views as a data block, and its packing (`json` or `deflate`): the widest room that fits."""
+    """The cells' views as a data block, and its packing (`json` or `deflate`): the widest size that fits."""
     share = max(1.0, len(frame) / CELLS)
     step = max(1, len(frame) // SAMPLE)
     sample = frame.iloc[::step]
     block, packing = "", "json"
-    for room in ROOMS:
-        limit = None if room == ROOMS[-1] else UNPACKED * share
-        # A part of the cells tells what would be far too much; the narrowest room is taken whatever it holds.
-        if limit and step > 1 and _details(sample, tasks, load, room, limit / step) is None:
+    for size in VIEW_SIZES:
+        limit = None if size == VIEW_SIZES[-1] else UNPACKED * share
+        # A part of the cells tells what would be far too much; the narrowest size is taken whatever it lets in.
+        if limit and step > 1 and _details(sample, tasks, load, size, limit / step) is None:
             continue
-        data = _details(frame, tasks, load, room, limit)
+        data = _details(frame, tasks, load, size, limit)
         if data is None:
             continue
         block, packing = script_json(data), "json"
@@ -115,15 +115,15 @@ def _details(
     frame: pd.DataFrame,
     tasks: Sequence[Task],
     load: Callable[[Cell], CellRecords],
-    room: Room,
+    size: ViewSize,
     budget: float | None,
 ) -> dict[str, Any] | None:
-    """The views with one room; None as soon as they are over the budget, in characters."""
+    """The views at one size; None as soon as they are over the budget, in characters."""
     by_id = {task.id: task for task in tasks}
     pool, cells = Pool(), []
     for model, shell, task, trial in zip(*(frame[name] for name in Cell._fields), strict=True):
         cell = Cell(model, shell, task, int(trial))
-        view = cell_view(cell, load(cell), by_id.get(task), room)
+        view = cell_view(cell, load(cell), by_id.get(task), size)
         cells.append(pool.add(view))
         if budget is not None and pool.size > budget:
             return None

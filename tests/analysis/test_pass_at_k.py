@@ -9,7 +9,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from fluency.analysis.outcomes import Arm
-from fluency.analysis.passk import pass_all, pass_any, pass_k
+from fluency.analysis.pass_at_k import pass_all, pass_any, pass_k
 from tests.synthetic_tables import contrasted
 
 

@@ -10,7 +10,7 @@ import pytest
 from fluency.analysis import analyse, headline
 from fluency.analysis.analysis_plan import plan_for, plan_sha256
 from fluency.analysis.headline import headline_of
-from fluency.analysis.numbers import signed
+from fluency.analysis.number_format import signed
 from fluency.common.errors import UserError
 from fluency.core.shells import DESIGN
 from fluency.core.table import to_frame
@@ -86,8 +86,8 @@ def test_all_alike_is_no_certainty(mark: bool) -> None:
     assert model.gap.s95.high > 0.05
     assert model.gap.p == 1
     assert not model.verdict.resolved
-    assert any("ceiling" in w or "floor" in w for w in model.gap.flatness.warnings)
-    assert any("no test can reject" in w for w in model.gap.flatness.warnings)
+    assert any("ceiling" in w or "floor" in w for w in model.gap.ceiling_and_floor.warnings)
+    assert any("no test can reject" in w for w in model.gap.ceiling_and_floor.warnings)
     assert "0/20 tasks differ: up to 16.8 %" in headline_of(model)
 
 

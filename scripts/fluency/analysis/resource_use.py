@@ -18,7 +18,7 @@ class Most(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LimitsOfArm:
+class ResourceUse:
     """Cells with a command that ran. Of each cell the worst of its worlds; None where no kernel told."""
 
     shell: str
@@ -32,12 +32,12 @@ class LimitsOfArm:
     written_bytes: Most | None
 
 
-def limits_of(rows: pd.DataFrame, shell: str) -> LimitsOfArm:
+def resource_use(rows: pd.DataFrame, shell: str) -> ResourceUse:
     """Count one arm of one model; `limited` are failures of the class `resource-limit`."""
     if len(rows):
         one_model(rows)
     arm = rows[(rows["shell"] == shell) & rows["t_exec_s"].notna()]
-    return LimitsOfArm(
+    return ResourceUse(
         shell=shell,
         executed=len(arm),
         timed_out=int(arm["timed_out"].fillna(False).sum()),

@@ -1,0 +1,54 @@
+"""Ceilings, floors and flat tasks: warned of from the plan's edges on, and not before."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from fluency.analysis.gap import pair
+from fluency.analysis.outcomes import Arm
+from fluency.analysis.robustness import CeilingAndFloor, ceiling_and_floor
+from fluency.core.shells import DESIGN
+from tests.synthetic_tables import contrasted
+
+
+def found(bash: list[int], pwsh: list[int], trials: int = 10) -> CeilingAndFloor:
+    """What 20 tasks show whose passes of 10 trials are these, over and over."""
+    arms = [Arm(tuple((passes * 20)[:20]), (trials,) * 20) for passes in (bash, pwsh)]
+    return ceiling_and_floor(pair(contrasted(*arms, trials)), DESIGN)
+
+
+def warned(words: str, *arms: list[int]) -> bool:
+    return any(words in warning for warning in found(*arms).warnings)
+
+
+@pytest.mark.parametrize(("passes", "floor", "ceiling"), [(1, True, False), (9, False, True)])
+def test_the_edge_itself_is_warned_of(passes: int, floor: bool, ceiling: bool) -> None:
+    assert warned("pass@1 in PowerShell is at the floor", [5], [passes]) is floor
+    assert warned("pass@1 in PowerShell is at the ceiling", [5], [passes]) is ceiling
+    assert warned("pass@1 in Bash is at the floor", [passes], [5]) is floor
+    assert warned("pass@1 in Bash is at the ceiling", [passes], [5]) is ceiling
+
+
+@pytest.mark.parametrize("passes", [[1] * 19 + [2], [9] * 19 + [8], [5]])
+def test_beside_the_edge_nothing_is(passes: list[int]) -> None:
+    assert not warned("a gap has no room to show", [5], passes)
+
+
+def test_flat_tasks_are_counted_and_ten_informative_ones_are_enough() -> None:
+    ten = found([10] * 6 + [0] * 4 + [5] * 10, [10] * 6 + [0] * 4 + [6] * 10)
+    assert (ten.ceiling, ten.floor, ten.informative, ten.warnings) == (6, 4, 10, ())
+    nine = found([10] * 6 + [0] * 5 + [5] * 9, [10] * 6 + [0] * 5 + [6] * 9)
+    assert nine.warnings == ("only 9 of 20 tasks are informative (6 passed always, 5 never, in both shells)",)
+
+
+def test_a_task_flat_in_one_arm_only_is_informative() -> None:
+    assert found([10, 0], [9, 1]).informative == 20
+
+
+def test_six_differing_tasks_are_enough_and_five_are_not() -> None:
+    assert not warned("tasks differ", [5], [6] * 6 + [5] * 14)
+    (warning,) = found([5], [6] * 5 + [5] * 14 + [5]).warnings
+    assert warning.startswith("only 5 of 20 tasks differ between the shells: no test can reject")
+    assert f"p = {float(Fraction(2, 2**5)):.3g}" in warning

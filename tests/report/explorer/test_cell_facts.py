@@ -1,0 +1,55 @@
+"""The facts beside a cell: sizes in the right unit, and the way a command ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from fluency.core.records import Result, Stream, Used
+from fluency.report.explorer.cell_facts import bytes_text, run_facts
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (None, None),
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1_000, "1.0 kB"),
+        (999_000, "999.0 kB"),
+        (1_000_000, "1.0 MB"),
+        (20_500_000, "20.5 MB"),
+    ],
+)
+def test_a_size_is_divided_by_its_unit(size: int | None, text: str | None) -> None:
+    assert bytes_text(size) == text
+
+
+def facts(**how) -> dict[str, str]:
+    result = Result(
+        stdout=Stream.of(b""), stderr=Stream.of(b""), used=Used(), **({"exit_code": None, "wall_s": 0.25} | how)
+    )
+    return dict(map(tuple, run_facts(result)))
+
+
+@pytest.mark.parametrize(
+    ("how", "ended"),
+    [
+        ({"exit_code": 0}, "exit 0"),
+        ({"exit_code": 3}, "exit 3"),
+        ({"exit_code": 137, "signal": 9}, "exit 137"),
+        ({"signal": 9}, "signal 9"),
+        ({"signal": 9, "timed_out": True}, "signal 9, timed out"),
+        ({"spawn_error": "no such file"}, "did not start"),
+        ({}, "no exit code"),
+    ],
+)
+def test_the_end_of_a_command_is_its_exit_code_or_what_kept_it_from_one(how: dict, ended: str) -> None:
+    assert facts(**how)["Ended"] == ended
+
+
+def test_only_what_is_out_of_the_ordinary_is_told() -> None:
+    assert set(facts(exit_code=0)) == {"Ended", "Time to run"}
+    told = facts(exit_code=0, helpers_intact=False, tree_changed=True, leftover=["sleep"], spawn_error="why")
+    assert told["Helper processes harmed"] == told["World changed"] == "yes"
+    assert (told["Left running"], told["Not started"]) == ("sleep", "why")
