@@ -18,6 +18,7 @@ from fluency.core.table import to_frame
 from fluency.core.tasks import load_tasks
 from tests.archive.fixture import FOLDER
 from tests.archive.hostile import contents
+from tests.archive.test_old_archives import EVIDENCE
 from tests.archive.test_verify import quiet
 
 EXAMPLE = FOLDER / "example-2026-11-22-a2e9e2164007.tar.zst"
@@ -43,7 +44,7 @@ def test_it_is_never_called_altered(verified):
     """By other code some words may be unproven; hashes, links and scores must fit."""
     assert verified.problems == []
     assert (verified.checked["hashes"], verified.checked["links"], verified.checked["scores"]) == (2882, 7588, 400)
-    assert not [p for p in verified.unproven if p.where.startswith(("results/scores/", "results/executions/"))]
+    assert not [finding for finding in verified.unproven if finding.where.startswith((*EVIDENCE, "sandbox"))]
 
 
 def test_all_scores_come_out_equal(replayed):

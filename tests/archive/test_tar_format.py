@@ -12,14 +12,14 @@ import pytest
 import zstandard
 
 from fluency.archive.manifest import MANIFEST_NAME, SCHEMA_VERSION, manifest_bytes
-from fluency.archive.tar_reader import ReadLimits, TarReader
+from fluency.archive.tar_reader import LIMITS, ReadLimits, TarReader
 from fluency.archive.tar_writer import Entry, name_problem, tar_header, write_tar
 from fluency.archive.unpack import unpack, unpacked
 from fluency.common.errors import ArchiveError, UserError
 from tests.archive.hostile import FACTS, bomb, contents, ours, plain, squeeze, tar_of
 
 
-def refusal(path: Path, tmp_path: Path, limits: ReadLimits = ReadLimits()) -> str:
+def refusal(path: Path, tmp_path: Path, limits: ReadLimits = LIMITS) -> str:
     """The sentence with which an archive is refused; and nothing may have been written outside of its folder."""
     inside = tmp_path / "room" / "inside"
     inside.mkdir(parents=True, exist_ok=True)
@@ -219,7 +219,7 @@ def test_a_bomb_is_refused_by_its_ratio_before_it_unfolds(tmp_path):
 
 def test_what_an_honest_table_of_zeros_compresses_to_is_no_bomb(tmp_path):
     path = ours({"z": bytes(60 << 20)}, tmp_path / "x")
-    assert path.stat().st_size < (60 << 20) // ReadLimits().ratio
+    assert path.stat().st_size < (60 << 20) // LIMITS.ratio
     assert len(contents(path)["z"]) == 60 << 20
 
 

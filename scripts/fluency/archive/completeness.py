@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from fluency.archive.archived_study import ArchivedStudy, same_worlds
 from fluency.archive.contents import PRODUCTS
@@ -11,7 +12,8 @@ from fluency.archive.manifest import MANIFEST_NAME
 from fluency.archive.pack import archive_name
 from fluency.archive.unpack import UnpackedArchive
 from fluency.archive.world_files import WORLD_INDEX
-from fluency.common.files import sha256_file
+from fluency.common.canonical import canonical_json
+from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES
@@ -84,10 +86,16 @@ def check_image(archived: ArchivedStudy, findings: Findings) -> tuple[ImageInfo 
         return None, set()
     sources = {f"sandbox/{source}" for source in SOURCES}
     held = sources <= archived.unpacked.manifest.files.keys() and all((archived.root / s).is_file() for s in sources)
-    same = held and content_sha256(archived.root / "sandbox") == image.content_sha256
+    folder = archived.root / "sandbox"
+    same = held and image.content_sha256 in (content_sha256(folder), _content_sha256_at_protocol_2(folder))
     what = "the archived sources are not those the image was built from"
     findings.check(same, "sandbox", what, kind="files", layer="sandbox")
     return image, sources | {name}
+
+
+def _content_sha256_at_protocol_2(folder: Path) -> str:
+    """The hash of an image's sources as it was made when the shells were not yet part of it."""
+    return sha256(canonical_json({"protocol": 2} | {name: sha256_file(folder / name) for name in SOURCES}))
 
 
 def check_strays(archived: ArchivedStudy, findings: Findings, used: set[str]) -> None:

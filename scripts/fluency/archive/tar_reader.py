@@ -43,6 +43,9 @@ class ReadLimits:
     ratio_from: int = 64 << 20
 
 
+LIMITS = ReadLimits()
+
+
 class _Decompressor:
     """The bytes of one zstandard frame, a known number at a time.
 
@@ -75,7 +78,7 @@ class _Decompressor:
 class TarReader:
     """The files of an untrusted archive, one after the other; ArchiveError names what is refused."""
 
-    def __init__(self, path: Path, limits: ReadLimits = ReadLimits()) -> None:
+    def __init__(self, path: Path, limits: ReadLimits = LIMITS) -> None:
         self._path = Path(path)
         self._limits = limits
         self._total = 0

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from fluency.archive.findings import Finding
 from fluency.archive.manifest import MANIFEST_NAME, MAX_BYTES, Manifest, manifest_problem, read_manifest
-from fluency.archive.tar_reader import ReadLimits, TarReader
+from fluency.archive.tar_reader import LIMITS, ReadLimits, TarReader
 from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
 
@@ -28,13 +28,13 @@ class UnpackedArchive:
 
 
 @contextmanager
-def unpacked(path: Path, limits: ReadLimits = ReadLimits()) -> Iterator[UnpackedArchive]:
+def unpacked(path: Path, limits: ReadLimits = LIMITS) -> Iterator[UnpackedArchive]:
     """The archive in a temporary folder, which is gone afterwards; ArchiveError when it is refused."""
     with TemporaryDirectory(prefix="fluency-archive-", ignore_cleanup_errors=True) as folder:
         yield unpack(path, Path(folder), limits)
 
 
-def unpack(path: Path, root: Path, limits: ReadLimits = ReadLimits()) -> UnpackedArchive:
+def unpack(path: Path, root: Path, limits: ReadLimits = LIMITS) -> UnpackedArchive:
     """Write the archive's files below the empty folder `root`; no file outside it can be named."""
     manifest: Manifest | None = None
     problems: list[Finding] = []
