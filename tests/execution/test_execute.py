@@ -1,0 +1,41 @@
+"""What is executed of an answer: the headline first, then what is reported beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+from fluency.core.records import Extraction
+from fluency.core.study import Study, load_study
+from fluency.execution.execute import planned
+
+BOTH = ["as_designed", "no_unix_tools"]
+SAME = Extraction(strict="ls", lenient="ls")
+
+
+def study_with(conditions: list[str]) -> Study:
+    return load_study().model_copy(update={"conditions": conditions})
+
+
+@pytest.mark.parametrize(
+    ("shell", "conditions", "runs"),
+    [
+        ("bash", BOTH, ["as_designed"]),
+        ("pwsh", BOTH, BOTH),
+        ("pwsh", BOTH[::-1], BOTH),
+        ("pwsh", ["as_designed"], ["as_designed"]),
+    ],
+)
+def test_an_answer_runs_under_the_conditions_that_its_shell_and_the_study_have(
+    shell: str, conditions: list[str], runs: list[str]
+) -> None:
+    assert list(planned(study_with(conditions), shell, SAME)) == [("strict", "ls", run) for run in runs]
+
+
+def test_another_reading_runs_as_designed_only() -> None:
+    prose = Extraction(strict="try `ls`", lenient="ls")
+    assert [(reading, condition) for reading, _, condition in planned(study_with(BOTH), "pwsh", prose)] == [
+        ("strict", "as_designed"),
+        ("strict", "no_unix_tools"),
+        ("lenient", "as_designed"),
+    ]
+    assert list(planned(study_with(BOTH), "pwsh", Extraction(strict=None, lenient=None))) == []
