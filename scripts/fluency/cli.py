@@ -115,7 +115,7 @@ def show(options: argparse.Namespace) -> int:
 @command(argument("a"), argument("b"), argument("--markdown", type=Path, help="also write it to this file"))
 def compare(options: argparse.Namespace) -> int:
     """Compare two studies task by task."""
-    from fluency.report.compare import main as compare_studies
+    from fluency.report.compare.comparison_page import main as compare_studies
 
     return compare_studies(options.a, options.b, options.markdown)
 

@@ -159,6 +159,21 @@ def make(
     worlds: Callable[[Task, int], World] = world_for,
 ) -> Made:
     """A complete study below `root`; `shells` are those the image holds."""
+    made = measure(root, study, shells=shells, reply=reply, sandbox=sandbox, worlds=worlds)
+    products(made)
+    return made
+
+
+def measure(
+    root: Path,
+    study: Study | None = None,
+    *,
+    shells: Sequence[str] = ("bash", "pwsh"),
+    reply=reply_of,
+    sandbox=None,
+    worlds: Callable[[Task, int], World] = world_for,
+) -> Made:
+    """The records of a study below `root`, and nothing made of them yet."""
     study = study or make_study()
     made = Made(root, study, load_tasks(study.tasks))
     fill_answers(made, reply)
@@ -175,17 +190,24 @@ def make(
     write_atomic(
         made.results / "image.json", pretty_json({"image": executor.image.model_dump(), "engine": executor.engine})
     )
-    products(made)
     return made
+
+
+def gather(made: Made) -> Provenance:
+    """Table and provenance from the records, as the rule makes them."""
+    folder = made.results / made.study.study
+    write_table(
+        folder / "cells.csv", gather_rows(made.cells, made.tasks, lambda cell: load_records(made.results, cell))
+    )
+    provenance = provenance_of(made)
+    write_record(folder / "provenance.json", provenance)
+    return provenance
 
 
 def products(made: Made) -> None:
     """Table, provenance, report and explorer from the records, as the rules make them."""
     folder = made.results / made.study.study
-    rows = gather_rows(made.cells, made.tasks, lambda cell: load_records(made.results, cell))
-    write_table(folder / "cells.csv", rows)
-    provenance = provenance_of(made)
-    write_record(folder / "provenance.json", provenance)
+    provenance = gather(made)
     frame = read_table(folder / "cells.csv")
     write_report(folder / "report.md", frame, made.study, made.tasks, provenance)
     write_explorer(

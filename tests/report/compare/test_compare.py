@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-import json
+import shutil
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,21 +14,28 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from scipy.stats import permutation_test, ttest_rel
 
+from fluency.archive.unpack import unpacked
 from fluency.common.errors import UserError
+from fluency.common.paths import TASKS as TASKS_FOLDER
 from fluency.core.records import Row
+from fluency.core.shells import SHELLS
+from fluency.core.study import Study
 from fluency.core.table import write_table
-from fluency.report.compare import compare, main, paired_models
-from fluency.report.compare.comparison_page import as_markdown, print_comparison
+from fluency.core.tasks import load_task, load_tasks
+from fluency.report.compare.comparison import compare, paired_models
+from fluency.report.compare.comparison_page import as_markdown, main, print_comparison
 from fluency.report.show import terminal
+from tests.archive.factory import Executor, gather, make_study, measure
+from tests.archive.fixture import FOLDER
 
 TASKS = [f"task-{n:02d}" for n in range(12)]
 
 
-def study(results, name, passes, models=("one",), tasks=TASKS, trials=5, provenance=None, **fields):
+def study(results, name, passes, models=("one",), tasks=TASKS, trials=5, shells=("bash", "pwsh"), **fields):
     """Writes a study's table; `passes(model, shell, task number, trial)` is a pass, a fail, or None: missing."""
     rows = []
     for model in models:
-        for shell in ("bash", "pwsh"):
+        for shell in shells:
             for number, task in enumerate(tasks):
                 for trial in range(1, trials + 1):
                     mark = passes(model, shell, number, trial)
@@ -39,8 +47,6 @@ def study(results, name, passes, models=("one",), tasks=TASKS, trials=5, provena
                     )
                     rows.append(Row(**base, **state, **fields))
     write_table(results / name / "cells.csv", rows)
-    if provenance is not None:
-        (results / name / "provenance.json").write_text(json.dumps(provenance), encoding="utf-8")
     return name
 
 
@@ -100,7 +106,7 @@ def test_swapping_the_studies_turns_every_sign(tmp_path_factory, seed) -> None:
 
 
 def test_a_study_against_itself_has_changed_nowhere(tmp_path) -> None:
-    study(tmp_path, "same", dice(3), provenance={"images": [], "version": "1"})
+    study(tmp_path, "same", dice(3))
     found = compare("same", "same", tmp_path)
     assert all(change.change == 0 and change.p == 1 and change.interval.low < 0 for change in found.models[0].changes)
     text = as_markdown(found)
@@ -153,35 +159,150 @@ def test_studies_of_different_numbers_of_trials_compare(tmp_path) -> None:
     assert found.models[0].changes[0].fixed is None
 
 
-def test_what_was_run_differently_is_said(tmp_path) -> None:
-    def recorded(version, echoed, digest):
-        image = {
-            "image_id": digest,
-            "content_sha256": digest,
-            "base": "debian",
-            "architecture": "amd64",
-            "shells": {"bash": "5.2", "pwsh": version},
-        }
-        return {
-            "images": [json.dumps(image)],
-            "engines": [],
-            "models": {"one": {"id": ["m"], "echoed": [echoed]}},
-            "tasks": {"task-01": digest},
-            "commit": digest[:40],
-        }
+SMALL = make_study(("stale-lockfiles", "tree-size-bytes"), trials=1)
 
-    study(tmp_path, "old", dice(1), provenance=recorded("7.4.1", "m-1", "a" * 64))
-    study(tmp_path, "new", dice(1), provenance=recorded("7.6.5", "m-2", "b" * 64))
+
+def real(folder, study=None, tasks=None, **more) -> str:
+    """A study as the stages measure and gather it; returns its table's path."""
+    made = measure(folder, study or SMALL, **more)
+    gather(replace(made, tasks=tasks(made, folder) if tasks else made.tasks))
+    return str(made.results / made.study.study / "cells.csv")
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory) -> str:
+    return real(tmp_path_factory.mktemp("base"))
+
+
+def executor(**other) -> Executor:
+    """The stand-in of the sandbox, in which something is otherwise."""
+    made = Executor(load_tasks(SMALL.tasks), ("bash", "pwsh"))
+    made.image = made.image.model_copy(update=other.get("image", {}))
+    made.engine = made.engine | other.get("engine", {})
+    return made
+
+
+def asked_by(**model):
+    known = {"alias": "qwen-0.5b", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
+    return Study.model_validate(SMALL.model_dump() | {"models": [known | model]})
+
+
+def allowed(**limits):
+    return Study.model_validate(SMALL.model_dump() | {"sandbox": {"limits": limits}})
+
+
+def edited(made, folder):
+    """The bank with one task edited."""
+    shutil.copytree(TASKS_FOLDER / "stale-lockfiles", folder / "stale-lockfiles")
+    with (folder / "stale-lockfiles" / "answer.py").open("a", encoding="utf-8") as file:
+        file.write("# edited\n")
+    return [load_task(folder / "stale-lockfiles"), made.tasks[1]]
+
+
+DIFFERENCES = {
+    "image": (
+        {"sandbox": {"image": {"image_id": "sha256:22", "base": "debian:13", "shells": {"bash": "5.3", "pwsh": None}}}},
+        {
+            "image base": ("debian", "debian:13"),
+            "image shells": ("bash 5.2.15, pwsh 7.6.5", "bash 5.3, pwsh none"),
+            "conditions": ("as_designed, no_unix_tools", "as_designed"),
+        },
+    ),
+    "engine": ({"sandbox": {"engine": {"version": "1"}}}, {"engine version": ("0", "1")}),
+    "new fact of an engine": (
+        {"sandbox": {"engine": {"rootless": True}}},
+        {"engine rootless": ("none", "True")},
+    ),
+    "limits": (
+        {"study": allowed(memory_mb=2048, timeout_s={"pwsh": 60})},
+        {"limit memory mb": ("1024", "2048"), "limit timeout s": ("bash 30.0, pwsh 30.0", "bash 30.0, pwsh 60.0")},
+    ),
+    "sampling": (
+        {"study": asked_by(temperature=1.0, max_tokens=99, extra_body={"top_p": 0.5})},
+        {
+            "qwen-0.5b: temperature requested": ("0.7", "1.0"),
+            "qwen-0.5b: temperature sent": ("0.7", "1"),
+            "qwen-0.5b: max tokens": ("512", "99"),
+            "qwen-0.5b: extra body": ("none", "top_p 0.5"),
+        },
+    ),
+    "thinking": (
+        {
+            "study": asked_by(
+                temperature="provider-default", thinking={"type": "enabled"}, effort="high", extra_headers={"x-a": "b"}
+            )
+        },
+        {
+            "qwen-0.5b: temperature requested": ("0.7", "provider-default"),
+            "qwen-0.5b: temperature sent": ("0.7", "provider-default"),
+            "qwen-0.5b: thinking": ("none", "type enabled"),
+            "qwen-0.5b: effort": ("none", "high"),
+            "qwen-0.5b: headers": ("anthropic-version 2023-06-01", "anthropic-version 2026-10-21, x-a b"),
+        },
+    ),
+    "model": (
+        {"study": asked_by(id="qwen2.5-coder-1.5b-instruct")},
+        {
+            f"qwen-0.5b: {what}": ("qwen2.5-coder-0.5b-instruct", "qwen2.5-coder-1.5b-instruct")
+            for what in ("id", "echoed")
+        },
+    ),
+    "model of another name": (
+        {"study": asked_by(alias="newer", id="qwen2.5-coder-1.5b-instruct")},
+        {
+            f"qwen-0.5b and newer: {what}": ("qwen2.5-coder-0.5b-instruct", "qwen2.5-coder-1.5b-instruct")
+            for what in ("id", "echoed")
+        },
+    ),
+    "tasks": ({"tasks": edited}, {}),
+}
+
+
+@pytest.mark.parametrize("kind", DIFFERENCES)
+def test_what_was_run_differently_is_said(kind, base, tmp_path) -> None:
+    change, expected = DIFFERENCES[kind]
+    if "sandbox" in change:
+        change = change | {"sandbox": executor(**change["sandbox"])}
+    found = compare(base, real(tmp_path, **change))
+    assert {what: (a, b) for what, a, b in found.differences} == expected
+    assert found.changed_tasks == (["stale-lockfiles"] if kind == "tasks" else [])
+    text = as_markdown(found)
+    assert ("edited between the studies" in text) == (kind == "tasks")
+    assert ("Nothing that was recorded differs." in text) == (not expected)
+
+
+def test_a_study_measured_again_differs_nowhere(base, tmp_path) -> None:
+    found = compare(base, real(tmp_path))
+    assert (found.differences, found.changed_tasks) == ([], [])
+
+
+def test_what_an_older_study_did_not_record_is_said(base, tmp_path) -> None:
+    with unpacked(FOLDER / "schema-1-made-up-2026-11-22-0123456789ab.tar.zst") as files:
+        shutil.copytree(files.root / "results" / "made-up", tmp_path / "older")
+    found = {what: (a, b) for what, a, b in compare(str(tmp_path / "older"), base).differences}
+    assert found["limit memory mb"] == ("not recorded", "1024")
+    assert found["conditions"] == ("not recorded", "as_designed, no_unix_tools")
+    assert found["qwen-0.5b: extra body"] == ("not recorded", "none")
+    assert not found.keys() & {"engine name", "image base", "qwen-0.5b: id", "qwen-0.5b: thinking", "qwen-0.5b: effort"}
+
+
+def test_a_third_arm_is_an_arm_like_the_others(tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh"))
+    study(tmp_path, "old", lambda m, s, t, n: s == "zsh", shells=("bash", "pwsh", "zsh"))
+    study(tmp_path, "new", lambda m, s, t, n: s != "zsh", shells=("bash", "pwsh", "zsh"))
     found = compare("old", "new", tmp_path)
-    assert {what for what, _, _ in found.differences} == {
-        "image shells",
-        "image content sha256",
-        "one: echoed",
-        "commit",
-    }
-    assert ("image shells", "bash 5.2, pwsh 7.4.1", "bash 5.2, pwsh 7.6.5") in found.differences
-    assert found.changed_tasks == ["task-01"]
-    assert "edited between the studies" in as_markdown(found)
+    assert [(c.what, c.change) for c in found.models[0].changes] == [("bash", 1), ("pwsh", 1), ("zsh", -1), ("gap", 0)]
+    text = as_markdown(found)
+    assert "pass@1 in Zsh 5" in text and "gap (PowerShell less Bash)" in text
+    assert "| task-03" in text and "Zsh 5 change, pp" in text
+
+
+def test_studies_of_one_arm_compare(tmp_path) -> None:
+    for name, seed in (("old", 1), ("new", 2)):
+        study(tmp_path, name, dice(seed), shells=("pwsh",))
+    found = compare("old", "new", tmp_path)
+    assert [change.what for change in found.models[0].changes] == ["pwsh"]
+    assert "pass@1 in PowerShell 7" in as_markdown(found)
 
 
 def test_without_provenance_the_table_tells_what_it_can(tmp_path) -> None:
@@ -206,7 +327,6 @@ def test_hostile_names_are_text_in_both_forms(tmp_path) -> None:
 
 
 def test_a_study_is_named_by_name_folder_or_table(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.setattr("fluency.report.compare.RESULTS", tmp_path)
     study(tmp_path, "old", dice(1))
     study(tmp_path, "new", dice(2))
     out = tmp_path / "compare.md"
@@ -227,5 +347,5 @@ def test_mistakes_are_told_in_a_sentence(tmp_path) -> None:
     with pytest.raises(UserError, match="share no task"):
         compare("old", "elsewhere", tmp_path)
     (tmp_path / "old" / "provenance.json").write_text("{", encoding="utf-8")
-    with pytest.raises(UserError, match="not JSON"):
+    with pytest.raises(UserError, match="no provenance"):
         compare("old", "old", tmp_path)

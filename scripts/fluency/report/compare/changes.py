@@ -13,7 +13,7 @@ from math import ceil
 from fluency.analysis.gap import mean, pair
 from fluency.analysis.intervals import Interval, fixed_task_halfwidth, floored_interval, signflip_p, t_interval
 from fluency.analysis.outcomes import Arm, Outcomes, count_outcomes
-from fluency.report.compare.compared_studies import Source
+from fluency.report.compare.compared_study import ComparedStudy
 
 GAP = "gap"
 
@@ -22,7 +22,7 @@ GAP = "gap"
 class Change:
     """The change of one quantity from A to B over the tasks measured in both.
 
-    what: a shell (its pass@1) or `gap` (pass@1 in PowerShell less in Bash). before, after, change: shares of one.
+    what: a shell (its pass@1) or `gap` (pass@1 of the challenger less the baseline's). before, after, change: shares of one.
     interval: 95 %, for tasks like these. fixed: half-width for these very tasks (None for the gap, and
     where a task has one trial). p: two-sided, exact sign-flip. differing: tasks that changed at all.
     """
@@ -59,15 +59,19 @@ class TaskChange:
 
 @dataclass(frozen=True)
 class ModelChange:
-    """One model in both studies, or the one model of each."""
+    """One model in both studies, or the one model of each; `contrast` is the baseline and the challenger."""
 
     model_a: str
     model_b: str
+    arms: tuple[str, ...]
+    contrast: tuple[str, str]
     changes: tuple[Change, ...]
     tasks: tuple[TaskChange, ...]
 
 
-def model_change(first: Source, second: Source, model_a: str, model_b: str, tasks: list[str]) -> ModelChange:
+def model_change(
+    first: ComparedStudy, second: ComparedStudy, model_a: str, model_b: str, tasks: list[str]
+) -> ModelChange:
     """One pair of models over the tasks both studies have."""
     shells = [*first.frame["shell"].unique(), *second.frame["shell"].unique()]
     counts = [
@@ -79,7 +83,7 @@ def model_change(first: Source, second: Source, model_a: str, model_b: str, task
         TaskChange(task, *({s: (arm.passes[i], arm.scored[i]) for s, arm in c.arms.items()} for c in counts))
         for i, task in enumerate(tasks)
     ]
-    return ModelChange(model_a, model_b, tuple(changes), tuple(per_task))
+    return ModelChange(model_a, model_b, tuple(counts[0].arms), counts[0].contrast, tuple(changes), tuple(per_task))
 
 
 def _change(what: str, a: Outcomes, b: Outcomes) -> Change | None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
 from fluency.analysis.number_format import percent, points, probability, signed, span
+from fluency.common.files import write_atomic
 from fluency.core.shells import SHELLS
 from fluency.report import escape
-from fluency.report.compare import Comparison
 from fluency.report.compare.changes import GAP, Change, ModelChange, TaskChange
+from fluency.report.compare.comparison import Comparison, compare
 from fluency.report.markdown import table as markdown_table
 from fluency.report.show import terminal
 
@@ -70,7 +72,7 @@ def print_comparison(comparison: Comparison, console: Console | None = None) -> 
             console.print(Text(escape.visible(note, limit=10_000)))
         if part.rows:
             drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-            sides = {"r": "right", "l": "left"}
+            sides: dict[str, JustifyMethod] = {"r": "right", "l": "left"}
             for header, side in zip(part.headers, part.align, strict=True):
                 drawn.add_column(Text(header), justify=sides[side], overflow="fold")
             for row in part.rows:
@@ -86,14 +88,15 @@ def _changes(model: ModelChange) -> Section:
     headers = ["", "A", "B", "change, pp", "95 % interval", "these tasks", "p", "changed tasks"]
     if not model.changes:
         return Section(_name(model), ["No task was measured in both studies."])
-    return Section(_name(model), [], headers, [_row(change) for change in model.changes], "lrrrrrrr")
+    return Section(_name(model), [], headers, [_row(change, model.contrast) for change in model.changes], "lrrrrrrr")
 
 
-def _row(change: Change) -> list[str]:
+def _row(change: Change, contrast: tuple[str, str]) -> list[str]:
     gap = change.what == GAP
+    baseline, challenger = (SHELLS[shell].short_title for shell in contrast)
     shown = [f"{signed(value)} pp" if gap else percent(value) for value in (change.before, change.after)]
     return [
-        "gap (PowerShell less Bash)" if gap else f"pass@1 in {SHELLS[change.what].title}",
+        f"gap ({challenger} less {baseline})" if gap else f"pass@1 in {SHELLS[change.what].title}",
         *shown,
         signed(change.change),
         span(change.interval),
@@ -105,12 +108,12 @@ def _row(change: Change) -> list[str]:
 
 def _tasks(model: ModelChange) -> Section:
     changed = sorted((task for task in model.tasks if task.size), key=lambda task: (-task.size, task.task))
-    unmeasured = sum(all(task.change(shell) is None for shell in SHELLS) for task in model.tasks)
+    unmeasured = sum(all(task.change(shell) is None for shell in model.arms) for task in model.tasks)
     same = len(model.tasks) - len(changed) - unmeasured
     notes = [f"{len(changed)} of {len(model.tasks)} tasks changed, {same} did not, {unmeasured} cannot be compared."]
-    headers = ["task", *(f"{SHELLS[s].title} {part}" for s in SHELLS for part in ("A", "B", "change, pp"))]
-    rows = [[task.task, *(cell for shell in SHELLS for cell in _task_cells(task, shell))] for task in changed]
-    return Section(f"{_name(model)}: tasks that changed", notes, headers, rows, "lrrrrrr")
+    headers = ["task", *(f"{SHELLS[s].title} {part}" for s in model.arms for part in ("A", "B", "change, pp"))]
+    rows = [[task.task, *(cell for shell in model.arms for cell in _task_cells(task, shell))] for task in changed]
+    return Section(f"{_name(model)}: tasks that changed", notes, headers, rows, "l" + "rrr" * len(model.arms))
 
 
 def _task_cells(task: TaskChange, shell: str) -> list[str]:
@@ -122,7 +125,7 @@ def _task_cells(task: TaskChange, shell: str) -> list[str]:
 def _differences(comparison: Comparison) -> Section:
     notes = []
     for name, source in (("A", comparison.a), ("B", comparison.b)):
-        if not source.provenance:
+        if source.provenance is None:
             notes.append(f"{name} has no provenance.json beside its table: only what the table tells is compared.")
     if comparison.changed_tasks:
         listed = ", ".join(comparison.changed_tasks)
@@ -131,3 +134,13 @@ def _differences(comparison: Comparison) -> Section:
         notes.append("Nothing that was recorded differs.")
     rows = [list(row) for row in comparison.differences]
     return Section("What was run differently", notes, ["", "A", "B"], rows, "lll")
+
+
+def main(a: str, b: str, markdown: Path | None = None) -> int:
+    """`make compare`: print the comparison, and write it as Markdown if asked to."""
+    comparison = compare(a, b)
+    print_comparison(comparison)
+    if markdown:
+        write_atomic(Path(markdown), as_markdown(comparison))
+        print(f"Written to {markdown}")
+    return 0

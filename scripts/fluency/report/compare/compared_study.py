@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS
+from fluency.core.provenance import Provenance, read_provenance
 from fluency.core.table import read_table
 
 
 @dataclass(frozen=True)
-class Source:
-    """A study's cells table and what was recorded of its run; `provenance` is empty where there is none."""
+class ComparedStudy:
+    """A study's cells table and what was recorded of its run; `provenance` is None where there is none beside it."""
 
     name: str
     path: Path
     frame: pd.DataFrame
-    provenance: dict[str, Any]
+    provenance: Provenance | None
 
     @property
     def models(self) -> list[str]:
@@ -39,7 +38,7 @@ class Source:
         return int(self.frame["trial"].max())
 
 
-def open_source(name: str, results: Path = RESULTS) -> Source:
+def open_compared(name: str, results: Path = RESULTS) -> ComparedStudy:
     """A study by its name, its folder or its cells table; UserError if there is none."""
     given = Path(name)
     tries = [given, given / "cells.csv"] if "/" in name or given.suffix or given.is_dir() else []
@@ -53,14 +52,6 @@ def open_source(name: str, results: Path = RESULTS) -> Source:
     frame = read_table(path)
     if frame.empty:
         raise UserError("the study has no cells", where=str(path), hint="run it first")
-    return Source(path.parent.name if name == str(given) and "/" in name else name, path, frame, _provenance(path))
-
-
-def _provenance(table: Path) -> dict[str, Any]:
-    path = table.with_name("provenance.json")
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except ValueError:
-        raise UserError("this is not JSON", where=str(path), hint="run `snakemake --forcerun gather`") from None
+    beside = path.with_name("provenance.json")
+    provenance = read_provenance(beside) if beside.exists() else None
+    return ComparedStudy(path.parent.name if name == str(given) and "/" in name else name, path, frame, provenance)
