@@ -43,7 +43,7 @@ def cells_and_study(entry):
 
 
 @pytest.mark.parametrize("entry", [PAID, EMBEDDED], ids=["paid", "embedded"])
-def test_answers_pending_ones_and_unread_replies_are_found_under_their_older_keys(entry, older, endpoint):
+def test_answers_pending_ones_and_quarantined_replies_are_found_under_their_older_keys(entry, older, endpoint):
     study, cells = cells_and_study(entry)
     generator = generator_of(study, older, endpoint)
     for cell in cells:

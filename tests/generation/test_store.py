@@ -169,7 +169,7 @@ def test_a_disk_that_takes_no_name_keeps_the_answer_for_the_next_run(endpoint, s
 
 
 @pytest.mark.parametrize("left", [b"", b"{}", b'{"note": {}, "bytes": 5, "sha256": "00"}\nabc'])
-def test_an_unread_reply_that_was_changed_is_none(left, endpoint, store):
+def test_a_quarantined_reply_that_was_changed_is_none(left, endpoint, store):
     study = study_of()
     cell = cells_of(study)[0]
     key = ask(generator_of(study, store, endpoint), cell).answer.request_key
@@ -181,7 +181,7 @@ def test_an_unread_reply_that_was_changed_is_none(left, endpoint, store):
     assert not store.quarantine_path(key).exists()
 
 
-def test_an_unread_reply_that_turns_out_to_be_no_message_is_asked_for_again(endpoint, store):
+def test_a_quarantined_reply_that_turns_out_to_be_no_message_is_asked_for_again(endpoint, store):
     study = study_of()
     cell = cells_of(study)[0]
     key = ask(generator_of(study, store, endpoint), cell).answer.request_key

@@ -1,21 +1,17 @@
 """The Messages wire: one call, or a batch of them, through the anthropic SDK; or a Failure that says what went wrong.
 
 It serves the provider's own service, gateways, and any other server with POST /v1/messages, the embedded model
-included. The SDK is imported on the first call (it takes seconds), once, and sees nothing of the environment: key
-and address are passed in.
+included.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import functools
-import gc
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +20,7 @@ from fluency.core.records import Request
 from fluency.generation.failure import Failure, from_status
 from fluency.generation.keys import NO_KEY, REMOVED, redact
 from fluency.generation.policies import KEY_PLACEHOLDER
+from fluency.generation.providers.anthropic_sdk import load_sdk, without_environment
 from fluency.generation.providers.messages_format import PROVIDER_URL, body_of, check_base_url, pause_of, read_message
 from fluency.generation.providers.provider import Batch, BatchResult, Reply, Result
 from fluency.generation.reply import Reading
@@ -31,7 +28,6 @@ from fluency.generation.reply import Reading
 MOST_BYTES = 4 * 1024 * 1024
 CONNECT_S = 10.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_environment = threading.Lock()
 
 
 class MessagesProvider:
@@ -40,13 +36,13 @@ class MessagesProvider:
     def __init__(self, base_url: str, key: str, *, key_in_headers: bool = False) -> None:
         self.base_url, self._key = base_url, key
         self._turn = threading.local()
-        anthropic, httpx = _sdk()
+        anthropic, httpx = load_sdk()
         self._errors = anthropic
         self._transport_errors, self._timeout = httpx.HTTPError, httpx.Timeout
         parts = urlsplit(base_url)
         local = parts.hostname in _LOOPBACK
         hooks = [self._await_turn, self._put_key] if key_in_headers else [self._await_turn]
-        with _without_environment():
+        with without_environment():
             self.sdk = anthropic.Anthropic(
                 api_key=key,
                 base_url=base_url,
@@ -209,26 +205,3 @@ def _bounded(chunks: Iterator[bytes], end: float) -> Iterator[bytes]:
 
 def _plain(headers: Any) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers.raw}
-
-
-@functools.cache
-def _sdk() -> tuple[Any, Any]:
-    """The SDK and its transport, imported once."""
-    with _without_environment():
-        # Takes two seconds, and reads the environment that is hidden here.
-        import anthropic  # noqa: PLC0415
-        import httpx2  # noqa: PLC0415
-    # 150,000 objects that stay: a collection that walks through them holds up all calls in flight for 0.1 s.
-    gc.freeze()
-    return anthropic, httpx2
-
-
-@contextmanager
-def _without_environment() -> Iterator[None]:
-    """Hide ANTHROPIC_* (headers, tokens, addresses, profiles, logging) while the SDK might read it."""
-    with _environment:
-        hidden = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("ANTHROPIC_")}
-        try:
-            yield
-        finally:
-            os.environ.update(hidden)

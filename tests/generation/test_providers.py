@@ -1,0 +1,66 @@
+"""The seam of the wires: whatever implements the protocol can be asked, with all that keeps an answer from being lost."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fluency.common.errors import StopRun
+from fluency.generation.failure import Failure
+from fluency.generation.providers import PROVIDERS
+from fluency.generation.providers.messages import MessagesProvider
+from fluency.generation.providers.provider import BatchProvider, Reply
+from fluency.generation.reply import Reading
+from tests.generation.studies import ask, cells_of, generator_of, study_of
+
+
+class Echo:
+    """A wire of one's own, without a network and without batches: it fails once and then says the prompt."""
+
+    name, server = "echo 1.0", "nowhere"
+    failures = 1
+
+    def __init__(self, base_url: str, key: str, *, key_in_headers: bool = False) -> None: ...
+
+    @staticmethod
+    def address(url, where):
+        return url, ""
+
+    @staticmethod
+    def read(message) -> Reading:
+        usage = {"input_tokens": 1, "output_tokens": 2}
+        said = message["said"]
+        return Reading(outcome="ok", text=said, raw=message, stop_reason="end", model_echoed=None, usage=usage)
+
+    def ask(self, request, budget_s, keep):
+        assert budget_s() > 1
+        if self.failures:
+            self.failures -= 1
+            raise Failure("busy", scope="retry")
+        return keep(Reply(json.dumps({"said": request.prompt}).encode(), 0.25))
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture
+def echo(monkeypatch):
+    monkeypatch.setitem(PROVIDERS, "messages", Echo)
+
+
+def test_a_wire_of_another_kind_is_asked_retried_and_kept(echo, endpoint, store):
+    study = study_of()
+    cell = cells_of(study)[0]
+    record = ask(generator_of(study, store, endpoint), cell)
+    assert record.answer.text == f"Answer for {cell.path}"
+    assert (record.answer.client, record.answer.server, record.answer.attempts) == ("echo 1.0", "nowhere", 2)
+    assert record.answer.latency_s == 0.25 and record.cost_usd is not None
+    assert ask(generator_of(study, store, endpoint), cell) == record
+
+
+def test_batches_need_a_provider_that_has_them(echo, endpoint, store):
+    assert isinstance(MessagesProvider("http://127.0.0.1:9", "k"), BatchProvider)
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "transport": "batch"})
+    with pytest.raises(StopRun, match="no batches") as caught:
+        ask(generator_of(study, store, endpoint), cells_of(study)[0])
+    assert caught.value.where == "models: m: transport"
