@@ -9,12 +9,15 @@ from __future__ import annotations
 import tempfile
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
-from fluency.archive import manifest
+from fluency.archive import manifest, registration
 from fluency.archive.contents import coverage_of, entries_of
+from fluency.archive.design import design
 from fluency.archive.pack import archive_name, manifest_fields, write_entries
 from fluency.common.files import sha256
-from fluency.core.tasks import Task
+from fluency.common.paths import ROOT
+from fluency.core.tasks import Task, load_tasks
 from fluency.generation.store import AnswerStore
 from fluency.world import Builder, World
 from tests.archive.factory import FACTS, make, make_study
@@ -43,19 +46,29 @@ def _small_world(seed: int) -> World:
 
 
 def build(out: Path) -> Path:
-    """Write the fixture into a folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        made = make(Path(folder), make_study(TASKS, trials=1), worlds=small_world)
-        coverage = coverage_of(made.study, made.tasks, made.results)
-        store = AnswerStore(made.answers)
-        entries = entries_of(made.study, made.tasks, made.results, store.path, small_world, {})
-        fields = manifest_fields(made.study, coverage, image=False, **FACTS)
-        fields["code"] = {**fields["code"], "worlds": sha256("tests/archive/fixture.py")}
-        name = f"schema-{manifest.SCHEMA_VERSION}-" + archive_name(
-            "made-up", FACTS["utc_date"], FACTS["commit"], dirty=False, partial=False
-        )
-        write_entries(out / name, entries, fields)
-    return out / name
+    """Write the fixture into a folder: a registered study, with a whole float among what it sends."""
+    draft = make_study(TASKS, trials=1, study="registered", decision="which shell our prompts name")
+    hot = draft.models[0].model_copy(update={"temperature": 1.0})
+    registered = ROOT / "preregistrations" / "registered-2026-11-01.json"
+    study = draft.model_copy(update={"models": [hot], "preregistration": registered.relative_to(ROOT).as_posix()})
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.object(registration, "design", lambda study, tasks, _=None: design(study, tasks, small_world)),
+    ):
+        try:
+            registration.preregister(study, load_tasks(TASKS), study.decision, registered.parent, utc_date="2026-11-01")
+            made = make(Path(folder), study, worlds=small_world)
+            coverage = coverage_of(made.study, made.tasks, made.results)
+            store = AnswerStore(made.answers)
+            entries = entries_of(made.study, made.tasks, made.results, store.path, small_world, {})
+            fields = manifest_fields(made.study, coverage, image=False, **FACTS)
+            fields["code"] = {**fields["code"], "worlds": sha256("tests/archive/fixture.py")}
+            name = archive_name(study.study, FACTS["utc_date"], FACTS["commit"], dirty=False, partial=False)
+            target = out / f"schema-{manifest.SCHEMA_VERSION}-{name}"
+            write_entries(target, entries, fields)
+        finally:
+            registered.unlink(missing_ok=True)
+    return target
 
 
 if __name__ == "__main__":

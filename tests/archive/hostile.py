@@ -11,14 +11,14 @@ from unittest.mock import patch
 import zstandard
 
 from fluency.archive import tar_writer
-from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes
+from fluency.archive.manifest import MANIFEST_NAME, SCHEMA_VERSION, manifest_bytes
 from fluency.archive.pack import write_entries
 from fluency.archive.tar_reader import TarReader
 from fluency.archive.tar_writer import WINDOW_LOG, Entry, tar_header, write_tar
 from fluency.common.self_hash import KEY
 
 FACTS = {
-    "schema_version": 1, "made_by": "0", "study": "s", "study_sha256": "", "utc_date": "2026-11-22", "commit": "c", "dirty": False, "partial": False,
+    "schema_version": SCHEMA_VERSION, "made_by": "0", "study": "s", "study_sha256": "", "utc_date": "2026-11-22", "commit": "c", "dirty": False, "partial": False,
     "image_included": False, "cells": 0, "not_measured": {}, "missing": [], "code": {}, "environment": {},
 }  # fmt: skip
 

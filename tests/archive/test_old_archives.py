@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from fluency.analysis.analysis_plan import PLAN
 from fluency.archive import manifest
 from fluency.archive.archived_study import read_archived_study
 from fluency.archive.registration import deviations
+from fluency.archive.registration_file import read_registration
 from fluency.archive.replay import replay_archive
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
-from fluency.common.files import sha256
+from fluency.common.files import pretty_json, sha256
 from fluency.core.gather import STAGES
 from tests.archive.fixture import FOLDER
 from tests.archive.test_verify import quiet
 
 RECORDED = {
     "schema-1-registered-2026-11-22-0123456789ab.tar.zst": "0bfb5edbda13cc7c43a13670739f4e970aa01e098072c77a7705804f5368b553",
+    "schema-2-registered-2026-11-22-0123456789ab.tar.zst": "bde12453c118f5a9af289e94df52aaa80b62060219a3b2d8a408cb41bec405c2",
     "schema-1-made-up-2026-11-22-0123456789ab.tar.zst": "b253ab9240f7bf8d48a392060eda359d8442c80f83ef469624a7e0208b7dec0f",
 }
 
@@ -56,15 +60,13 @@ def test_its_answers_can_be_judged_anew(old):
     assert "what it does to the verdict" in replay.markdown().lower()
 
 
-def test_a_registration_of_schema_1_froze_the_same_plan():
-    """Its hash of the plan is of another JSON, and every whole number of its study stood otherwise in each hash."""
-    with unpacked(FOLDER / "schema-1-registered-2026-11-22-0123456789ab.tar.zst") as archive:
-        study = read_archived_study(archive)
-        assert study.study.models[0].temperature == 1.0
-        found = deviations(
-            study.study,
-            study.tasks,
-            archive.root / "preregistrations" / "registered-2026-11-01.json",
-            world_for=study.world,
-        )
-    assert not [sentence for sentence in found if sentence.startswith("analysis plan")], found
+@pytest.mark.parametrize("name", sorted(name for name in RECORDED if "registered" in name))
+def test_a_registered_plan_is_still_the_plan(name):
+    """Of schema 1 too, whose hash of the plan is of another JSON; the study has whole floats, which that wrote as 1.0."""
+    with unpacked(FOLDER / name) as archive:
+        archived = read_archived_study(archive)
+        assert archived.study.models[0].temperature == 1.0
+        path = archive.root / "preregistrations" / "registered-2026-11-01.json"
+        found = deviations(archived.study, archived.tasks, path, world_for=archived.world)
+        frozen = read_registration(path)["analysis"]["plan"]
+    assert ("analysis plan changed" in found) == (frozen != json.loads(pretty_json(PLAN))), found

@@ -81,6 +81,11 @@ NAMES = {
 }
 
 
+def test_a_name_may_have_200_characters():
+    name = "a" * 99 + "/" + "b" * 100
+    assert name_problem(name) is None and tarfile.TarInfo.frombuf(tar_header(name, 1), "ascii", "strict").name == name
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_that_could_leave_the_folder_is_refused(name):
     assert NAMES[name] in (name_problem(name) or "nothing")

@@ -13,7 +13,8 @@ from fluency.common.self_hash import has_valid_self_hash, with_self_hash
 from fluency.core.records import Part
 
 MANIFEST_NAME = "MANIFEST.json"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2: hashes are of RFC 8785 JSON; 1: of Python's own."""
 MAX_BYTES = 128 << 20
 
 
