@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fluency.core.records import Result, Stream, Used
-from fluency.report.explorer.cell_facts import bytes_text, run_facts
+from fluency.report.explorer.cell_facts import bytes_text, generation_facts, run_facts, score_facts
+
+from .factory import make_explorer
 
 
 @pytest.mark.parametrize(
@@ -53,3 +55,15 @@ def test_only_what_is_out_of_the_ordinary_is_told() -> None:
     told = facts(exit_code=0, helpers_intact=False, tree_changed=True, leftover=["sleep"], spawn_error="why")
     assert told["Helper processes harmed"] == told["World changed"] == "yes"
     assert (told["Left running"], told["Not started"]) == ("sleep", "why")
+
+
+def test_the_labels_are_words_for_readers() -> None:
+    made = make_explorer(1, 1, 1, states={"qwen-0.5b/bash/stale-lockfiles-0/1": "passed"})
+    (cell,) = [cell for cell in made.study.cells([made.tasks[0].id]) if cell.shell == "bash"]
+    records = made.load(cell)
+    of_answer = [label for label, _ in generation_facts(records.generation)]
+    of_score = [label for label, _ in score_facts(records.score)]
+    words = ["Outcome", "Model", "Temperature", "Tokens", "Cost", "Time to answer", "Asked of", "Received"]
+    assert of_answer == words
+    passes = ["Exit 0 and structure", "Exit 0", "Output right, any exit", "Passed when read leniently"]
+    assert of_score == ["Made of", "Commands", *passes]
