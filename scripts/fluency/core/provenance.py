@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.core.part import Part, first_problem
-from fluency.core.records import SCHEMA_VERSION, ImageInfo
+from fluency.core.records import SCHEMA_VERSION, ImageInfo, SchemaVersion
 from fluency.core.shells import Condition
 from fluency.core.study import Limits, Price
 
@@ -48,7 +48,7 @@ class Sampling(Part):
 class Provenance(Part):
     """`results/<study>/provenance.json`. What was measured is read from the records; null and empty are unknown."""
 
-    schema_version: int = Field(SCHEMA_VERSION, ge=1, le=SCHEMA_VERSION)
+    schema_version: SchemaVersion = SCHEMA_VERSION
     commit: str | None = Field(None, description="Of the checkout that gathered the study; null where git cannot tell.")
     dirty: bool | None = Field(None, description="Whether its tracked files differed from the commit.")
     version: str | None = Field(None, description="Of this project.")

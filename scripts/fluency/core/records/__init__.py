@@ -17,7 +17,7 @@ from fluency.core.records.execution import (
     Used,
 )
 from fluency.core.records.generation import Answer, Generation, Outcome, Request, Usage
-from fluency.core.records.record import SCHEMA_VERSION, CellName, RecordType, read_record, write_record
+from fluency.core.records.record import SCHEMA_VERSION, CellName, RecordType, SchemaVersion, read_record, write_record
 from fluency.core.records.row import Row, Status
 from fluency.core.records.score import Composition, FailureClass, MadeOf, Score, WorldScore
 
@@ -42,6 +42,7 @@ __all__ = [
     "Result",
     "Row",
     "Run",
+    "SchemaVersion",
     "Score",
     "Status",
     "Stream",

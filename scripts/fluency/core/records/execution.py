@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from fluency.core.part import Part
-from fluency.core.records.record import SCHEMA_VERSION, CellName
+from fluency.core.records.record import SCHEMA_VERSION, CellName, SchemaVersion
 from fluency.core.shells import Condition
 from fluency.core.study import Limits
 
@@ -119,7 +119,7 @@ class ImageInfo(Part):
 class Execution(Part):
     """`results/executions/{cell}.json`."""
 
-    schema_version: int = SCHEMA_VERSION
+    schema_version: SchemaVersion = SCHEMA_VERSION
     cell: CellName
     request_key: str
     extraction: Extraction

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from fluency.core.part import Part
-from fluency.core.records.record import SCHEMA_VERSION, CellName
+from fluency.core.records.record import SCHEMA_VERSION, CellName, SchemaVersion
 
 Outcome = Literal["ok", "refusal", "truncated", "empty"]
 
@@ -64,7 +64,7 @@ class Answer(Part):
 class Generation(Part):
     """`results/generations/{cell}.json`."""
 
-    schema_version: int = SCHEMA_VERSION
+    schema_version: SchemaVersion = SCHEMA_VERSION
     cell: CellName
     answer: Answer
     temperature_requested: float | Literal["provider-default"]

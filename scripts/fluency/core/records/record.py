@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, write_atomic
@@ -16,6 +16,8 @@ from fluency.core.shells import ShellName
 
 SCHEMA_VERSION = 2
 """2: hashes are of RFC 8785 JSON; 1: of Python's own, which writes whole floats as 1.0 and sorts keys otherwise."""
+SchemaVersion = Annotated[int, Field(ge=1, le=SCHEMA_VERSION)]
+"""Of a record that this version reads."""
 
 
 class CellName(Part):

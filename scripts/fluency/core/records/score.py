@@ -8,7 +8,7 @@ from pydantic import Field
 
 from fluency.core.part import Part
 from fluency.core.records.execution import Reading
-from fluency.core.records.record import SCHEMA_VERSION, CellName
+from fluency.core.records.record import SCHEMA_VERSION, CellName, SchemaVersion
 from fluency.core.shells import Condition
 
 FailureClass = Literal[
@@ -56,7 +56,7 @@ class Composition(Part):
 class Score(Part):
     """`results/scores/{cell}.json`. `passed` is null when the cell is not measured."""
 
-    schema_version: int = SCHEMA_VERSION
+    schema_version: SchemaVersion = SCHEMA_VERSION
     cell: CellName
     request_key: str
     passed: bool | None

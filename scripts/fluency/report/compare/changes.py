@@ -22,7 +22,8 @@ GAP = "gap"
 class Change:
     """The change of one quantity from A to B over the tasks measured in both.
 
-    what: a shell (its pass@1) or `gap` (pass@1 of the challenger less the baseline's). before, after, change: shares of one.
+    what: a shell (its pass@1) or `gap` (the challenger's pass@1 less the baseline's). before, after, change: shares
+    of one.
     interval: 95 %, for tasks like these. fixed: half-width for these very tasks (None for the gap, and
     where a task has one trial). p: two-sided, exact sign-flip. differing: tasks that changed at all.
     """

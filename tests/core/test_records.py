@@ -1,0 +1,118 @@
+"""Records: the same after the disk, and a sentence for a file that is none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fluency.common.errors import UserError
+from fluency.core.gather import STAGES, headline_runs, load_records, record_path, row_of
+from fluency.core.records import SCHEMA_VERSION, Score, Stream, read_record, write_record
+from tests.archive.factory import make_study, measure
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return measure(tmp_path_factory.mktemp("study"), make_study(("stale-lockfiles",), trials=1))
+
+
+@pytest.fixture
+def cell(made):
+    return next(cell for cell in made.cells if cell.shell == "pwsh")
+
+
+def test_every_stage_reads_what_it_wrote_and_says_its_schema(made, cell, tmp_path):
+    for record in load_records(made.results, cell):
+        write_record(tmp_path / "record.json", record)
+        assert read_record(type(record), tmp_path / "record.json") == record
+        assert record.schema_version == SCHEMA_VERSION
+        assert record.cell.cell == cell
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"schema_version": SCHEMA_VERSION + 1}, f"schema_version: Input should be less than or equal to {SCHEMA_VERSION}"),
+        ({"schema_version": 0}, "schema_version: Input should be greater"),
+        ({"invented": 1}, "invented: Extra inputs"),
+        ({"cell": {"model": "m", "shell": "fish", "task": "t", "trial": 1}}, "cell.shell: Value error, there is no shell"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_record_is_named(made, cell, tmp_path, change, says):
+    for stage, kind in STAGES.items():
+        value = json.loads(record_path(made.results, stage, cell).read_bytes()) | change
+        path = tmp_path / f"{stage}.json"
+        path.write_text(json.dumps(value), encoding="utf-8")
+        with pytest.raises(UserError) as caught:
+            read_record(kind, path)
+        assert says in caught.value.what and caught.value.where == str(path)
+
+
+def test_a_record_of_the_first_schema_is_read(made, cell, tmp_path):
+    for stage, kind in STAGES.items():
+        path = tmp_path / f"{stage}.json"
+        value = json.loads(record_path(made.results, stage, cell).read_bytes()) | {"schema_version": 1}
+        path.write_text(json.dumps(value), encoding="utf-8")
+        assert read_record(kind, path).schema_version == 1
+
+
+def test_a_missing_record_is_said_to_be_missing(tmp_path):
+    with pytest.raises(UserError, match="no such record"):
+        read_record(Score, tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("kept", [b"", b"text", "Größe\n".encode(), b"\xff\x00", b"\xed\xa0\x80"])
+def test_a_stream_gives_back_its_bytes(kept):
+    assert Stream.of(kept).raw() == kept
+    assert (Stream.of(kept).bytes, Stream.of(kept).truncated) == (len(kept), False)
+    assert (Stream.of(kept, 99).bytes, Stream.of(kept, 99).truncated) == (99, True)
+
+
+def test_a_row_says_which_stage_it_waits_for(made, cell):
+    records = load_records(made.results, cell)
+    waits = [
+        (records._replace(generation=None, execution=None, score=None), "no generation yet", None),
+        (records._replace(execution=None, score=None), "no execution yet", None),
+        (records._replace(score=None), "no score yet", records.execution.extraction.strict),
+    ]
+    for given, reason, command in waits:
+        row = row_of(cell, "text-processing", given)
+        assert (row.status, row.reason, row.command, row.passed) == ("missing", reason, command, None)
+    for lost in ({"generation": None}, {"execution": None}):
+        with pytest.raises(UserError, match="no generation or execution under it"):
+            row_of(cell, "text-processing", records._replace(**lost))
+
+
+def test_a_row_is_of_the_headline_alone(made, cell):
+    records = load_records(made.results, cell)
+    row = row_of(cell, "file-inspection", records)
+    assert (row.status, row.reason, row.passed, row.category) == ("measured", None, True, "file-inspection")
+    assert (row.worlds_passed, row.worlds_run) == (2, 2), "not the second condition's"
+    assert (row.outcome, row.input_tokens, row.output_tokens, row.cost_usd) == ("ok", 120, 30, 0.0)
+    assert (row.temperature_sent, row.model_echoed, row.t_gen_s) == ("0.7", "qwen2.5-coder-0.5b-instruct", 1.5)
+    assert (row.t_exec_s, row.cpu_s, row.timed_out, row.output_truncated) == (0.25, 0.125, False, False)
+    assert (row.peak_memory_bytes, row.peak_processes, row.written_bytes) == (1 << 22, None, None)
+    assert row.made_of and row.commands and row.asked_utc == "2026-11-22T01:02:03Z"
+    assert [run.seed for run in headline_runs(records.execution)] == [11, 24]
+
+
+def test_a_row_holds_the_worst_and_the_mean_of_its_worlds(made, cell):
+    records = load_records(made.results, cell)
+    first, *others = records.execution.runs
+    used = first.result.used.model_copy(
+        update={"peak_memory_bytes": 1 << 30, "peak_processes": 7, "written_bytes": 5, "cpu_s": 0.375}
+    )
+    stderr = Stream.of(b"x", 2)
+    worst = first.result.model_copy(update={"used": used, "wall_s": 0.75, "timed_out": True, "stderr": stderr})
+    execution = records.execution.model_copy(update={"runs": [first.model_copy(update={"result": worst}), *others]})
+    row = row_of(cell, "file-inspection", records._replace(execution=execution))
+    assert (row.peak_memory_bytes, row.peak_processes, row.written_bytes) == (1 << 30, 7, 5)
+    assert (row.t_exec_s, row.cpu_s, row.timed_out, row.output_truncated) == (0.5, 0.25, True, True)
+
+
+def test_an_arm_that_cannot_be_measured_has_its_reason(made, cell):
+    records = load_records(made.results, cell)
+    score = records.score.model_copy(update={"not_measured": "no PowerShell", "passed": None, "worlds": []})
+    row = row_of(cell, "file-inspection", records._replace(score=score))
+    assert (row.status, row.reason, row.worlds_run, row.worlds_passed) == ("not_measured", "no PowerShell", None, None)
