@@ -63,7 +63,7 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
     made = estimate_cost(paid, TASKS, store, environ=ENVIRON)
     opus, sonnet = made.models
     assert (opus.at_hand, opus.calls, sonnet.at_hand) == (20, 180, 0)
-    assert opus.spent_usd == pytest.approx(20 * (120 * 5 + 100 * 25) / 1e6) == generator.budget.run_usd
+    assert opus.spent_usd == pytest.approx(20 * (120 * 5 + 100 * 25) / 1e6) == generator.budget.spent_usd
     assert opus.expected_usd == pytest.approx((opus.input_tokens * 5 + 180 * 100 * 25) / 1e6)
 
 

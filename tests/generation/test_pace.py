@@ -206,7 +206,7 @@ def test_the_budget_stops_exact_to_the_calls_in_flight_and_the_next_run_goes_on(
     raised = ask_all(generator, cells_of(study, tasks=4))
     bought = len(endpoint.requests)
     assert 5 <= bought <= 5 + 4 - 1
-    assert generator.budget.run_usd == pytest.approx(bought)
+    assert generator.budget.spent_usd == pytest.approx(bought)
     assert sum(isinstance(error, StopRun) for error in raised) == 24 - bought
     assert "budget.stop_usd" in str(next(error for error in raised if error))
     assert verify(store).sound == bought
@@ -226,7 +226,7 @@ def test_an_answer_without_usage_counts_as_dear_as_it_can_be(endpoint, store):
     generator = generator_of(study, store, endpoint)
     record = ask(generator, cells_of(study)[0])
     assert record.cost_usd is None
-    assert generator.budget.run_usd == pytest.approx(1024 / 100)
+    assert generator.budget.spent_usd == pytest.approx(1024 / 100)
     with pytest.raises(StopRun):
         ask(generator, cells_of(study)[1])
 
@@ -236,4 +236,4 @@ def test_answers_from_the_store_cost_nothing_again(endpoint, store):
     ask(generator_of(study, store, endpoint), cells_of(study)[0])
     again = generator_of(study, store, endpoint)
     ask(again, cells_of(study)[0])
-    assert again.budget.run_usd == 0
+    assert again.budget.spent_usd == 0

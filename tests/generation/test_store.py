@@ -136,7 +136,7 @@ def test_an_answer_that_a_killed_run_held_is_stored_and_not_asked_for(endpoint, 
     assert verify(store).waiting == [key]
     generator = generator_of(study, store, endpoint)
     assert ask(generator, cell) == before
-    assert generator.budget.run_usd == before.cost_usd  # no earlier run could count it
+    assert generator.budget.spent_usd == before.cost_usd  # no earlier run could count it
     assert len(endpoint.requests) == 1
     assert verify(store).waiting == []
 

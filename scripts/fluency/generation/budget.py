@@ -10,30 +10,20 @@ from fluency.generation.policies import Policy
 
 
 class Budget:
-    """Dollars spent, shared by all threads; `before` was spent on the study by earlier runs."""
+    """Dollars spent on the study, shared by all threads; `before` of them by earlier runs."""
 
     def __init__(self, stop_usd: float, before: float = 0.0) -> None:
-        self._stop, self._before, self._run = stop_usd, before, 0.0
+        self._stop, self._before, self.spent_usd = stop_usd, before, before
         self._change = threading.Lock()
-
-    @property
-    def run_usd(self) -> float:
-        """Spent by this run on answers that came."""
-        return self._run
-
-    @property
-    def total_usd(self) -> float:
-        """Spent on the study."""
-        return self._before + self._run
 
     def add(self, dollars: float) -> None:
         """Count an answer's cost."""
         with self._change:
-            self._run += dollars
+            self.spent_usd += dollars
 
     def check(self, ahead: float = 0.0) -> None:
         """StopRun if the budget is spent, or would be with `ahead` dollars more."""
-        total = self.total_usd
+        total = self.spent_usd
         if total >= self._stop or (ahead and total + ahead > self._stop):
             now = f"${total:.4f} of ${self._stop:g} spent"
             before = f", ${self._before:.4f} of it by earlier runs" if self._before else ""

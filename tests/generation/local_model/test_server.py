@@ -20,7 +20,7 @@ from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.study import ModelConfig
 from fluency.generation.local_model import server as server_module
-from fluency.generation.local_model.server import EmbeddedServer, base_url, stop_all
+from fluency.generation.local_model.server import EmbeddedServer, base_url
 from tests.waiting import wait_for
 
 RUN = """
@@ -212,7 +212,7 @@ def test_one_server_a_run_from_any_thread_and_a_dead_one_is_started_again(small_
         url = base_url(model)
         assert server_module._servers[model.id] is not first and listening(int(url.rsplit(":", 1)[1]))
     finally:
-        stop_all()
+        server_module._servers.pop(model.id).stop()
 
 
 # ------------------------------------------------------------ what cannot start

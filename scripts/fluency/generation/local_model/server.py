@@ -155,10 +155,3 @@ def base_url(model: ModelConfig, say: Say = say) -> str:
             server.start()
             _servers[model.id] = server
         return server.base_url
-
-
-def stop_all() -> None:
-    """End every server this process started; they end with the process anyway."""
-    with _starting:
-        while _servers:
-            _servers.popitem()[1].stop()
