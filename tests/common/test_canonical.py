@@ -147,6 +147,15 @@ def test_a_value_without_a_text_is_refused(value):
         canonical_json(value)
 
 
+def test_what_nests_too_deeply_is_refused_and_has_no_hash():
+    deep: list = []
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="deep"):
+        canonical_json(deep)
+    assert not hashes_to(deep, "")
+
+
 def test_one_value_has_one_text():
     assert (
         canonical_json({"b": 30.0, "a": (1, -0.0)}) == canonical_json({"a": [1.0, 0], "b": 30}) == '{"a":[1,0],"b":30}'

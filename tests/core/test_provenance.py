@@ -10,7 +10,7 @@ import pytest
 
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import UserError
-from fluency.core.collect import collect_provenance
+from fluency.core.collect import collect_provenance, git_state
 from fluency.core.gather import CellRecords, load_records
 from fluency.core.provenance import Provenance, Sampling, parse_provenance, read_provenance
 from fluency.core.records import SCHEMA_VERSION, write_record
@@ -58,7 +58,8 @@ def test_what_was_measured_is_in_it(made):
     assert (provenance.started_utc, provenance.ended_utc) == ("2026-11-22T01:02:03Z", "2026-11-22T01:03:04Z")
     assert provenance.start_up_s == {"bash": 0.5}
     assert (provenance.registration, provenance.deviations, provenance.decision) == (None, [], None)
-    assert provenance.spent_usd == 0.0 and len(provenance.commit) == 40
+    assert (provenance.commit, provenance.dirty) == git_state()
+    assert provenance.spent_usd == 0.0
     sent = provenance.sampling["model-2"]
     assert (sent.id, sent.echoed) == (["model-2"], ["model-2"])
     assert (sent.temperature_requested, sent.temperature_sent, sent.max_tokens) == (["0.7"], ["0.7"], [512])

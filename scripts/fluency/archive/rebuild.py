@@ -12,7 +12,6 @@ from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.contents import config_name, registration_name
 from fluency.archive.findings import Findings
 from fluency.archive.registration import deviations
-from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256_file
 from fluency.core.cells import Cell
@@ -70,7 +69,7 @@ def _difference(made: dict[str, Any], archived: dict[str, Any]) -> str:
 
 
 def _short(value: Any) -> str:
-    text = canonical_json(value)
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -18,12 +18,16 @@ def canonical_json(value: Any) -> str:
     """The RFC 8785 text of a value; ValueError for what has none.
 
     Integers and floats of one value have one text, tuples are arrays. None have NaN, infinities, integers beyond
-    EXACT that read as a double would be written otherwise, lone surrogates, keys that are not texts, other types.
+    EXACT that read as a double would be written otherwise, lone surrogates, keys that are not texts, other types,
+    and what nests some hundred levels deep.
     """
     try:
-        return rfc8785.dumps(value).decode()
-    except rfc8785.IntegerDomainError:
-        return rfc8785.dumps(_with_doubles(value)).decode()
+        try:
+            return rfc8785.dumps(value).decode()
+        except rfc8785.IntegerDomainError:
+            return rfc8785.dumps(_with_doubles(value)).decode()
+    except RecursionError:
+        raise ValueError("it nests too deeply") from None
 
 
 def legacy_canonical_json(value: Any) -> str:
@@ -34,7 +38,7 @@ def legacy_canonical_json(value: Any) -> str:
 def hashes_to(value: Any, digest: object) -> bool:
     """Whether a digest is the SHA-256 of the value's canonical JSON, in today's form or in that of schema 1."""
     for form in (canonical_json, legacy_canonical_json):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             if sha256(form(value)) == digest:
                 return True
     return False
