@@ -13,7 +13,7 @@ from pathlib import Path
 from fluency.common.errors import CallError
 from fluency.common.files import in_folder, sha256
 
-POLL_S = 0.05
+FIRST_POLL_S, LONGEST_POLL_S = 0.001, 0.05
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def exclusive(
     # A descriptor of its own: the lock belongs to it, so that threads exclude each other too.
     handle = in_folder(path, lambda: os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
     try:
-        end = time.monotonic() + timeout_s
+        end, poll_s = time.monotonic() + timeout_s, FIRST_POLL_S
         while not _try(handle, byte):
             while_waiting()
             if time.monotonic() > end:
@@ -39,7 +39,8 @@ def exclusive(
                     where=f"{path}: {name}",
                     hint="let the other run finish, or end it; then run again",
                 )
-            time.sleep(POLL_S)
+            time.sleep(poll_s)
+            poll_s = min(2 * poll_s, LONGEST_POLL_S)
         yield
     finally:
         os.close(handle)
