@@ -60,6 +60,7 @@
   // ---- the cells
 
   const titles = Object.fromEntries(data.shells);
+  const grammars = Object.fromEntries(data.shells.map(([shell, , grammar]) => [shell, grammar]));
   const cells = data.cells.map(([model, shell, task, trial, ...labels], index) => {
     const [state, failure, made] = labels.map((number) => data.names[number]);
     return { index, model: data.names[model], shell: data.names[shell], task: data.names[task], trial, state, failure, made };
@@ -225,7 +226,7 @@
   const HIGHLIGHTED = 20000;
   const highlight = (node, text, shell) => {
     let from = 0;
-    for (const match of text.slice(0, HIGHLIGHTED).matchAll(TOKENS[shell])) {
+    for (const match of text.slice(0, HIGHLIGHTED).matchAll(TOKENS[grammars[shell]])) {
       write(node, text.slice(from, match.index));
       const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
       node.append(write(make("span", { class: `tok-${kind}` }), match[0]));

@@ -31,6 +31,7 @@ from fluency.core.records import (
     Used,
     WorldScore,
 )
+from fluency.core.shells import DESIGN, SHELLS
 from fluency.core.study import Limits, Study
 from fluency.core.table import to_frame
 from fluency.core.tasks import CATEGORIES, Structure, Task
@@ -102,12 +103,13 @@ def make_task(number: int, name: str | None = None, content: str = "paths") -> T
     )
 
 
-def make_study(models: int = 2, trials: int = 5, name: str = "made-up") -> Study:
+def make_study(models: int = 2, trials: int = 5, name: str = "made-up", shells: tuple[str, ...] = DESIGN) -> Study:
     names = ["qwen-0.5b", "qwen-3b", "opus-4-7", "sonnet-4-6", *(f"model-{n}" for n in range(5, 99))]
     return Study.model_validate(
         {
             "study": name,
             "trials": trials,
+            "shells": list(shells),
             "models": [{"alias": alias, "id": f"{alias}-instruct-2026"} for alias in names[:models]],
         }
     )
@@ -127,7 +129,7 @@ def make_cell(
     if state in ("missing", "not_measured"):
         return CellRecords(None, None, None), Row(**name, status=state, reason=text or "the image holds no PowerShell")
     passed = state == "passed"
-    command = text or rng.choice(COMMANDS[cell.shell]) + (
+    command = text or rng.choice(COMMANDS[SHELLS[cell.shell].grammar]) + (
         f" | head -n {rng.randint(1, 999)}" if rng.random() < 0.4 else ""
     )
     lenient = None
@@ -239,9 +241,10 @@ def make_explorer(
     text: str | None = None,
     scale: int = 1,
     states: dict[str, str] | None = None,
+    shells: tuple[str, ...] = DESIGN,
 ) -> Made:
     """A whole study; `states` fixes the state of some cells by their paths."""
-    study, bank = make_study(models, trials), [make_task(n) for n in range(tasks)]
+    study, bank = make_study(models, trials, shells=shells), [make_task(n) for n in range(tasks)]
     by_id = {task.id: task for task in bank}
     records: dict[Cell, CellRecords] = {}
     rows = []

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
+
+from fluency.core.shells import SHELLS
 
 from .factory import make_explorer, make_study
 
@@ -112,6 +115,15 @@ def test_a_cell_shows_what_was_asked_answered_run_and_expected(write, new_page) 
     assert page.run(f"{DIALOG}.querySelectorAll('.command [class^=tok-]').length") > 0
     page.run(f"location.hash = '{FIRST}/2'")
     page.wait(f"{DIALOG}.textContent.includes('not asked yet')")
+
+
+def test_a_further_shells_command_is_read_by_its_grammar(write, new_page, monkeypatch) -> None:
+    monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh"))
+    cell = FIRST.replace("/bash/", "/zsh/") + "/1"
+    page = new_page()
+    page.open(write(make_explorer(1, 1, 1, states={cell: "passed"}, shells=("bash", "pwsh", "zsh"))), cell)
+    assert "Zsh 5" in page.run(f"{DIALOG}.textContent")
+    assert page.run(f"{DIALOG}.querySelectorAll('.command [class^=tok-]').length") > 0
 
 
 def test_filters_count_what_the_table_counts(write, new_page) -> None:

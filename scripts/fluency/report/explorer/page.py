@@ -53,7 +53,7 @@ def page_index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> dict
     names = Pool()
     return {
         "study": study.study,
-        "shells": [[shell, SHELLS[shell].title] for shell in study.shells],
+        "shells": [[shell, SHELLS[shell].title, SHELLS[shell].grammar] for shell in study.shells],
         "models": [[model.alias, model.id] for model in study.models],
         "tasks": [[name, category] for name, category in categories.items()],
         "cells": [_entry(row, names) for row in frame.to_dict("records")],
