@@ -68,14 +68,21 @@ answers: $(RUN) ## The answer store: list and verify (MERGE=folder takes over an
 preregister: $(RUN) ## Freeze tasks, seeds, models and plan before a study (CONFIG=... DECISION="...")
 	@fluency preregister $(CONFIGS) --decision "$${DECISION:-}"
 
-archive: $(RUN) ## Pack the decision record (CONFIG=... PARTIAL=1 IMAGE=1)
-	@fluency archive $(CONFIGS) $(if $(PARTIAL),--partial) $(if $(IMAGE),--image)
+archive: $(RUN) ## Pack the decision record (CONFIG=... PARTIAL=1 IMAGE=1 SIGN=key)
+	@fluency archive $(CONFIGS) $(if $(PARTIAL),--partial) $(if $(IMAGE),--image) $(if $(SIGN),--sign "$(SIGN)")
 
-verify: $(RUN) ## Check an archive and rebuild its report, offline (ARCHIVE=file)
-	@fluency verify "$${ARCHIVE:-}"
+verify: $(RUN) ## Check an archive and rebuild its report, offline (ARCHIVE=file; BESIDE=1: by its own commit's code; SIGNERS=file)
+	@fluency verify "$${ARCHIVE:-}" $(if $(BESIDE),--beside) $(if $(SIGNERS),--signers "$(SIGNERS)")
 
-replay: $(RUN) ## Rescore or re-execute an archive (ARCHIVE=file STAGE=score|execute)
-	@fluency replay "$${ARCHIVE:-}" $(if $(STAGE),--stage $(STAGE))
+open: $(RUN) ## Verify an archive and open its report and explorer (ARCHIVE=file)
+	@fluency open "$${ARCHIVE:-}"
+
+example: $(RUN) ## The example study: verified offline, its report and explorer opened
+	@fluency open example/*.tar.zst
+
+replay: $(RUN) ## Rescore or re-execute an archive (ARCHIVE=file STAGE=score|execute ALLOW=limit,limit MARKDOWN=file)
+	@fluency replay "$${ARCHIVE:-}" $(if $(STAGE),--stage $(STAGE)) $(if $(ALLOW),--allow $(ALLOW)) \
+	  $(if $(MARKDOWN),--markdown "$${MARKDOWN}")
 
 decision: $(RUN) ## Write a decision record from an archive (ARCHIVE=file TITLE="...")
 	@fluency decision "$${ARCHIVE:-}" --title "$${TITLE:-}"
@@ -98,6 +105,9 @@ fix: $(DEV) ## Format the code
 mutate: $(DEV) ## Put random small faults into the code, see what tests notice (N=60 SEED=1); writes docs/faults.md
 	@python -m mutate -n $${N:-60} --seed $${SEED:-1}
 
+simulate: $(DEV) ## Simulate studies of the design again (5 min); writes every simulated figure of docs and report
+	@python -m simulate
+
 bench: $(DEV) ## Measure the harness against bare loops; ratios into bench/results/
 	@python -m bench
 
@@ -110,4 +120,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf results logs .snakemake .cache/worlds bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister archive verify replay decision mine unlock test lint fix mutate bench lock clean
+  preregister archive verify open example replay decision mine unlock test lint fix mutate simulate bench lock clean

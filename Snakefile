@@ -102,6 +102,20 @@ rule score:
         P.score(wildcards, input, output, log=log)
 
 
+rule control:
+    """Run commands known to be right and wrong, which no model wrote, and judge them like answers."""
+    input:
+        rules.image.output,
+    output:
+        f"{STUDY}/control.json",
+    log:
+        f"logs/{P.study.study}/control.log",
+    params:
+        key=P.key.control(),
+    run:
+        P.control(output, log=log)
+
+
 rule gather:
     """Lay every cell of the design into one table, with its provenance."""
     input:
@@ -121,6 +135,7 @@ rule gather:
 rule report:
     """Write the report with its figures, and the explorer that opens every cell."""
     input:
+        [f"{STUDY}/control.json"] if P.study.control else [],
         code=code("report"),
         table=rules.gather.output.table,
         provenance=rules.gather.output.provenance,

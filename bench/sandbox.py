@@ -22,7 +22,8 @@ from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox import labels
 from fluency.execution.sandbox.container import run_container
 from fluency.execution.sandbox.isolation import container_config, isolation
-from fluency.execution.sandbox.protocol import decode, encode
+from fluency.execution.sandbox.outcome import result_of
+from fluency.execution.sandbox.protocol import encode
 from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
 from fluency.world import World, build_world
 
@@ -119,7 +120,9 @@ def made_ahead(sandbox: Sandbox, world: World) -> dict[str, object]:
     for _ in range(ROUNDS):
         made = [sandbox._engine.client().create_container_from_config(config)["Id"] for _ in range(12)]
         ahead = timed(
-            lambda made=made: decode(run_container(sandbox._engine, config, data, 1 << 24, 90, made.pop()), "ahead"),
+            lambda made=made: result_of(
+                sandbox._engine, run_container(sandbox._engine, config, data, 1 << 24, 90, made.pop()), "ahead"
+            ),
             2,
             12,
         )

@@ -7,7 +7,7 @@ import select
 import signal
 import time
 
-from processes import USERS, all_processes, become_user, stat
+from processes import USERS, all_processes, as_user, become_user, stat
 
 UID, HOME = USERS["agent"]
 DRAIN_S = 0.5
@@ -15,10 +15,10 @@ TOOLS = "/opt/tools/bin"
 NO_TOOLS = "/opt/empty"
 
 
-def environment(shell: str, condition: str) -> dict[str, str]:
+def environment(shell: str, tools: bool) -> dict[str, str]:
     """All the variables the command sees; alike for all shells but for the folder that holds the shell itself."""
     return {
-        "PATH": NO_TOOLS if condition == "no_unix_tools" else f"{TOOLS}:/opt/tools/{shell}",
+        "PATH": f"{TOOLS}:/opt/tools/{shell}" if tools else NO_TOOLS,
         "HOME": HOME,
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
@@ -49,20 +49,23 @@ class Captured:
         return bool(piece)
 
 
-def make_home() -> None:
-    """HOME, in a tmpfs that is open to everybody while it is made and afterwards to the runner alone.
+def make_home(files: dict[str, str]) -> None:
+    """HOME with its files (path in it -> text), in a tmpfs that is the runner's.
 
-    The user makes it, because the runner may not give away what it owns. An engine may have taken the image's mode for
-    the tmpfs instead of the one it was told.
+    An engine may have taken the image's mode for the tmpfs instead of its own.
     """
-    above = os.path.dirname(HOME)
-    os.chmod(above, 0o1777)
-    os.setegid(UID)
-    os.seteuid(UID)
+    os.chmod(os.path.dirname(HOME), 0o755)
     os.mkdir(HOME, 0o700)
-    os.seteuid(0)
-    os.setegid(0)
-    os.chmod(above, 0o755)
+    os.chown(HOME, UID, UID)
+    as_user(UID, _write, files)
+
+
+def _write(files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = os.path.join(HOME, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(text)
 
 
 def run(argv: list, variables: dict[str, str], root: str, timeout_s: float, limit: int) -> dict:
@@ -136,7 +139,7 @@ def _become_command(argv: list, variables: dict[str, str], root: str, out: int, 
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         with open("/proc/self/oom_score_adj", "w") as stream:
-            stream.write("1000")  # when memory runs out, the command goes first and not the runner
+            stream.write("1000")  # when memory runs out, the command goes first, unless it takes this back
         become_user(UID)
         os.umask(0o022)
         os.chdir(root)

@@ -24,6 +24,17 @@ def become_user(uid: int) -> None:
     os.setresuid(uid, uid, uid)
 
 
+def as_user(uid: int, action, *arguments):
+    """What an action answers that has this user's rights and no more; nothing of that user may run meanwhile."""
+    os.setegid(uid)
+    os.seteuid(uid)
+    try:
+        return action(*arguments)
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
 def start_helpers(helpers: list[dict]) -> list[dict]:
     """Start the helpers; returns the facts about them once they stay as they are."""
     if not helpers:

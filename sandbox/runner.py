@@ -1,8 +1,9 @@
 """Runs one command in one world, inside the container, and prints one JSON document about it.
 
-PID 1, root with CAP_SETUID, CAP_SETGID and CAP_KILL. Standard input holds the invocation: a line with the size of a
-JSON header, the header, and the world's tar. Standard output carries the document and nothing else: the command's
-streams are pipes into it, and the header's nonce, which the command cannot know, comes back in it.
+PID 1, root with CAP_CHOWN, CAP_SETUID, CAP_SETGID and CAP_KILL. Standard input holds the invocation:
+a line with the size of a JSON header, the header, and the world's tar. Standard output carries a line that says that
+the command starts now, then the document, and nothing else: the command's streams are pipes into the document, and both
+hold the header's nonce, which the command cannot know.
 
 An `error` in the document is the runner's own failure; what the command did wrong stands in its other keys.
 """
@@ -22,7 +23,7 @@ import command
 import processes
 import tree
 
-PROTOCOL = 3
+PROTOCOL = 5
 
 
 def read_invocation() -> tuple[dict, bytes]:
@@ -110,19 +111,23 @@ def document_of(stream: command.Captured) -> dict:
 def measure(invocation: dict, tar: bytes) -> dict:
     """The whole of an execution, in the order that matters."""
     root, routes = invocation["root"], invocation["http"]
-    command.make_home()
-    tree.unpack(root, tar, invocation["ages"])
-    before_tree = tree.fingerprint(root)
+    command.make_home(invocation["home"])
+    os.chown(root, command.UID, command.UID)
+    processes.as_user(command.UID, tree.unpack, root, tar, invocation["ages"])
+    tree_before, _ = processes.as_user(command.UID, tree.survey, root)
     server, ready, log = start_service(invocation["port"], routes) if routes is not None else (None, None, None)
     before = processes.start_helpers(invocation["helpers"])
     if server and os.read(ready, 1) != b"1":
         raise RuntimeError("the HTTP service did not start")
     server_started = processes.stat(server)["started"] if server else None
     empty = used_bytes("/tmp", command.HOME)
+    told = [{key: fact[key] for key in ("pid", "name", "ppid", "rss_bytes", "args")} for fact in before]
+    # From here on a lost result is the command's doing, which does not exist yet and cannot keep this from going out.
+    print(json.dumps({"protocol": PROTOCOL, "nonce": invocation["nonce"], "processes": told}), flush=True)
 
     ran = command.run(
         [*invocation["argv"], binascii.a2b_base64(invocation["command"])],
-        command.environment(invocation["shell"], invocation["condition"]),
+        command.environment(invocation["shell"], invocation["tools"]),
         root,
         invocation["timeout_s"],
         invocation["output_bytes"],
@@ -138,6 +143,7 @@ def measure(invocation: dict, tar: bytes) -> dict:
             if not stream.read() or stream.total == size:
                 break
     spawned = ran["spawn_error"] is None
+    changes = tree.changes(tree_before, *processes.as_user(command.UID, tree.survey, root, True))
     return {
         "exit_code": os.WEXITSTATUS(status) if os.WIFEXITED(status) and spawned else None,
         "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
@@ -154,9 +160,9 @@ def measure(invocation: dict, tar: bytes) -> dict:
             "written_bytes": max(0, used_bytes("/tmp", command.HOME) - empty),
             "oom_killed": bool(cgroup("memory.events:oom_kill", "memory/memory.oom_control:oom_kill")),
         },
-        "processes": [{key: fact[key] for key in ("pid", "name", "ppid", "rss_bytes", "args")} for fact in before],
         "http_requests": read_log(log) if server else [],
-        "tree_changed": tree.fingerprint(root) != before_tree,
+        "tree_changed": changes is not None,
+        "changes": changes,
         "leftover": left,
         "helpers_intact": intact,
     }

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 
 BLOCK = 512
+# A look at the tree ends there: what a command made may be without end.
+MOST_ENTRIES, MOST_DEPTH, MOST_S = 50_000, 40, 5.0
+MOST_PATHS, LONGEST_PATH = 50, 300
 
 
 def unpack(root: str, data: bytes, ages: dict[str, float]) -> None:
-    """Write the tree below `root`, owned by root and writable by nobody else, then set times `age` seconds back."""
-    made = {root}
-    for name, content in members(data):
+    """Write the tree below `root` as the caller's own, with the tar's modes; then set times `age` seconds back."""
+    modes = {root: None}
+    for name, mode, content in members(data):
         path = os.path.normpath(f"{root}/{name}")
         if not f"{path}/".startswith(f"{root}/"):
             raise ValueError(f"the tree reaches out of its root: {name}")
         folder = path if content is None else os.path.dirname(path)
-        if folder not in made:
+        if folder not in modes:
             os.makedirs(folder, mode=0o755, exist_ok=True)
-            made.add(folder)
+            modes[folder] = None
         if content is not None:
             with open(path, "wb") as stream:
                 stream.write(content)
+        modes[path] = mode
     now = time.time()
     for name, age in ages.items():
         os.utime(os.path.normpath(os.path.join(root, name)), (now - age, now - age))
+    for path, mode in sorted(modes.items(), reverse=True):  # a folder last: its mode may close it to its owner
+        if mode is not None:
+            os.chmod(path, mode)
 
 
-def members(data: bytes) -> list[tuple[str, memoryview | None]]:
-    """Name and content of each file of a tar, and of each folder with None; ValueError for anything else in it.
+def members(data: bytes) -> list[tuple[str, int, memoryview | None]]:
+    """Name, mode and content of each file of a tar, None being a folder's; ValueError for anything else in it.
 
     Python's own tarfile takes as long to import as this to unpack the whole world.
     """
@@ -42,17 +50,85 @@ def members(data: bytes) -> list[tuple[str, memoryview | None]]:
         if kind not in b"05\0":
             raise ValueError(f"the tree holds something that is no file and no folder: {name}")
         at += BLOCK
-        found.append((name, None if kind == b"5" else view[at : at + size]))
+        mode = int(head[100:108].rstrip(b"\0 "), 8) & 0o777
+        found.append((name, mode, None if kind == b"5" else view[at : at + size]))
         at += -(-size // BLOCK) * BLOCK
     return found
 
 
-def fingerprint(root: str) -> list[tuple]:
-    """What changes when anybody changes the tree; the change time cannot be set back by anyone."""
-    found = []
-    for folder, folders, files in os.walk(root):
-        for name in (".", *folders, *files):
-            path = os.path.join(folder, name)
-            status = os.lstat(path)
-            found.append((path, status.st_ino, status.st_mode, status.st_uid, status.st_size, status.st_ctime_ns))
-    return sorted(found)
+def survey(root: str, unlock: bool = False) -> tuple[dict[str, os.stat_result], bool]:
+    """Path -> state of everything in the tree, "." being its root, and whether that is all of it.
+
+    No link is followed and nothing but folders is opened, each by its name in the one above. With `unlock`, folders
+    that are closed to their owner are opened for good, which is for when nobody needs them any more.
+    """
+    found: dict[str, os.stat_result] = {".": os.lstat(root)}
+    until = time.monotonic() + MOST_S
+
+    def look(folder: int, above: str, depth: int) -> bool:
+        whole = True
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if len(found) >= MOST_ENTRIES or time.monotonic() > until:
+                    return False
+                path = above + entry.name
+                found[path] = entry.stat(follow_symlinks=False)
+                if stat.S_ISDIR(found[path].st_mode):
+                    whole = depth < MOST_DEPTH and enter(entry.name, path, folder, depth + 1) and whole
+        return whole
+
+    def enter(name: str, path: str, above: int | None, depth: int) -> bool:
+        try:
+            if unlock and found[path].st_mode & 0o500 != 0o500:
+                os.chmod(name, 0o700, dir_fd=above)
+            folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+        except OSError:
+            return False
+        try:
+            return look(folder, "" if path == "." else f"{path}/", depth)
+        except OSError:
+            return False
+        finally:
+            os.close(folder)
+
+    return found, enter(root, ".", None, 0)
+
+
+def changes(before: dict[str, os.stat_result], after: dict[str, os.stat_result], whole: bool) -> dict | None:
+    """What a command did to the tree: created, changed and removed paths; None if nothing.
+
+    The change time, which nobody can set back, tells. A folder in which something was created or removed is not
+    itself called changed for that. `bytes` is the size of the created and changed files.
+    """
+    created = sorted(after.keys() - before.keys())
+    removed = sorted(before.keys() - after.keys()) if whole else []
+    touched = {os.path.dirname(path) or "." for path in (*created, *removed)}
+    changed = [
+        path
+        for path in sorted(before.keys() & after.keys())
+        if _identity(before[path]) != _identity(after[path])
+        and not (path in touched and before[path].st_mode == after[path].st_mode)
+    ]
+    if whole and not (created or removed or changed):
+        return None
+    files = [after[path].st_size for path in (*created, *changed) if stat.S_ISREG(after[path].st_mode)]
+    return {
+        "created": _listed(created),
+        "changed": _listed(changed),
+        "removed": _listed(removed),
+        "bytes": sum(files),
+        "complete": whole,
+    }
+
+
+def _identity(state: os.stat_result) -> tuple:
+    return state.st_ino, state.st_mode, state.st_uid, state.st_size, state.st_ctime_ns
+
+
+def _listed(paths: list[str]) -> dict:
+    return {"count": len(paths), "paths": list(map(_shown, paths[:MOST_PATHS]))}
+
+
+def _shown(path: str) -> str:
+    text = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return text if len(text) <= LONGEST_PATH else text[:LONGEST_PATH] + "…"

@@ -62,7 +62,7 @@ def make_rows(study: Study, tasks, passes, seed: int = 1, **fixed) -> list[Row]:
 
 def measured(cell, mark: bool, rng: random.Random) -> dict:
     pwsh = cell.shell == "pwsh"
-    failing = "command-not-found" if rng.random() < 0.4 else "silent-wrong"
+    failing = "non-zero-exit" if rng.random() < 0.4 else "silent-wrong"
     made_of = rng.choice(["cmdlets-only", "cmdlets-only", "mixed", "unix-only"]) if pwsh else "unix-only"
     return {
         "status": "measured",
@@ -72,6 +72,7 @@ def measured(cell, mark: bool, rng: random.Random) -> dict:
         "content_ok": mark,
         "lenient_passed": mark,
         "no_unix_tools_passed": (mark and made_of == "cmdlets-only") if pwsh else None,
+        "windows_aliases_passed": mark if pwsh else None,
         "worlds_passed": 2 if mark else 0,
         "worlds_run": 2,
         "failure_class": None if mark else failing,

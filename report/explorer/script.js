@@ -1,6 +1,7 @@
 "use strict";
 // Everything in the data block may have been written by a model or its command. It reaches the page only as
-// text nodes and attribute values, never as markup; no link, style or handler is made from it.
+// text nodes and attribute values, never as markup; no style or handler is made from it, and a link only from the
+// study's own names.
 (() => {
   const $ = (id) => document.getElementById(id);
   const data = JSON.parse($("index").textContent);
@@ -61,27 +62,28 @@
 
   const titles = Object.fromEntries(data.shells);
   const grammars = Object.fromEntries(data.shells.map(([shell, , grammar]) => [shell, grammar]));
-  const cells = data.cells.map(([model, shell, task, trial, ...labels], index) => {
-    const [state, failure, made] = labels.map((number) => data.names[number]);
-    return { index, model: data.names[model], shell: data.names[shell], task: data.names[task], trial, state, failure, made };
+  const cells = data.cells.map(([model, shell, task, trial, state, failure, made, attempt], index) => {
+    const name = (number) => data.names[number];
+    const path = [name(model), name(shell), name(task), trial].join("/");
+    return { index, path, model: name(model), shell: name(shell), task: name(task), trial, state: name(state), failure: name(failure), made: name(made), attempt: name(attempt) };
   });
   const categories = Object.fromEntries(data.tasks);
-  const pathOf = (cell) => `${cell.model}/${cell.shell}/${cell.task}/${cell.trial}`;
-  const byPath = new Map(cells.map((cell) => [pathOf(cell), cell]));
+  // What an address can name: a cell by model/shell/task/trial, a line of the table by model/task.
+  const places = new Map(cells.map((cell) => [cell.path, cell]));
 
   const GLYPHS = {
     passed: ["●", "passed"], wrong: ["×", "wrong output"], error: ["!", "error"], limit: ["T", "time or memory"],
-    none: ["∅", "no usable answer"], missing: ["○", "not measured yet"], not_measured: ["–", "arm not measured"],
+    none: ["∅", "no usable answer"], missing: ["○", "not measured"], not_measured: ["–", "arm not measured"],
   };
   const KINDS = new Map(Object.entries({
     refusal: "none", empty: "none", truncated: "none", format: "none", "other-dialect": "error", "does-not-parse": "error",
-    "command-not-found": "error", "non-zero-exit": "error", timeout: "limit", "resource-limit": "limit",
+    "missing-program": "error", "invented-command": "error", "command-not-found": "error", "non-zero-exit": "error", timeout: "limit", "resource-limit": "limit",
   }));
   const kindOf = (cell) => (cell.state === "failed" ? KINDS.get(cell.failure) || "wrong" : cell.state);
   const words = (text) => String(text).replaceAll("-", " ").replaceAll("_", " ").replace("non zero", "non-zero");
   const verdictOf = (cell) => {
-    if (cell.state === "failed") return cell.failure ? `failed: ${words(cell.failure)}` : "failed";
-    return cell.state === "passed" ? "passed" : GLYPHS[cell.state][1];
+    const said = cell.state === "failed" && cell.failure ? `failed: ${words(cell.failure)}` : (GLYPHS[cell.state] || [, cell.state])[1];
+    return [said, cell.attempt].filter(Boolean).join(", ");
   };
   const nameOf = (cell) => `${cell.model}, ${titles[cell.shell]}, ${cell.task}, trial ${cell.trial}`;
   const markOf = (kind, state) => make("span", { class: `mark ${state}`, "aria-hidden": "true" }, GLYPHS[kind][0]);
@@ -89,12 +91,18 @@
   // ---- the table
 
   const buttons = [];
-  const lines = []; // each: { row, cells }
+  const lines = []; // each: { row, path, model, task, cells }
   const headings = [];
   const columnsHead = () => make("thead", {}, make("tr", {},
     make("th", { scope: "col" }, "Task"),
     ...data.shells.map(([, title]) => make("th", { scope: "col" }, title))));
 
+  const fragment = (path) => `#${path.split("/").map(encodeURIComponent).join("/")}`;
+  const linkTo = (path, attributes, ...children) => {
+    const link = make("a", { href: fragment(path), ...attributes }, ...children);
+    link.dataset.path = path;
+    return link;
+  };
   const buttonOf = (cell) => {
     const kind = kindOf(cell);
     const label = `${nameOf(cell)}: ${verdictOf(cell)}`;
@@ -119,8 +127,10 @@
         alias, make("span", { class: "id" }, id === alias ? "" : id)));
       body.append(heading);
       for (const [task, category] of data.tasks) {
-        const row = make("tr", {}, make("th", { scope: "row" }, make("span", { class: "task" }, task), make("span", { class: "category" }, words(category))));
-        const line = { row, cells: [] };
+        const path = `${alias}/${task}`;
+        const link = linkTo(path, { class: "task", tabindex: "-1" }, task); // by keyboard: b, or from an opened cell
+        const row = make("tr", {}, make("th", { scope: "row" }, link, make("span", { class: "category" }, words(category))));
+        const line = { row, path, model: alias, task, cells: [] };
         for (const [shell, title] of data.shells) {
           const trials = groups.get(JSON.stringify([alias, task, shell])) || [];
           line.cells.push(...trials);
@@ -130,7 +140,8 @@
             scored ? make("span", { class: "share" }, `${passes}/${scored}`) : null)));
         }
         if (!line.cells.length) continue;
-        lines.push({ ...line, alias });
+        lines.push(line);
+        places.set(path, line);
         body.append(row);
       }
       headings.push({ row: heading, alias });
@@ -149,7 +160,7 @@
     searchTexts ||= cells.map((cell) => {
       const view = from.cells[cell.index];
       const texts = ["command", "reply"].map((key) => field(from, view, key)).filter(Boolean).flatMap((text) => [text.head, text.tail]);
-      return [pathOf(cell), verdictOf(cell), cell.made || "", field(from, view, "why"), ...texts].join("\n").toLowerCase();
+      return [cell.path, verdictOf(cell), cell.made || "", field(from, view, "why"), ...texts].join("\n").toLowerCase();
     });
   };
   const option = (value, title, count) => make("option", { value }, count === undefined ? title : `${title} (${count})`);
@@ -158,24 +169,30 @@
   const drawFilters = () => {
     const states = tally(cells.map((cell) => cell.state));
     for (const state of ["passed", "failed", "missing", "not_measured"]) {
-      if (states.has(state)) $("result").append(option(state, { missing: "not measured yet", not_measured: "arm not measured" }[state] || state, states.get(state)));
+      if (states.has(state)) $("result").append(option(state, GLYPHS[state] ? GLYPHS[state][1] : state, states.get(state)));
     }
     const classes = tally(cells.filter((cell) => cell.failure).map((cell) => cell.failure));
     const group = make("optgroup", { label: "failed with" });
     group.append(...[...classes].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([name, n]) => option(`class:${name}`, words(name), n)));
     if (classes.size) $("result").append(group);
+    const again = cells.filter((cell) => cell.attempt).length;
+    if (again) $("result").append(option("again", "tried again", again));
     const made = tally(cells.filter((cell) => cell.made).map((cell) => cell.made));
     $("made").append(...[...made].sort().map(([name, n]) => option(name, words(name), n)));
     $("category").append(...[...new Set(data.tasks.map(([, category]) => category))].map((name) => option(name, words(name))));
     $("model").append(...data.models.map(([alias]) => option(alias, alias)));
   };
 
+  const FILTERS = ["text", "result", "made", "category", "model"];
+  const labelOf = (id) => $(id).labels[0].firstChild.data.trim();
+  const tell = (text) => { if ($("count").textContent !== text) $("count").textContent = text; }; // it is read aloud
+  const chosen = () => FILTERS.map((id) => [id, $(id).value.trim()]).filter(([, value]) => value);
   const applyFilters = async () => {
     const text = $("text").value.trim().toLowerCase();
     if (text && !searchTexts) await prepareSearch();
     const [result, made, category, model] = ["result", "made", "category", "model"].map((id) => $(id).value);
     const fits = (cell) =>
-      (!result || (result.startsWith("class:") ? cell.failure === result.slice(6) : cell.state === result)) &&
+      (!result || (result === "again" ? cell.attempt : result.startsWith("class:") ? cell.failure === result.slice(6) : cell.state === result)) &&
       (!made || cell.made === made) && (!category || categories[cell.task] === category) &&
       (!model || cell.model === model) && (!text || searchTexts[cell.index].includes(text));
     const fitting = new Set(cells.filter(fits));
@@ -186,9 +203,12 @@
       button.classList.toggle("out", !fitting.has(cell));
     }
     for (const line of lines) line.row.hidden = !line.cells.some((cell) => fitting.has(cell));
-    for (const heading of headings) heading.row.hidden = !lines.some((line) => line.alias === heading.alias && !line.row.hidden);
+    for (const heading of headings) heading.row.hidden = !lines.some((line) => line.model === heading.alias && !line.row.hidden);
     shown = lines.flatMap((line) => line.cells.filter((cell) => fitting.has(cell)));
-    $("count").textContent = shown.length === cells.length ? `${cells.length} cells` : `${shown.length} of ${cells.length} cells`;
+    tell(shown.length === cells.length ? `${cells.length} cells` : `${shown.length} of ${cells.length} cells`);
+    const titleOf = (id, value) => ($(id).selectedOptions ? $(id).selectedOptions[0].textContent.replace(/ \(\d+\)$/, "") : value);
+    const told = chosen().map(([id, value]) => `${labelOf(id)}: ${titleOf(id, value)}`).join("; ");
+    $("chosen").textContent = told && `(${plain(told)})`;
     rove(shown.includes(cells[current]) ? current : shown.length ? shown[0].index : -1, false);
   };
 
@@ -283,78 +303,173 @@
     return block;
   };
 
-  let open = null;
+  // ---- what the dialog shows: a cell, or all arms of a task
+
+  const ARMS = data.shells.length === 2 ? "both arms" : "all arms";
   const isShown = (cell) => buttons[cell.index] && !buttons[cell.index].disabled;
-  const drawCell = async (cell) => {
-    const from = await loadDetails();
-    if (addressed() !== cell) return; // another cell was asked for meanwhile
+  const note = (text) => write(make("p", { class: "note" }), text);
+  const coloured = (cell) => (node, text) => highlight(node, text, cell.shell);
+  const noCommand = (view) => note(view.reply ? "There is none in the reply." : "Nothing has been asked yet.");
+  const cellLink = (cell, text) => linkTo(cell.path, { "aria-label": plain(`${nameOf(cell)}: ${verdictOf(cell)}`) }, markOf(kindOf(cell), cell.state), make("span", {}, text));
+  const beside = (title, links) => links.length ? make("nav", { class: "beside", "aria-label": title }, make("span", {}, `${title}: `), ...links) : null;
+
+  const cellParts = (from, cell) => {
     const view = unpack(from, from.cells[cell.index]);
+    const same = cells.filter((other) => other !== cell && other.task === cell.task && other.trial === cell.trial);
+    const body = [beside("Same task and trial", [
+      ...same.filter((other) => other.model === cell.model).map((other) => cellLink(other, titles[other.shell])),
+      ...same.filter((other) => other.shell === cell.shell).map((other) => cellLink(other, other.model)),
+      linkTo(`${cell.model}/${cell.task}`, { "aria-keyshortcuts": "b" }, `all trials of ${ARMS}`)])];
+    body.push(...section("Command", view.command, coloured(cell), "command"));
+    if (view.command === null) body.push(make("h3", {}, "Command"), noCommand(view));
+    body.push(...view.notes.map(note));
+    body.push(...section("Command when the reply is read leniently", view.lenient, coloured(cell), "command"));
+    if (view.facts.length) body.push(facts(view.facts));
+    body.push(...section("Prompt", view.prompt));
+    if (view.reply && view.command && view.reply.head === view.command.head && view.reply.bytes === view.command.bytes) {
+      body.push(make("h3", {}, "Reply as it came"), note("The command above, and nothing else."));
+    } else body.push(...section("Reply as it came", view.reply));
+    if (view.runs.length) body.push(make("h3", {}, "Runs"), ...view.runs.map(runBlock));
+    if (view.files.length) {
+      body.push(make("details", {}, make("summary", {}, "Provenance"),
+        textBlock("Provenance", { head: JSON.stringify(view.provenance, null, 2), left_out: 0 }),
+        note(`The records are ${view.files.map((name) => `results/${name}`).join(", ")}.`)));
+    }
+    return { name: nameOf(cell), said: `${verdictOf(cell)} – ${view.why}`, mark: markOf(kindOf(cell), cell.state), body };
+  };
+
+  const armsParts = (from, line) => {
+    const views = new Map(line.cells.map((cell) => [cell, unpack(from, from.cells[cell.index])]));
+    const arms = data.shells.map(([shell, title]) => ({ title, trials: line.cells.filter((cell) => cell.shell === shell) }));
+    const passes = ({ title, trials }) => `${title} ${trials.filter((cell) => cell.state === "passed").length} of ${trials.length} passed`;
+    const trialOf = (cell) => {
+      const view = views.get(cell);
+      return [make("p", {}, cellLink(cell, verdictOf(cell))), note(view.why),
+        view.command ? textBlock(`Command, ${titles[cell.shell]}, trial ${cell.trial}`, view.command, coloured(cell), "command") : noCommand(view)];
+    };
+    const table = make("table", { class: "arms", "aria-label": `Trials of ${ARMS}` }, make("thead", {}, make("tr", {},
+      make("th", { scope: "col" }, "Trial"), ...arms.map(({ title }) => make("th", { scope: "col" }, title)))));
+    const rows = [...new Set(line.cells.map((cell) => cell.trial))].map((trial) => make("tr", {}, make("th", { scope: "row" }, String(trial)),
+      ...arms.map(({ title, trials }) => make("td", { "data-arm": title }, ...trials.filter((cell) => cell.trial === trial).flatMap(trialOf)))));
+    table.append(make("tbody", {}, ...rows));
+    const prompts = arms.flatMap(({ title, trials }) => section(`Prompt, ${title}`, trials.map((cell) => views.get(cell).prompt).find(Boolean) || null));
+    const others = lines.filter((other) => other.task === line.task && other !== line);
+    return { name: `${line.model}, ${line.task}, ${ARMS}`, said: arms.map(passes).join(", "), mark: null,
+      body: [beside("Same task", others.map((other) => linkTo(other.path, {}, other.model))), table, ...prompts] };
+  };
+
+  // Those before and after a place, of those that the filters leave.
+  const around = (place) => (place.row ? lines.filter((line) => !line.row.hidden) : shown);
+  const pageTitle = document.title;
+  let open = null;
+  const draw = async (place) => {
+    const from = await loadDetails();
+    if (addressed() !== place) return; // another one was asked for meanwhile
+    const { name, said, mark, body } = place.row ? armsParts(from, place) : cellParts(from, place);
     const dialog = $("cell");
-    const at = shown.indexOf(cell);
+    const all = around(place);
+    const at = all.indexOf(place);
     const action = (title, key, run, off) => {
       const button = make("button", { type: "button", "aria-keyshortcuts": key }, title);
       button.disabled = Boolean(off);
       button.addEventListener("click", run);
       return button;
     };
-    const bar = make("div", { class: "bar" }, markOf(kindOf(cell), cell.state),
-      make("h2", { id: "cell-title" }, nameOf(cell), write(make("span", { class: "verdict" }), `${verdictOf(cell)} – ${view.why}`)),
-      make("nav", { "aria-label": "Cells" }, action("Previous", "p", () => go(-1), at <= 0), action("Next", "n", () => go(1), at < 0 || at + 1 >= shown.length),
-        action("Close", "Escape", () => dialog.close())));
-    const body = make("div", { class: "body", tabindex: "-1" });
-    body.append(...section("Command", view.command, (node, text) => highlight(node, text, cell.shell), "command"));
-    if (view.command === null) body.append(make("h3", {}, "Command"), make("p", { class: "note" }, view.reply ? "There is none in the reply." : "Nothing has been asked yet."));
-    body.append(...view.notes.map((note) => write(make("p", { class: "note" }), note)));
-    body.append(...section("Command when the reply is read leniently", view.lenient, (node, text) => highlight(node, text, cell.shell), "command"));
-    if (view.facts.length) body.append(facts(view.facts));
-    body.append(...section("Prompt", view.prompt));
-    if (view.reply && view.command && view.reply.head === view.command.head && view.reply.bytes === view.command.bytes) {
-      body.append(make("h3", {}, "Reply as it came"), make("p", { class: "note" }, "The command above, and nothing else."));
-    } else body.append(...section("Reply as it came", view.reply));
-    if (view.runs.length) body.append(make("h3", {}, "Runs"), ...view.runs.map(runBlock));
-    if (view.files.length) {
-      body.append(make("details", {}, make("summary", {}, "Provenance"),
-        textBlock("Provenance", { head: JSON.stringify(view.provenance, null, 2), left_out: 0 }),
-        make("p", { class: "note" }, `The records are ${view.files.map((name) => `results/${name}`).join(", ")}.`)));
-    }
-    dialog.replaceChildren(bar, body);
+    const bar = make("div", { class: "bar" }, mark,
+      make("h2", { id: "cell-title" }, name, write(make("span", { class: "verdict" }), said)),
+      make("nav", { "aria-label": place.row ? "Tasks" : "Cells" }, action("Previous", "p", () => go(-1), at <= 0),
+        action("Next", "n", () => go(1), at < 0 || at + 1 >= all.length), action("Close", "Escape", () => dialog.close())));
+    const main = make("div", { class: "body", tabindex: "-1" }, ...body);
+    dialog.replaceChildren(make("p", { class: "paper" }, data.study), bar, main);
     if (!dialog.open) dialog.showModal();
-    body.focus({ preventScroll: true });
-    open = cell;
+    document.documentElement.dataset.opened = "";
+    document.title = plain(`${name} – ${pageTitle}`);
+    main.focus({ preventScroll: true });
+    open = place;
+  };
+
+  // ---- the address: #place?filters, each of them or none. It alone says what is shown.
+
+  const decoded = (written) => {
+    try { return decodeURIComponent(written); } catch { return written; } // not ours: looked up as it is
+  };
+  const address = () => {
+    const [path, ...filters] = location.hash.slice(1).split("?");
+    return { path: decoded(path), filters: new URLSearchParams(filters.join("?")) };
+  };
+  const addressed = () => places.get(address().path);
+  const addressOf = (place) => {
+    const filters = String(new URLSearchParams(chosen()));
+    return fragment(place ? place.path : "") + (filters && `?${filters}`);
+  };
+  // Sets the fields as the address says, and returns what it asks for that this study does not have.
+  const readFilters = (filters) => FILTERS.filter((id) => {
+    const value = filters.get(id) || "";
+    if ($(id).value.trim() !== value) $(id).value = value;
+    const known = !$(id).options || $(id).selectedIndex >= 0;
+    if (!known) $(id).value = "";
+    return !known;
+  }).map((id) => `${labelOf(id)} ${filters.get(id)}`);
+  const follow = async () => {
+    const { path, filters } = address();
+    const unknown = readFilters(filters);
+    await applyFilters();
+    const place = places.get(path);
+    if (place) {
+      const first = place.row ? place.cells.find(isShown) : place;
+      if (first && isShown(first)) rove(first.index, false);
+      return draw(place);
+    }
+    if ($("cell").open) $("cell").close();
+    if (path) tell(`There is no cell ${plain(path)} in this study.`);
+    else if (unknown.length) tell(`${$("count").textContent}; nothing in this study is ${plain(unknown.join(" or "))}`);
+    return null;
+  };
+  // An entry of the history knows how many steps it is above the table that it was opened from, so that closing goes
+  // back there and leaves no entry behind; 0: opened by its address.
+  const steps = () => (history.state && history.state.steps) || 0;
+  const visit = (place) => {
+    history.pushState({ steps: addressed() ? steps() && steps() + 1 : 1 }, "", addressOf(place));
+    return follow();
   };
   const go = (by) => {
     // From the address, which changes at once: a key pressed twice must move twice, drawn or not.
-    const next = shown[shown.indexOf(addressed() || open) + by];
-    if (next) location.replace(`#${pathOf(next).split("/").map(encodeURIComponent).join("/")}`);
+    const here = addressed() || open;
+    const next = around(here)[around(here).indexOf(here) + by];
+    if (!next) return;
+    history.replaceState(history.state, "", addressOf(next));
+    follow();
   };
-  const address = () => {
-    const written = location.hash.slice(1);
-    try { return decodeURIComponent(written); } catch { return written; } // not ours: looked up as it is
-  };
-  const addressed = () => byPath.get(address());
-  const openAddressed = () => {
-    const cell = addressed();
-    if (cell) {
-      if (isShown(cell)) rove(cell.index, false);
-      return drawCell(cell);
-    }
-    if ($("cell").open) $("cell").close();
-    if (address()) $("count").textContent = `There is no cell ${plain(address())} in this study.`;
-    return null;
+  // One entry for each choice, and one for all that is typed in a row.
+  const filtered = (typing) => {
+    const to = addressOf(null);
+    if (to === (location.hash || "#")) return;
+    const replace = typing && history.state && history.state.typing;
+    history[replace ? "replaceState" : "pushState"]({ typing }, "", to);
+    applyFilters();
   };
 
   // ---- wiring
 
   $("cell").addEventListener("close", () => {
-    const cell = open;
+    if ($("cell").open) return; // it was opened again before this was told
+    const cell = open && (open.row ? open.cells.find(isShown) : open);
     open = null;
-    if (location.hash.length > 1) history.replaceState(null, "", "#");
+    delete document.documentElement.dataset.opened;
+    document.title = pageTitle;
+    if (addressed()) steps() ? history.go(-steps()) : history.replaceState(null, "", addressOf(null));
     if (cell && isShown(cell)) rove(cell.index);
   });
   $("cell").addEventListener("click", (event) => { if (event.target === $("cell")) $("cell").close(); });
   $("cells").addEventListener("click", (event) => {
     const button = event.target.closest("button.mark");
-    if (button) location.hash = pathOf(cells[button.dataset.index]).split("/").map(encodeURIComponent).join("/");
+    if (button) visit(cells[button.dataset.index]);
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-path]");
+    if (!link || event.button || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    visit(places.get(link.dataset.path));
   });
   $("cells").addEventListener("keydown", (event) => {
     const button = event.target.closest("button.mark");
@@ -368,18 +483,34 @@
     if (event.ctrlKey || event.altKey || event.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
     if (open && (event.key === "n" || event.key === "p")) go(event.key === "n" ? 1 : -1);
     else if (!open && event.key === "/") { event.preventDefault(); $("text").focus(); }
+    else if (event.key === "b") {
+      const cell = open || cells[current];
+      if (cell && !cell.row) visit(places.get(`${cell.model}/${cell.task}`));
+    }
   });
   $("filters").addEventListener("submit", (event) => event.preventDefault());
-  $("filters").addEventListener("reset", () => setTimeout(applyFilters));
-  for (const id of ["result", "made", "category", "model"]) $(id).addEventListener("change", applyFilters);
+  $("filters").addEventListener("reset", () => setTimeout(filtered, 0, false));
+  for (const id of FILTERS) if ($(id).options) $(id).addEventListener("change", () => filtered(false));
   let waiting = 0;
-  $("text").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(applyFilters, 120); });
-  addEventListener("hashchange", openAddressed);
+  $("text").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filtered, 120, true); });
+  addEventListener("hashchange", follow);
+  // On paper nothing is folded, and the dialog is no layer above the page, which would end with the first sheet.
+  let folded = [];
+  const onPaper = (paper) => {
+    if (paper) folded = [...document.querySelectorAll("details:not([open])")];
+    for (const part of folded) part.open = paper;
+    if (!open) return;
+    $("cell").close();
+    $("cell")[paper ? "show" : "showModal"]();
+    $("cell").querySelector(".body").focus({ preventScroll: true });
+  };
+  addEventListener("beforeprint", () => onPaper(true));
+  addEventListener("afterprint", () => onPaper(false));
 
   drawFilters();
   drawTable();
-  applyFilters();
+  const followed = follow();
   document.documentElement.dataset.drawnMs = String(Math.round(performance.now()));
-  Promise.resolve(openAddressed()).then(() => { document.documentElement.dataset.readyMs = String(Math.round(performance.now())); });
+  followed.then(() => { document.documentElement.dataset.readyMs = String(Math.round(performance.now())); });
   setTimeout(loadDetails);
 })();

@@ -5,40 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from fluency import __version__
 from fluency.common.errors import UserError
-from fluency.workflow.arguments import Parser, archive_file, seeds, stage
-
-Command = Callable[[argparse.Namespace], int]
-Argument = tuple[tuple[str, ...], dict[str, Any]]
-COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], Command]] = {}
-
-
-def command(*arguments: Argument) -> Callable[[Command], Command]:
-    """Register a function as a command; its docstring is the help, its name the command's."""
-
-    def register(function: Command) -> Command:
-        def add(parser: argparse.ArgumentParser) -> None:
-            for names, options in arguments:
-                parser.add_argument(*names, **options)
-
-        COMMANDS[function.__name__.rstrip("_")] = (add, function)
-        return function
-
-    return register
-
-
-def argument(*names: str, **options: Any) -> Argument:
-    """One argument of a command, as argparse takes it."""
-    return names, options
-
+from fluency.common.words import NOTHING_TO_DO
+from fluency.workflow.arguments import COMMANDS, Parser, archive_file, argument, command, markdown_file, seeds, stage
 
 CONFIG = argument("--configfile", action="append", default=[], metavar="FILE", help="override file, may be repeated")
 ARCHIVE = argument("archive", nargs="?", default="", help="an archive/*.tar.zst")
+SIGN = argument("--sign", type=Path, metavar="KEY", help="sign it with this SSH key, in a file beside it")
+BESIDE = argument("--beside", action="store_true", help="by the commit it names, checked out")
+SIGNERS = argument("--signers", type=Path, metavar="FILE", help="who may have signed it, as OpenSSH's allowed_signers")
+ALLOW = argument("--allow", default="", metavar="LIMIT,LIMIT", help="limits above this checkout's")
+MARKDOWN = argument("--markdown", type=markdown_file, metavar="FILE", help="the differences are written there, too")
 
 
 @command(CONFIG, argument("snakemake", nargs="*", help="passed on to Snakemake, after --"))
@@ -146,7 +127,7 @@ def preregister(options: argparse.Namespace) -> int:
     return freeze(open_study(options.configfile), options.decision)
 
 
-@command(CONFIG, argument("--partial", action="store_true"), argument("--image", action="store_true"))
+@command(CONFIG, argument("--partial", action="store_true"), argument("--image", action="store_true"), SIGN)
 def archive(options: argparse.Namespace) -> int:
     """Bring a study up to date and pack its decision record; --partial packs what there is."""
     from fluency.workflow.packing import pack
@@ -154,24 +135,33 @@ def archive(options: argparse.Namespace) -> int:
 
     if not options.partial and (code := _measure(options.configfile)):
         return code
-    print(pack(open_study(options.configfile), partial=options.partial, image=options.image))
+    print(pack(open_study(options.configfile), partial=options.partial, image=options.image, key=options.sign))
     return 0
 
 
-@command(ARCHIVE)
+@command(ARCHIVE, BESIDE, SIGNERS)
 def verify(options: argparse.Namespace) -> int:
     """Check an archive and rebuild its report from the records, offline."""
     from fluency.workflow.record_keeping import verify as check
 
-    return check(archive_file(options.archive))
+    return check(archive_file(options.archive), beside=options.beside, signers=options.signers)
 
 
-@command(ARCHIVE, argument("--stage", type=stage, default="score", metavar="score|execute"))
+@command(ARCHIVE, argument("--into", type=Path, metavar="FOLDER", help="where report and explorer are written"))
+def open_(options: argparse.Namespace) -> int:
+    """Verify an archive, and open its report and explorer as this checkout writes them."""
+    from fluency.workflow.open_archive import open_archive
+
+    return open_archive(archive_file(options.archive), options.into)
+
+
+@command(ARCHIVE, argument("--stage", type=stage, default="score", metavar="score|execute"), ALLOW, MARKDOWN)
 def replay(options: argparse.Namespace) -> int:
     """Rescore, or re-execute, an archive with the present code and image."""
     from fluency.workflow.record_keeping import replay as again
 
-    return again(archive_file(options.archive), options.stage)
+    allowed = filter(None, options.allow.split(","))
+    return again(archive_file(options.archive), options.stage, list(allowed), options.markdown)
 
 
 @command(ARCHIVE, argument("--title", default="", help="of the decision"))
@@ -192,14 +182,21 @@ def mine(options: argparse.Namespace) -> int:
 
 def _measure(files: Sequence[str], arguments: Sequence[str] = ()) -> int:
     """Run a study; what its report says is printed when every cell is measured."""
+    from fluency.workflow.finished import recall, remember
     from fluency.workflow.ready_study import open_study
     from fluency.workflow.run import run as run_study
 
+    if not arguments and (text := recall(open_study(files))):
+        print(f"{NOTHING_TO_DO}\n{text}")
+        return 0
     code = run_study(files, arguments)
     if code == 0:
-        from fluency.workflow.ending import print_headline
+        from fluency.workflow.ending import ending_of
 
-        print_headline(open_study(files))
+        ready = open_study(files)
+        text = ending_of(ready)
+        print(text)
+        remember(ready, text)
     return code
 
 

@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fluency.analysis.intervals import floored_interval, signflip_p, t_interval
+from fluency.analysis.intervals import floored_interval, t_interval
 from fluency.analysis.scenarios import SCENARIOS, draw_rates
+from fluency.analysis.sign_flip import sign_flip
 
 STUDIES, TASKS, TRIALS = 3000, 20, 5
 A = replace(SCENARIOS["A"], mean=0.60)
@@ -31,7 +32,7 @@ def test_the_interval_covers_the_true_gap_in_scenario_a(gap: float) -> None:
 
 
 def test_the_test_keeps_its_level_and_is_not_empty() -> None:
-    level = np.mean([signflip_p(d) <= Fraction(1, 20) for d in studies(0.0, seed=5)])
-    power = np.mean([signflip_p(d) <= Fraction(1, 20) for d in studies(0.20, seed=6)[:1000]])
+    level = np.mean([sign_flip(d).value <= Fraction(1, 20) for d in studies(0.0, seed=5)])
+    power = np.mean([sign_flip(d).value <= Fraction(1, 20) for d in studies(0.20, seed=6)[:1000]])
     assert level <= 0.05
     assert 0.70 <= power <= 0.85, "the documented power at a true gap of 20 points is 77 %"

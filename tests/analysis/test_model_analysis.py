@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 
 from fluency.analysis import analyse, headline
 from fluency.analysis.analysis_plan import plan_for, plan_sha256
+from fluency.analysis.estimate import judge_gap
 from fluency.analysis.headline import headline_of
 from fluency.analysis.number_format import signed
 from fluency.common.errors import UserError
@@ -84,7 +86,7 @@ def test_all_alike_is_no_certainty(mark: bool) -> None:
     model = one(lambda cell: mark)
     assert model.gap.floored
     assert model.gap.s95.high > 0.05
-    assert model.gap.p == 1
+    assert model.gap.p.value == 1
     assert not model.verdict.resolved
     assert any("ceiling" in w or "floor" in w for w in model.gap.ceiling_and_floor.warnings)
     assert any("no test can reject" in w for w in model.gap.ceiling_and_floor.warnings)
@@ -158,6 +160,14 @@ def test_missing_cells_that_could_change_the_row_make_it_provisional() -> None:
     assert "provisional" in headline_of(model)
 
 
+@pytest.mark.parametrize(("low", "high", "provisional"), [(-7, 7, True), (6, 9, False), (7, 10, True), (5, 9, False)])
+def test_every_row_between_the_bounds_counts(low: int, high: int, provisional: bool) -> None:
+    """From -7 to +7 both ends are inconclusive, as the gap is, and noise lies between them."""
+    model = one(counted(*[(2, 3)] * 7))
+    gap = replace(model.gap, bounds=(Fraction(low, 100), Fraction(high, 100)))
+    assert judge_gap(model.outcomes, gap, model.tallies).provisional is provisional
+
+
 def test_one_trial_has_no_interval_for_these_tasks_and_says_so() -> None:
     study = make_study(trials=1)
     model = one(random_passes(), study)
@@ -178,16 +188,19 @@ def test_sensitivities_ask_each_its_own_question() -> None:
     changed = []
     for row in rows:
         more: dict = {"failure_class": "silent-wrong", "structural_pass": False, "exit_ok": False, "content_ok": False}
+        more |= {"windows_aliases_passed": False if row.shell == "pwsh" else None}
         if row.shell == "pwsh" and row.trial == 1:
-            more |= {"outcome": "refusal", "command": None, "made_of": None, "no_unix_tools_passed": None}
+            more |= {"outcome": "refusal", "command": None, "made_of": None}
+            more |= {"no_unix_tools_passed": None, "windows_aliases_passed": None}
         elif row.shell == "pwsh" and row.trial == 2:
-            more |= {"lenient_passed": True}
+            more |= {"lenient_passed": True, "windows_aliases_passed": True}
         elif row.shell == "pwsh" and row.trial == 3:
             more |= {"exit_ok": True, "structural_pass": True}
         elif row.shell == "pwsh" and row.trial == 4:
             more |= {"content_ok": True}
         elif row.shell == "pwsh":
             more |= {"passed": True, "structural_pass": True, "made_of": "delegation", "no_unix_tools_passed": True}
+            more |= {"windows_aliases_passed": True}
         changed.append(row.model_copy(update=more))
     model = analyse(to_frame(changed), STUDY, TASKS).models[0]
     gaps = {line.key: line.estimate.paired.gap for line in model.sensitivities}
@@ -199,12 +212,28 @@ def test_sensitivities_ask_each_its_own_question() -> None:
         "output": Fraction(1, 5),
         "no_refusals": Fraction(1, 4),
         "no_delegation": Fraction(0),
+        "missing_left_out": Fraction(1, 5),
+        "missing_passed": Fraction(1, 5),
         "no_unix_tools": Fraction(1, 5),
+        "windows_aliases": Fraction(2, 5),
     }
     assert {line.key: line.estimate.paired.challenger_rate.scored for line in model.sensitivities}["no_refusals"] == 80
     assert {line.key: line.estimate.paired.challenger_rate.scored for line in model.sensitivities}[
         "no_unix_tools"
     ] == 100
+
+
+def test_programs_that_the_room_lacks_bound_the_gap_from_both_sides() -> None:
+    """PowerShell passes four of five trials and Bash three; of Bash's failures one a task is the room's."""
+    rows = [
+        row.model_copy(update={"failure_class": None if row.passed else "missing-program" if own else "silent-wrong"})
+        for row in make_rows(STUDY, TASKS, from_counts({task.id: (3, 4) for task in TASKS}))
+        for own in [row.shell == "bash" and row.trial == 5]
+    ]
+    lines = {line.key: line.estimate.paired for line in analyse(to_frame(rows), STUDY, TASKS).models[0].sensitivities}
+    left_out, passed = lines["missing_left_out"], lines["missing_passed"]
+    assert (left_out.gap, left_out.baseline_rate.scored) == (Fraction(4, 5) - Fraction(3, 4), 80)
+    assert (passed.gap, passed.baseline_rate.scored) == (Fraction(0), 100)
 
 
 def test_what_answers_are_made_of_has_its_denominators() -> None:

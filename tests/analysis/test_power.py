@@ -13,6 +13,7 @@ from statsmodels.stats.power import TTestPower
 from fluency.analysis.intervals import t_interval
 from fluency.analysis.outcomes import Arm
 from fluency.analysis.power import (
+    Pilot,
     detectable_like,
     detectable_these,
     main,
@@ -21,7 +22,9 @@ from fluency.analysis.power import (
     power_text,
     scenario_variance,
 )
+from fluency.analysis.sample_size import sample_sizes
 from fluency.analysis.scenarios import SCENARIOS, draw_rates
+from fluency.analysis.simulated import SAMPLE_SIZES
 from fluency.core.table import write_table
 from fluency.core.tasks import load_tasks
 from tests.synthetic_tables import contrasted, make_rows, make_study, random_passes
@@ -89,9 +92,52 @@ def test_one_trial_cannot_tell_tasks_from_trials() -> None:
 def test_the_present_design_is_marked_and_the_source_is_named() -> None:
     text = power_text([], 25, 4)
     assert "25 tasks x 4 trials" in text
-    assert text.count("*") == 7
+    assert text.count("*") == 2 * len(SCENARIOS) + 1
     assert "scenario A" in text
-    assert "from the results of model-x" in power_text([("model-x", (0.05, 0.3))], 20, 5)
+    assert "from the results of model-x;" in power_text([("model-x", Pilot(0.05, 0.3, 0.1))], 20, 5)
+
+
+def test_the_three_questions_have_their_simulated_sizes_by_scenario() -> None:
+    lines = power_text([], 20, 5).splitlines()
+    for name, sizes in SAMPLE_SIZES.items():
+        assert next(line for line in lines if line.split()[:1] == [name]).split()[1:] == [
+            str(n or "n/a") for n in sizes
+        ]
+    ahead, _, level = SAMPLE_SIZES["A"]
+    assert ahead == pytest.approx(70, abs=5) and SAMPLE_SIZES["C"][0] == pytest.approx(160, abs=10)
+    assert level == pytest.approx(300, rel=0.1) and SAMPLE_SIZES["C"][2] > 2 * level
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLE_SIZES))
+def test_the_formula_for_a_study_agrees_with_the_simulation_of_the_scenarios(name: str) -> None:
+    for place, gap in ((0, 0.10), (2, 0.0)):
+        between, within = scenario_variance(SCENARIOS[name])(gap)
+        found = sample_sizes((between + within / 5) ** 0.5)
+        assert (found.ahead, found.no_difference)[place // 2] == pytest.approx(SAMPLE_SIZES[name][place], rel=0.12)
+
+
+def test_no_variance_between_tasks_is_no_gap_of_zero() -> None:
+    """A pilot whose tasks differ by less than their trials' noise: the end of the interval is used, and it says so."""
+    arms = Arm((1, 4, 2, 3) * 5, (5,) * 20), Arm((2, 2, 3, 4) * 5, (5,) * 20)
+    pilot = pilot_variance(contrasted(*arms))
+    assert pilot.between == 0 < pilot.upper
+    text = power_text([("m", pilot)], 20, 5)
+    assert "no variance between tasks was seen" in text and " 0.0" not in text
+    assert text.count("n/a") == 1, "with the end of the interval every cell has a gap; the legend alone names n/a"
+    alike = pilot_variance(contrasted(Arm((0,) * 20, (5,) * 20), Arm((5,) * 20, (5,) * 20)))
+    assert alike == (0, 0, 0)
+    nothing = power_text([("m", alike)], 20, 5)
+    assert " 0.0" not in nothing and nothing.count("n/a*") == 2 and "n/a: nothing varied" in nothing
+
+
+@pytest.mark.parametrize("tasks", [10, 40])
+def test_the_end_of_the_interval_lies_above_the_variance_in_nearly_all_pilots(tasks: int) -> None:
+    rng, above = np.random.default_rng(3), []
+    for _ in range(400):
+        rates = 0.5 + rng.normal(0, 0.1, tasks).clip(-0.4, 0.4)
+        arms = [Arm(tuple(rng.binomial(20, rate).tolist()), (20,) * tasks) for rate in (np.full(tasks, 0.5), rates)]
+        above.append(pilot_variance(contrasted(*arms)).upper > 0.01)
+    assert np.mean(above) == pytest.approx(0.975, abs=0.025)
 
 
 def test_main_takes_the_studys_own_results_where_there_are_some(tmp_path, capsys) -> None:

@@ -31,9 +31,17 @@ def test_the_edge_itself_is_warned_of(passes: int, floor: bool, ceiling: bool) -
     assert warned("pass@1 in Bash is at the ceiling", [passes], [5]) is ceiling
 
 
+@pytest.mark.parametrize(("passes", "edge"), [(1, "floor"), (9, "ceiling")])
+def test_both_arms_at_one_edge_are_one_warning(passes: int, edge: str) -> None:
+    both = f"pass@1 is at the {edge} in both arms: these tasks cannot tell"
+    assert warned(both, [passes], [passes]) and not warned("biases", [passes], [passes])
+    assert not warned("in both arms", [1], [9]) and warned("biases", [1], [9])
+
+
 @pytest.mark.parametrize("passes", [[1] * 19 + [2], [9] * 19 + [8], [5]])
 def test_beside_the_edge_nothing_is(passes: list[int]) -> None:
-    assert not warned("a gap has no room to show", [5], passes)
+    assert not warned("biases the gap", [5], passes)
+    assert not warned("no room", [5], passes)
 
 
 def test_flat_tasks_are_counted_and_ten_informative_ones_are_enough() -> None:

@@ -31,6 +31,28 @@ def test_no_pass_is_infinite_and_a_gap_before_it_is_unknown() -> None:
     assert time_to_first_pass(trials((1, True, None, 1)), 1) is None
 
 
+def test_trials_before_a_gap_that_reach_the_horizon_are_enough() -> None:
+    assert time_to_first_pass(trials((1, False, 40, 1), (2, False, 20, 1)), 5) == inf
+    assert time_to_first_pass(trials((1, False, 40, 1), (2, False, 20, 1), (4, True, 1, 1)), 5) == inf
+    assert time_to_first_pass(trials((1, False, 40, 1), (2, False, 10, 1)), 5) is None
+
+
+def test_the_time_to_the_first_pass_is_of_the_same_tasks_in_every_measured_arm() -> None:
+    """task-01 passes in neither and misses a trial in one: it is left out of both, where one alone would look faster."""
+    rows = [
+        row.model_copy(
+            update={"status": "missing", "passed": None} if lost else {"t_gen_s": 2.0 if row.shell == "pwsh" else 1.0}
+        )
+        for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-01", t_exec_s=0.0)
+        if (lost := row.task == "task-01" and row.shell == "pwsh" and row.trial == 2) or True
+    ]
+    bash, pwsh = times(to_frame(rows), 3, DESIGN).arms.values()
+    assert (bash.first_tasks, pwsh.first_tasks) == (3, 3)
+    assert (bash.t_first, pwsh.t_first) == (1.0, 2.0)
+    alone = times(to_frame([row for row in rows if row.shell == "bash"]), 3, DESIGN).arms["bash"]
+    assert (alone.first_tasks, alone.t_first) == (4, (3 * 1.0 + 60) / 4)
+
+
 def test_an_answer_without_a_command_costs_its_generation() -> None:
     assert time_to_first_pass(trials((1, False, 2, None), (2, True, 1, 1)), 2) == 4
 

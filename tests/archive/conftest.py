@@ -17,7 +17,9 @@ TASKS = ("fetch-top-crates", "stale-lockfiles")
 def made(tmp_path_factory) -> Made:
     root = tmp_path_factory.mktemp("study")
     draft = make_study(TASKS, decision="which shell our prompts name")
-    path = preregister(draft, load_tasks(draft.tasks), draft.decision, root / "preregistrations", utc_date="2026-11-01")
+    path = preregister(
+        draft, load_tasks(draft.tasks), draft.decision, root / "preregistrations", utc="2026-11-01T00:00:00Z"
+    )
     return make(root, draft.model_copy(update={"preregistration": str(path)}))
 
 

@@ -217,7 +217,6 @@ def products(made: Made) -> None:
 
 def provenance_of(made: Made) -> Provenance:
     """The study's provenance, as if it had been gathered at the archive's commit."""
-    registration, deviations = followed(made.study, made.tasks)
     collected = collect_provenance(
         made.study,
         made.tasks,
@@ -225,10 +224,9 @@ def provenance_of(made: Made) -> Provenance:
         [CONFIG],
         lambda cell: load_records(made.results, cell),
         start_up_s=start_up_times(made.results),
-        registration=registration,
-        deviations=deviations,
     )
-    return collected.model_copy(update={key: FACTS[key] for key in ("commit", "dirty")})
+    collected = collected.model_copy(update={key: FACTS[key] for key in ("commit", "dirty")})
+    return followed(collected, made.study, made.tasks)
 
 
 def archived(made: Made, out: Path, **more) -> Path:

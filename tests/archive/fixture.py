@@ -56,7 +56,9 @@ def build(out: Path) -> Path:
         patch.object(registration, "design", lambda study, tasks, _=None: design(study, tasks, small_world)),
     ):
         try:
-            registration.preregister(study, load_tasks(TASKS), study.decision, registered.parent, utc_date="2026-11-01")
+            registration.preregister(
+                study, load_tasks(TASKS), study.decision, registered.parent, utc="2026-11-01T00:00:00Z"
+            )
             made = make(Path(folder), study, worlds=small_world)
             coverage = coverage_of(made.study, made.tasks, made.results)
             store = AnswerStore(made.answers)

@@ -18,7 +18,7 @@ from fluency.archive.tar_writer import WINDOW_LOG, Entry, tar_header, write_tar
 from fluency.common.self_hash import KEY
 
 FACTS = {
-    "schema_version": SCHEMA_VERSION, "made_by": "0", "study": "s", "study_sha256": "", "utc_date": "2026-11-22", "commit": "c", "dirty": False, "partial": False,
+    "schema_version": SCHEMA_VERSION, "made_by": "0", "study": "s", "study_sha256": "0" * 64, "utc_date": "2026-11-22", "commit": "c" * 40, "dirty": False, "partial": False,
     "image_included": False, "cells": 0, "not_measured": {}, "missing": [], "code": {}, "environment": {},
 }  # fmt: skip
 
@@ -77,10 +77,10 @@ def contents(path: Path) -> dict[str, bytes]:
     return {name: b"".join(chunks) for name, _, chunks in TarReader(path)}
 
 
-def rewritten(path: Path, out: Path, change: Callable[[dict[str, bytes]], None], *, repair: bool) -> Path:
-    """The archive with changed files; with `repair` the manifest's hashes and sizes are made to fit again."""
+def rewritten(path: Path, out: Path, change: Callable[[dict[str, bytes]], None], *, repair: bool, **facts) -> Path:
+    """The archive with changed files and facts; with `repair` the manifest's hashes and sizes are made to fit again."""
     files = contents(path)
-    manifest = json.loads(files.pop(MANIFEST_NAME))
+    manifest = json.loads(files.pop(MANIFEST_NAME)) | facts
     change(files)
     target = out / path.name
     with patch.object(tar_writer, "LEVEL", 1):  # the same form, in a tenth of the time

@@ -5,14 +5,18 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from markdown_it import MarkdownIt
 
 from fluency.analysis.bands import BANDS, band_words
+from fluency.analysis.claims import Edge
+from fluency.analysis.estimate import Verdict
 from fluency.archive.decision import _lines, write_decision
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
 from fluency.core.shells import DESIGN
+from fluency.core.stage_code import layer_hashes
 from tests.archive.hostile import rewritten
-from tests.archive.test_verify import DERIVABLE, quiet
+from tests.archive.test_verify import DERIVABLE, forge_whole, quiet
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +33,8 @@ def test_the_record_holds_what_a_decision_needs(record, archive, made):
         "decision-makers:\n",
         "# Which shell should prompts name?",
         "The study was run for this decision: which shell our prompts name",
+        "**Registered in advance** in `preregistrations/made-up-2026-11-01.json`",
+        "the first answer came 2026-11-22T01:02:03Z.",
         "Deviations: none.",
         "2 tasks, bash and pwsh, 2 trials of each, 1 model, never pooled",
         "| qwen-0.5b | Bash ",
@@ -68,17 +74,37 @@ def test_nothing_rests_on_an_altered_archive(archive, tmp_path):
     assert not (tmp_path / "d").exists()
 
 
+def test_a_record_from_an_unproven_archive_says_so_at_its_top(archive, tmp_path):
+    """Forged scores whose code hashes were forged with them: a record can be made, and nobody reads past its doubt."""
+    forged = rewritten(archive, tmp_path, forge_whole, repair=True, code=dict.fromkeys(layer_hashes(), "f" * 64))
+    text = write_decision(forged, "title", tmp_path / "d", say=quiet).read_text()
+    top = text.split("## Context and Problem Statement")[0]
+    assert "scores not reproduced" in top and "passed" in top
+    sound = write_decision(archive, "title", tmp_path / "e", say=quiet).read_text()
+    assert "not reproduced" not in sound and "UNPROVEN" not in sound
+
+
+def test_an_archives_name_is_only_a_name(archive, tmp_path):
+    named = tmp_path / "a`<b>x[l](h).tar.zst"
+    named.write_bytes(archive.read_bytes())
+    text = write_decision(named, "title", tmp_path / "d", say=quiet).read_text()
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    assert "<b>" not in html and "<a " not in html and "a`&lt;b&gt;x[l](h).tar.zst" in html
+
+
 @pytest.mark.parametrize("band", BANDS)
 def test_an_unresolved_verdict_changes_nothing_by_itself(band, monkeypatch):
     monkeypatch.setattr("fluency.archive.decision.headline_of", lambda model: "headline")
 
     words = band_words(DESIGN)
 
-    def lines(resolved: bool, provisional: bool = False):
-        verdict = SimpleNamespace(band=band, resolved=resolved, provisional=provisional, refused=())
+    def lines(resolved: bool, provisional: bool = False, edge: Edge | None = None):
+        verdict = Verdict(band, (), provisional, resolved, edge)
         return _lines(SimpleNamespace(model="m", verdict=verdict, words=words))
 
     sure, unsure, unfinished = lines(True), lines(False), lines(True, provisional=True)
     assert unfinished.changes.startswith("Nothing yet") and "missing cells" in unfinished.changes
     assert (sure.changes, sure.stays) == (words[band].changes, words[band].stays)
     assert "could not rest on it" in unsure.changes
+    edge = lines(False, provisional=True, edge="ceiling")
+    assert edge.changes.startswith("Nothing is proposed: both arms stand at the ceiling")

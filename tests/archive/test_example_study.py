@@ -11,23 +11,29 @@ from fractions import Fraction
 import pytest
 
 from fluency.analysis import analyse
+from fluency.analysis.headline import headline_of
+from fluency.archive import decision
 from fluency.archive.replay import replay_archive
 from fluency.archive.verify import verify_archive
+from fluency.common.paths import ROOT
+from fluency.core.provenance import Provenance
 from fluency.core.study import Study
 from fluency.core.table import to_frame
 from fluency.core.tasks import load_tasks
-from tests.archive.fixture import FOLDER
+from fluency.report.figure_gaps import draw_gaps
+from fluency.report.first_paragraph import paragraph
+from fluency.report.result_rows import summary_table
 from tests.archive.hostile import contents
 from tests.archive.test_old_archives import EVIDENCE
 from tests.archive.test_verify import quiet
 
-EXAMPLE = FOLDER / "example-2026-11-22-a2e9e2164007.tar.zst"
+EXAMPLE = ROOT / "example" / "example-2026-11-22-a2e9e2164007.tar.zst"
 SHA256 = "9e87bb7efb69a33c07b9870b48873cb820aaf541bc17a89f833c422f03165ab4"
 
 
 @pytest.fixture(scope="module")
 def verified():
-    return verify_archive(EXAMPLE, quiet, trust_tasks=True)
+    return verify_archive(EXAMPLE, quiet)
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +47,10 @@ def test_it_is_the_file_that_was_made(verified):
 
 
 def test_it_is_never_called_altered(verified):
-    """By other code some words may be unproven; hashes, links and scores must fit."""
-    assert verified.problems == []
-    assert (verified.checked["hashes"], verified.checked["links"], verified.checked["scores"]) == (2882, 7588, 400)
+    """By other code some words may be unproven; hashes, links and scores must fit, at every later commit."""
+    assert verified.problems == [] and verified.exit_code in (0, 3)
+    assert verified.verdict("judgement") == "proven", verified.lines()
+    assert (verified.checked["hashes"], verified.checked["links"], verified.checked["scores"]) == (2882, 8388, 400)
     assert not [finding for finding in verified.unproven if finding.where.startswith((*EVIDENCE, "sandbox"))]
 
 
@@ -62,6 +69,25 @@ def test_the_headline_numbers_are_those_it_was_published_with(replayed):
     assert (stronger.gap.value, stronger.gap.floored) == (Fraction(-9, 100), False)
     assert stronger.gap.s95 == pytest.approx((-0.183, 0.003), abs=5e-4)
     assert replayed.before == replayed.after
+
+
+def test_a_model_that_passes_nothing_gets_no_verdict(replayed):
+    """0 of 100 in both shells: the tasks cannot tell, and nothing is proposed."""
+    study = Study.model_validate_json(contents(EXAMPLE)["study.json"])
+    analysis = analyse(to_frame(replayed.rows), study, load_tasks())
+    weaker, stronger = analysis.models
+    about_weaker, about_stronger = (
+        paragraph(analysis, Provenance()).split("**qwen-0.5b**: ")[1].split("**qwen-1.5b**: ")
+    )
+    assert about_weaker.startswith("these tasks cannot tell for this model: both arms stand at the floor")
+    assert about_weaker.index("cannot tell") < about_weaker.index("the hypothesis is falsified")
+    assert "PowerShell stands at the floor, which biases the gap towards 0" in about_stronger
+    assert (weaker.verdict.band, weaker.verdict.edge, weaker.verdict.resolved) == ("falsified", "floor", False)
+    assert stronger.verdict.edge is None
+    assert decision._lines(weaker).changes.startswith("Nothing is proposed: both arms stand at the floor")
+    assert "These tasks cannot tell for this model" in headline_of(weaker)
+    assert "cannot tell, both at the floor (label: noise)" in summary_table(analysis)
+    assert "qwen-0.5b: no room, both arms at the floor" in draw_gaps(analysis).alt
 
 
 def passes(model) -> dict[str, tuple[int, int]]:

@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from fluency.analysis.analysis_plan import plan_for
-from fluency.archive.registration import deviations, preregister
+from fluency.archive.design import design
+from fluency.archive.registration import deviations, preregister, registered
 from fluency.archive.registration_file import SCHEMA_VERSION, read_registration
+from fluency.common.clock import moment, utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json
+from fluency.common.git import git_state
 from fluency.common.self_hash import has_valid_self_hash, with_self_hash
+from fluency.core.config_doc import SECTIONS
+from fluency.core.provenance import Provenance
 from fluency.core.shells import DESIGN
-from fluency.core.study import Study
+from fluency.core.stage_code import DECIDES as DECIDING
+from fluency.core.stage_code import deciding_hashes
+from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
 from fluency.core.tasks import load_task, load_tasks
+from fluency.report.provenance_facts import registered_how
+from fluency.workflow import record_keeping
 from fluency.world import build_world
-from tests.archive.factory import make_study
+from tests.archive.factory import Made, make, make_study, products
 
 TASKS = ("fetch-top-crates", "stale-lockfiles")
+DECISION = "which shell prompts name"
+FIRST_ANSWER = "2026-11-22T01:02:03.456Z"
 
 
 @pytest.fixture
 def study() -> Study:
-    return make_study(TASKS)
+    return make_study(TASKS, decision=DECISION)
 
 
 @pytest.fixture
@@ -33,7 +46,7 @@ def tasks(study):
 
 @pytest.fixture
 def path(study, tasks, tmp_path):
-    return preregister(study, tasks, "which shell prompts name", tmp_path / "pre", utc_date="2026-11-22")
+    return preregister(study, tasks, "which shell prompts name", tmp_path / "pre", utc="2026-11-22T00:00:00Z")
 
 
 def test_a_registration_freezes_what_a_result_depends_on(path, tasks):
@@ -61,11 +74,12 @@ CHANGES = {
     "trials": ({"trials": 5}, "trials: registered 2, now 5"),
     "seeds": ({"seeds": [13, 24]}, "seeds of the worlds: registered 11, 24, now 13, 24"),
     "shells": ({"shells": ["pwsh"]}, "shells: registered bash, pwsh, now pwsh"),
-    "conditions": ({"conditions": ["as_designed"]}, "conditions: registered as_designed, no_unix_tools, now as_designed"),
+    "conditions": ({"conditions": ["as_designed"]}, "conditions: registered as_designed, no_unix_tools, windows_aliases, now as_designed"),
     "order": ({"order_seed": 1}, "seed of the order of asking: registered 20260430, now 1"),
     "limits": ({"sandbox": {"limits": {"memory_mb": 512}}}, "limits of an execution changed"),
     "name": ({"study": "other"}, "registered for the study made-up"),
     "decision": ({"decision": "something else"}, "registered for another decision: which shell prompts name"),
+    "no decision": ({"decision": ""}, "the study names no decision, registered for: which shell prompts name"),
 }  # fmt: skip
 
 
@@ -81,6 +95,8 @@ def test_models_and_tasks_are_compared_by_name(study, tasks, path):
     assert deviations(hotter, tasks, path) == [
         "model qwen-0.5b: temperature requested, temperature sent, max_tokens changed"
     ]
+    elsewhere = changed(study, models=[model | {"base_url": "http://127.0.0.1:9"}])
+    assert deviations(elsewhere, tasks, path) == ["model qwen-0.5b: address of the endpoint changed"]
     renamed = changed(study, models=[model | {"alias": "other"}])
     assert deviations(renamed, tasks, path) == [
         "model qwen-0.5b: registered, not in the study",
@@ -103,20 +119,218 @@ def test_what_changed_in_a_task_is_said(study, tasks, path, tmp_path):
         assert deviations(study, [tasks[0], load_task(folder)], path) == [f"task stale-lockfiles: {told} changed"]
 
 
+MODEL = make_study().models[0].model_dump() | {"id": "claude-opus-4-7", "served_by": "endpoint"}
+DECIDES = {
+    Study: {
+        "study": "other", "decision": "other", "tasks": ["stale-lockfiles"], "shells": ["pwsh"], "trials": 5, "seeds": [13, 24],
+        "conditions": ["as_designed"], "order_seed": 1,
+    },
+    ModelConfig: {
+        "alias": "other", "id": "claude-sonnet-4-6", "served_by": "embedded", "base_url": "http://127.0.0.1:9", "transport": "batch",
+        "temperature": 0.1, "on_refused_temperature": "provider-default", "max_tokens": 9, "thinking": {"type": "disabled"}, "effort": "low",
+        "extra_body": {"top_k": 1}, "extra_headers": {"x-other": "1"},
+    },
+    Limits: {
+        "timeout_s": {"bash": 31}, "memory_mb": 512, "pids": 64, "output_bytes": 2048, "file_mb": 65, "tmpfs_mb": 65, "open_files": 257,
+    },
+}  # fmt: skip
+"""Configuration key -> another value, of which the registration must say that it is another."""
+DECIDES_NOTHING = {
+    Study: {
+        "models": "walked by itself", "sandbox": "walked by itself", "budget": "what it may cost", "confirm": "who is asked before it costs", "control": "commands of no model, in no rate",
+        "preregistration": "names the registration",
+    },
+    ModelConfig: {
+        "api_key_env": "who pays", "key_required": "who pays", "price": "what it costs", "requests_per_minute": "pace", "in_flight": "pace",
+    },
+    SandboxConfig: {"parallel": "pace", "limits": "walked by itself"},
+    Budget: dict.fromkeys(("confirm_usd", "stop_usd"), "what it may cost"),
+    Price: dict.fromkeys(("input_usd_per_mtok", "output_usd_per_mtok", "dated"), "what it costs"),
+}  # fmt: skip
+
+
+def test_every_configuration_key_is_frozen_or_decides_no_number(tmp_path):
+    """A new key fails here until it stands in one of the two tables, and in the first only if it is compared."""
+    for _, part, _ in SECTIONS:
+        decides, free = DECIDES.get(part, {}).keys(), DECIDES_NOTHING.get(part, {}).keys()
+        assert decides | free == part.model_fields.keys() and not decides & free, part.__name__
+    study = changed(make_study(TASKS, decision=DECISION), models=[MODEL])
+    tasks = load_tasks(study.tasks)
+    path = preregister(study, tasks, DECISION, tmp_path)
+    for part, values in DECIDES.items():
+        for key, value in values.items():
+            other: dict[str, object] = {key: value}
+            if part is ModelConfig:
+                other = {"models": [MODEL | other]}
+            elif part is Limits:
+                other = {"sandbox": {"limits": other}}
+            present = changed(study, **other)
+            found = deviations(present, load_tasks(present.tasks), path)
+            assert found, f"{part.__name__}.{key} decides a number and is not frozen"
+
+
+def test_every_key_of_the_design_is_compared(study, tasks, path):
+    """Whatever is frozen is also looked at, so that nothing is frozen in vain."""
+    frozen = read_registration(path)
+
+    def told(change) -> list[str]:
+        edited = json.loads(json.dumps(frozen))
+        change(edited)
+        path.write_text(pretty_json(with_self_hash(edited)))
+        return deviations(study, tasks, path)
+
+    for key in design(study, tasks):
+        for entry in frozen[key] if key in ("tasks", "models", "code") else [None]:
+            for name in frozen[key][entry] if key in ("tasks", "models") else [None]:
+
+                def change(edited, key=key, entry=entry, name=name):
+                    place = [part for part in (key, entry, name) if part is not None]
+                    for part in place[:-1]:
+                        edited = edited[part]
+                    edited[place[-1]] = "something else"
+
+                found = told(change)
+                assert len(found) == 1 and "content" not in found[0], (key, entry, name, found)
+
+
+@pytest.mark.parametrize("stage", DECIDING)
+def test_changed_code_of_a_stage_is_a_deviation(stage, study, tasks, path, monkeypatch):
+    monkeypatch.setattr("fluency.archive.design.deciding_hashes", lambda: deciding_hashes() | {stage: "0" * 64})
+    (found,) = deviations(study, tasks, path)
+    assert found.startswith("code that ") and found.endswith(" changed")
+
+
+@pytest.mark.parametrize(
+    ("registered", "late"),
+    [
+        ("2026-11-22T01:02:03Z", False),
+        ("2026-11-22T01:02:04Z", True),
+        ("2026-11-21T23:59:59Z", False),
+        ("2026-11-22T20:00:00Z", True),
+    ],
+)
+def test_a_registration_after_the_first_answer_is_a_deviation(registered, late, study, tasks, tmp_path):
+    path = preregister(study, tasks, DECISION, tmp_path, utc=registered)
+    told = f"registered after the first answer: registered {registered}, the first answer came {FIRST_ANSWER}"
+    assert deviations(study, tasks, path, FIRST_ANSWER) == ([told] if late else [])
+    assert deviations(study, tasks, path) == [], "without an answer nothing came first"
+
+
+def test_the_record_says_when_and_at_which_commit_it_was_made(study, tasks, tmp_path):
+    path = preregister(study, tasks, DECISION, tmp_path)
+    frozen = read_registration(path)
+    assert (frozen["commit"], frozen["dirty"]) == git_state()
+    assert abs((moment(utc_now()) - moment(frozen["registered_utc"])).total_seconds()) < 600
+
+
+def test_the_report_says_in_advance_only_where_it_holds(tmp_path):
+    """Registered after the answers and gathered again: the report and the record say so."""
+    study = make_study(("stale-lockfiles",), trials=1, decision=DECISION)
+    made = make(tmp_path, study)
+    for utc, told, deviation in (
+        ("2026-11-22T01:00:00Z", "Registered in advance in ", False),
+        ("2026-11-22T02:00:00Z", "Registered, but not in advance in ", True),
+    ):
+        path = preregister(study, made.tasks, DECISION, tmp_path / utc[11:13], utc=utc)
+        late = Made(made.root, study.model_copy(update={"preregistration": str(path)}), made.tasks)
+        products(late)
+        report = (made.results / "made-up/report.md").read_text()
+        assert (
+            told in report
+            and f"on {utc} at commit" in report
+            and "the first answer came 2026-11-22T01:02:03Z" in report
+        )
+        assert ("registered after the first answer" in report) == deviation
+        assert ("none recorded" in report) != deviation
+
+
+def older(path: Path, **values) -> Path:
+    """The registration as it was written before it said its time."""
+    frozen = {
+        key: value for key, value in read_registration(path).items() if key not in ("registered_utc", "commit", "dirty")
+    }
+    frozen["scoring_sha256"] = frozen.pop("code")["scoring"]
+    for model in frozen["models"].values():
+        del model["base_url"]
+    path.write_text(pretty_json(with_self_hash(frozen | values)))
+    return path
+
+
+def test_an_older_registration_is_read_and_its_time_is_not_known(study, tasks, path):
+    assert deviations(study, tasks, older(path), FIRST_ANSWER) == []
+    made = registered("a.json", path)
+    assert (made.utc, made.commit, made.dirty, made.in_advance(FIRST_ANSWER)) == (None, None, None, None)
+    how = registered_how(Provenance(registration=made, first_answer_utc=FIRST_ANSWER))
+    assert how[0] == "Registered" and "a time that is not known" in how[1]
+    elsewhere = changed(study, models=[study.models[0].model_dump() | {"base_url": "http://127.0.0.1:9"}])
+    assert deviations(elsewhere, tasks, path) == [], "it did not freeze the address"
+    (found,) = deviations(study, tasks, path, "2026-11-21T23:00:00Z")
+    assert found.startswith("registered after the first answer: registered 2026-11-22, ")
+    older_judge = deviations(study, tasks, _rewritten(path, scoring_sha256="0" * 64))
+    assert older_judge == ["code that judges changed"]
+
+
+def _rewritten(path: Path, **values) -> Path:
+    path.write_text(pretty_json(with_self_hash(json.loads(path.read_text()) | values)))
+    return path
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"registered_utc": "2999-01-01T00:00:00Z", "registered": "2999-01-01"},
+        {"registered_utc": "2026-02-31T00:00:00Z", "registered": "2026-02-31"},
+        {"registered_utc": "yesterday"},
+        {"registered_utc": "2026-11-21T00:00:00Z"},
+        {"registered_utc": "2026-11-22T00:00:00"},
+        {"registered_utc": None},
+        {"registered_utc": ["2026-11-22T00:00:00Z"]},
+        {"registered": "2026-11-23"},
+        {"registered": 20261122},
+    ],
+)
+def test_a_time_to_come_or_an_unreadable_one_is_refused(stated, study, tasks, path):
+    with pytest.raises(UserError, match="which is no time or has not come yet"):
+        deviations(study, tasks, _rewritten(path, **stated))
+
+
+@pytest.mark.parametrize("day", ["2999-01-01", "2026-13-01", "2026-11-2", 7, None])
+def test_an_older_ones_day_is_held_to_the_same(day, study, tasks, path):
+    with pytest.raises(UserError, match="which is no time or has not come yet"):
+        deviations(study, tasks, older(path, registered=day))
+
+
+def test_registering_prints_how_to_prove_the_order(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(record_keeping, "ROOT", tmp_path)
+    study = make_study(TASKS)
+    ready = SimpleNamespace(study=study, tasks=load_tasks(study.tasks))
+    assert record_keeping.preregister(ready, DECISION) == 0
+    told = capsys.readouterr().out
+    for wanted in (
+        "preregistration: preregistrations/made-up-",
+        f'decision: "{DECISION}"',
+        "git push",
+        "openssl ts -query",
+    ):
+        assert wanted in told
+
+
 def test_a_registration_is_for_a_decision(study, tasks, tmp_path):
     with pytest.raises(UserError, match="for a decision"):
         preregister(study, tasks, "  ", tmp_path)
 
 
 def test_a_frozen_file_is_never_written_over(study, tasks, path):
-    again = preregister(study, tasks, "which shell prompts name", path.parent, utc_date="2026-11-22")
+    again = preregister(study, tasks, "which shell prompts name", path.parent, utc="2026-11-22T00:00:00Z")
     assert again == path
+    later = preregister(study, tasks, DECISION, path.parent, utc="2026-11-22T09:00:00Z")
+    assert later == path and read_registration(path)["registered_utc"] == "2026-11-22T00:00:00Z"
     with pytest.raises(UserError, match="already"):
-        preregister(study, tasks, "another decision", path.parent, utc_date="2026-11-22")
+        preregister(study, tasks, "another decision", path.parent, utc="2026-11-22T00:00:00Z")
     assert read_registration(path)["decision"] == "which shell prompts name"
 
 
-@pytest.mark.parametrize("key", ["decision", "trials", "registered", "analysis", "sha256"])
+@pytest.mark.parametrize("key", ["decision", "trials", "registered", "registered_utc", "commit", "analysis", "sha256"])
 def test_an_edited_registration_is_refused(key, study, tasks, path):
     frozen = json.loads(path.read_text())
     frozen[key] = "0" * 64 if isinstance(frozen[key], str) else 99
@@ -130,7 +344,10 @@ def test_what_is_no_registration_is_refused(study, tasks, path):
     for data, told in (
         ("no json", "not a registration"),
         ("[]", "not a registration"),
-        (pretty_json(with_self_hash({"kind": "pre-registration", "schema_version": 1})), "lacks what it must hold"),
+        (
+            pretty_json(with_self_hash({"kind": "pre-registration", "schema_version": 1, "registered": "2026-11-22"})),
+            "lacks what it must hold",
+        ),
         (
             pretty_json(with_self_hash(frozen | {"schema_version": SCHEMA_VERSION + 1})),
             f"of schema {SCHEMA_VERSION + 1}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fluency.archive.replay import replay_archive
@@ -11,6 +13,7 @@ from fluency.core.study import SandboxConfig
 from fluency.execution.invocation import Invocation
 from fluency.generation.providers.messages import MessagesProvider
 from fluency.scoring import score_cell
+from fluency.workflow.record_keeping import replay as replay_in_words
 from tests.archive.factory import Executor, archived, make, make_study, result_of
 from tests.archive.hostile import rewritten
 from tests.archive.test_verify import quiet, text
@@ -48,6 +51,26 @@ def test_another_check_shows_in_cells_and_verdict(archive, monkeypatch):
     assert "2 of 8 cells pass or fail otherwise" in replay.markdown() and "now:" in replay.markdown()
 
 
+def test_a_replay_is_words_in_a_terminal_and_markdown_in_a_file(archive, monkeypatch, tmp_path, capsys):
+    def strict(task, result, expected):
+        why = r"line 1 'a|b' does not match ^\d+$" + "\n\x1b[2J"
+        return replace(judge(task, result, expected), content=False, passed=False, why=why)
+
+    judge = score_cell.judge
+    monkeypatch.setattr(score_cell, "judge", strict)
+    assert replay_in_words(archive, "score", markdown=tmp_path / "new" / "replay.md") == 0
+    printed, written = capsys.readouterr().out, (tmp_path / "new" / "replay.md").read_text(encoding="utf-8")
+    assert r"line 1 'a|b' does not match ^\d+$⏎\u001b[2J" in printed
+    assert not set("#*`") & set(printed) and "&#" not in printed and "\x1b" not in printed
+    assert written.startswith("# Judged anew") and "| cell " in written and "&#94;&#92;d+&#36;" in written
+    for words in (
+        "4 of 8 cells pass or fail otherwise",
+        "qwen-0.5b/bash/stale-lockfiles/1",
+        " now: ",
+    ):
+        assert words in printed and words in written
+
+
 class Newer(Executor):
     """A newer image, in which one command stops working and another prints other words."""
 
@@ -66,7 +89,7 @@ def test_commands_run_anew_show_what_a_newer_image_changes(archive, made):
     assert [d.cell for d in replay.differences if d.verdict] == ["qwen-0.5b/bash/fetch-top-crates/1"]
     only = next(d for d in replay.differences if d.verdict)
     assert (
-        only.archived == "pass" and "command-not-found" in only.now and "exit code in world 11: 0, now 127" in only.also
+        only.archived == "pass" and "missing-program" in only.now and "exit code in world 11: 0, now 127" in only.also
     )
     assert "pwsh: archived 7.6.5, now 7.7.0" in replay.notes
     assert replay.before != replay.after
@@ -75,6 +98,39 @@ def test_commands_run_anew_show_what_a_newer_image_changes(archive, made):
 def test_execution_needs_a_sandbox(archive):
     with pytest.raises(UserError, match="no sandbox"):
         replay_archive(archive, "execute", say=quiet)
+
+
+LIMITS = SandboxConfig().limits.model_dump()
+LARGER = {
+    "tmpfs_mb": 60_000, "memory_mb": 1 << 20, "pids": 4096, "open_files": 4096, "file_mb": 65, "output_bytes": 1 << 30,
+    "timeout_s": LIMITS["timeout_s"] | {"pwsh": 600.0},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_above_this_checkouts_are_refused_unless_allowed_by_name(name, tmp_path):
+    limits = {"sandbox": {"limits": {name: LARGER[name]}}}
+    study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1, shells=["bash"], **limits))
+    path = archived(study, tmp_path / "out")
+    executor = Executor(study.tasks, ("bash", "pwsh"))
+    with pytest.raises(UserError, match="higher limits than this checkout's") as error:
+        replay_archive(path, "execute", executor, say=quiet)
+    assert f"ALLOW={name}" in str(error.value)
+    with pytest.raises(UserError, match="there is no limit room"):
+        replay_archive(path, "execute", executor, say=quiet, allowed=["room"])
+    utc = "2027-01-01T00:00:00Z"
+    assert replay_archive(path, "execute", executor, say=quiet, utc=utc, allowed=[name]).cells == 1
+    assert replay_archive(path, "score", say=quiet).differences == [], "nothing runs, so nothing is taken"
+
+
+def test_no_altered_file_is_replayed(archive, tmp_path):
+    forged = rewritten(archive, tmp_path, text("results/executions/.*", "stdout", "stdout"), repair=False)
+    assert replay_archive(forged, say=quiet).cells == 8
+    forged = rewritten(
+        archive, tmp_path, text("results/executions/.*/1.json", '"exit_code": 0', '"exit_code": 1'), repair=False
+    )
+    with pytest.raises(UserError, match="altered or damaged: results/executions"):
+        replay_archive(forged, say=quiet)
 
 
 def test_a_failing_sandbox_leaves_the_cell_as_archived_and_says_so(archive, made):

@@ -160,7 +160,7 @@ def test_files_stand_in_the_order_of_their_names(tmp_path):
 
 
 def _after_manifest(body: bytes) -> bytes:
-    files = {name: {"sha256": "", "bytes": 0} for name in ("A", "a", "b")}
+    files = {name: {"sha256": "0" * 64, "bytes": 0} for name in ("A", "a", "b")}
     manifest = manifest_bytes({**FACTS, "files": files})
     return tar_header(MANIFEST_NAME, len(manifest)) + manifest + bytes(-len(manifest) % 512) + body + bytes(1024)
 

@@ -11,14 +11,20 @@ from dataclasses import replace
 
 import pytest
 
+from fluency.archive import verify
 from fluency.archive.findings import Finding
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
+from fluency.archive.verify_report import VerifyReport
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import pretty_json, sha256
+from fluency.common.git import git, git_state
 from fluency.core.records import SCHEMA_VERSION
-from tests.archive.factory import archived, make, make_study
+from fluency.core.stage_code import layer_hashes, layer_hashes_with, library_versions
+from fluency.workflow import record_keeping
+from fluency.workflow.verify_beside import next_step, verify_beside
+from tests.archive.factory import FACTS, archived, make, make_study
 from tests.archive.hostile import contents, rewritten
 
 CELL = "qwen-0.5b/pwsh/stale-lockfiles/1"
@@ -44,12 +50,17 @@ def offline(monkeypatch):
 def test_a_sound_archive_is_proven_offline(archive, offline):
     report = verify_archive(archive, quiet)
     assert (report.problems, report.unproven, report.remarks) == ([], [], [])
-    assert report.proven and report.lines()[-1] == "Every hash, every link and every rebuilt file fits."
+    assert report.proven and report.lines()[-1] == "PROVEN. Every hash, every link and every rebuilt file fits."
+    assert report.exit_code == 0
     assert report.sha256 == sha256(archive.read_bytes())
     assert set(report.by_hash_only) - {"sandbox/README.md"} == {"README.md", "logs/run.log"}
     assert report.checked["scores"] == 8 and report.checked["hashes"] == len(contents(archive))
     products = {name for name in contents(archive) if name.startswith("results/made-up/")}
-    assert report.checked["products"] > len(products) and any(name.endswith(".svg") for name in products)
+    assert (
+        report.checked["products"] == len(products) - 2
+        and report.checked["table"] == 1
+        and any(name.endswith(".svg") for name in products)
+    )
 
 
 # ---------------------------------------------------------------- changes
@@ -187,6 +198,10 @@ DERIVABLE: dict[str, tuple[Change, str]] = {
     "prices": (text("prices/policies.yaml", "1", "2"), "prices/policies.yaml"),
     "registration": (text("preregistrations/.*", '"trials": 2', '"trials": 3'), "preregistrations/"),
 }  # fmt: skip
+STRAYS = (
+    "results/made-up/second.md", "results/made-up/figures/more.svg", "results/other/report.md", "config/other.yaml",
+    "preregistrations/another.json", "envs/dev.lock", "evil.txt",
+)  # fmt: skip
 BY_HASH_ONLY = {"README.md": flip("README.md"), "logs/run.log": flip("logs/run.log")}
 
 
@@ -217,7 +232,9 @@ def test_an_altered_file_is_found_with_the_manifest_repaired(kind, archive, tmp_
     assert any(re.search(wanted, problem) for problem in found), found
     assert not report.proven
     if report.problems:
-        assert "nothing may rest on it" in report.lines()[-1]
+        assert "ALTERED" in report.lines()[-1] and report.exit_code == 1
+    else:
+        assert "UNPROVEN" in report.lines()[-1] and report.exit_code == 3
 
 
 @pytest.mark.parametrize(
@@ -235,6 +252,100 @@ def test_what_only_its_hash_vouches_for_is_said(name, archive, tmp_path):
         assert [problem.where for problem in found.problems] == [name]
     report = verify_archive(rewritten(archive, tmp_path, BY_HASH_ONLY[name], repair=True), quiet)
     assert report.ok and name in report.by_hash_only and report.sha256 != sha256(archive.read_bytes())
+
+
+@pytest.mark.parametrize("name", STRAYS)
+def test_a_file_that_nothing_names_is_an_error(name, archive, tmp_path):
+    def stray(files: dict[str, bytes]) -> None:
+        files[name] = b"trials: 3\n"
+
+    report = verify_archive(rewritten(archive, tmp_path, stray, repair=True), quiet)
+    assert [problem.where for problem in report.problems] == [name] and report.exit_code == 1
+
+
+def test_an_archives_words_cannot_steer_the_terminal(archive, tmp_path, capsys):
+    change = record(SCORE, put("why", value="\u202e\u200b\x9b2J fine"))
+    assert record_keeping.verify(rewritten(archive, tmp_path, change, repair=True)) == 1
+    printed = "".join(capsys.readouterr())
+    assert "fine" in printed and not set(printed) & {"\u202e", "\u200b", "\x9b"}
+
+
+FORMS = {
+    "commit": ("\x1b[2J", "HEAD", "`c`", "c" * 41, ""),
+    "utc_date": ("2026-02-30", "2026-11-22\n", "today", "2026-1-1"),
+    "study": ("../up", "A", "a\n"),
+    "study_sha256": ("", "0" * 63, "g" * 64),
+    "made_by": ("<b>", "\x1b"),
+    "code": ({"score": "x"}, {"a b": "0" * 64}),
+    "environment": ({"python": "3 <b>"}, {"\x1b": "1"}),
+    "missing": (["../a/b/c"], ["a"]),
+    "cells": (-1,),
+    "schema_version": (0,),
+}
+
+
+@pytest.mark.parametrize("key", FORMS)
+def test_a_field_that_has_a_form_is_refused_without_it(key, archive, tmp_path):
+    for value in FORMS[key]:
+        with pytest.raises(ArchiveError, match=r"the manifest is damaged|not an archive's manifest") as error:
+            verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **{key: value}), quiet)
+        assert key in str(error.value) and "\x1b" not in str(error.value)
+
+
+def test_what_nothing_proves_is_listed(archive, tmp_path):
+    lines = verify_archive(archive, quiet).lines()
+    assert any(line.startswith("vouched for by their hash only: README.md, logs/run.log") for line in lines)
+    stated = next(line for line in lines if line.startswith("stated, and proven by nothing: "))
+    assert "no uncommitted change" in stated and "libraries" in stated and "version 0" in stated
+    lying = rewritten(archive, tmp_path, lambda files: None, repair=True, image_included=True)
+    assert "`image_included` is not what the archive holds" in str(verify_archive(lying, quiet).problems)
+
+
+PROVENANCE = "results/made-up/provenance.json"
+ENLISTED = {
+    "registration": put("registration", value={"path": "preregistrations/a.json", "sha256": "ab" * 32}),
+    "deviations": put("deviations", value=["none worth telling"]),
+}
+
+
+@pytest.mark.parametrize("key", ENLISTED)
+def test_an_exploratory_study_cannot_be_made_to_look_registered(key, tmp_path):
+    study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1))
+    forged = rewritten(archived(study, tmp_path / "out"), tmp_path, record(PROVENANCE, ENLISTED[key]), repair=True)
+    report = verify_archive(forged, quiet)
+    assert (PROVENANCE, "it names a registration, the study none") in {(p.where, p.what) for p in report.problems}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("path", "preregistrations/other.json"), ("sha256", "0" * 64), ("utc", "2026-10-01T00:00:00Z"),
+        ("commit", "0" * 40), ("dirty", None),
+    ],
+)  # fmt: skip
+def test_whatever_is_said_of_a_registration_stands_in_it(key, value, archive, tmp_path, other_code):
+    """Also by other code: these are copies, not words."""
+    forged = rewritten(archive, tmp_path, record(PROVENANCE, put("registration", key, value=value)), repair=True)
+    other_code("registration", "report")
+    report = verify_archive(forged, quiet)
+    assert [p.where for p in report.problems] == ["preregistrations/made-up-2026-11-01.json"]
+
+
+def test_a_first_answer_that_is_dated_back_is_found(archive, tmp_path):
+    change = record(PROVENANCE, put("first_answer_utc", value="2026-12-22T01:02:03Z"))
+    report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
+    assert (PROVENANCE, "`first_answer_utc` is not what the records say") in {
+        (p.where, p.what) for p in report.problems
+    }
+
+
+def test_a_task_that_was_not_run_is_not_said_to_come_out_the_same(archive, tmp_path):
+    change = text("tasks/stale-lockfiles/answer.py", "def", "#\ndef")
+    report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
+    told = "\n".join(report.lines(1000))
+    assert "judged by an earlier version of the task" in told and "the same" not in told.replace(
+        "the prompt is the same", ""
+    )
 
 
 def test_a_study_forged_as_a_whole_verifies_and_only_the_hash_betrays_it(tmp_path, archive):
@@ -280,17 +391,164 @@ def test_a_renamed_archive_is_remarked_and_still_proven(archive, tmp_path):
     assert report.proven and [remark.where for remark in report.remarks] == ["downloaded.tar.zst"]
 
 
-def test_other_code_makes_unproven_and_not_altered(archive, tmp_path, monkeypatch):
-    """A later version that judges otherwise does not call an honest archive forged."""
-    from fluency.archive import verify
-    from fluency.core.stage_code import layer_hashes
+@pytest.fixture
+def other_code(monkeypatch) -> Callable[..., None]:
+    """Let this checkout's code of some layers be another than the archive's."""
 
-    monkeypatch.setattr(verify, "layer_hashes", lambda: layer_hashes() | {"score": "another"})
-    honest = verify_archive(archive, quiet)
-    assert honest.proven, "what comes out the same is proven, by whatever code"
-    report = verify_archive(rewritten(archive, tmp_path, DERIVABLE["score why"][0], repair=True), quiet)
-    assert SCORE not in {p.where for p in report.problems}
-    assert [p.where for p in report.unproven] == [SCORE]
+    def change(*layers: str) -> None:
+        monkeypatch.setattr(verify, "layer_hashes", lambda: layer_hashes() | dict.fromkeys(layers, "another"))
+
+    return change
+
+
+def verdicts(report: VerifyReport) -> tuple[str, str, str]:
+    return report.verdict("evidence"), report.verdict("judgement"), report.verdict("words")
+
+
+def test_other_code_that_words_a_score_otherwise_leaves_its_judgement_proven(archive, tmp_path, other_code):
+    """A later version with other classes and reasons does not call an honest archive forged, nor its scores doubtful."""
+    other_code("score")
+    assert verify_archive(archive, quiet).proven, "what comes out the same is proven, by whatever code"
+    for edit in (
+        put("why", value="Because."),
+        put("failure_class", value="silent-wrong"),
+        put("worlds", 0, "why", value=""),
+    ):
+        report = verify_archive(rewritten(archive, tmp_path, record(SCORE, edit), repair=True), quiet)
+        assert SCORE not in {p.where for p in report.problems}
+        assert [(p.where, p.truth) for p in report.unproven] == [(SCORE, "words")]
+        assert report.checked["scores"] == 8
+
+
+JUDGED = {
+    "passed": put("passed", value=False),
+    "structural": put("structural_pass", value=False),
+    "lenient": put("lenient_passed", value=False),
+    "world": put("worlds", 0, "passed", value=False),
+}
+
+
+@pytest.mark.parametrize("edit", JUDGED)
+def test_a_judgement_that_other_code_does_not_reproduce_is_never_called_proven(edit, archive, tmp_path, other_code):
+    forged = rewritten(archive, tmp_path, record(SCORE, JUDGED[edit]), repair=True)
+    same = verify_archive(forged, quiet)
+    assert (same.verdict("judgement"), same.exit_code) == ("altered", 1)
+    other_code("score", "table", "report", "explorer")
+    report = verify_archive(forged, quiet)
+    assert (SCORE, "judgement") in {(p.where, p.truth) for p in [*report.problems, *report.unproven]}
+    assert report.verdict("judgement") != "proven" and report.exit_code in (1, 3)
+
+
+def forge_whole(files: dict[str, bytes]) -> None:
+    """A score that says passed where it failed, and the table with it."""
+    cell = CELL[:-1] + "2"
+    record(f"results/scores/{cell}.json", put("passed", value=True))(files)
+    row = next(
+        line
+        for line in files["results/made-up/cells.csv"].splitlines()
+        if line.startswith(cell.replace("/", ",").encode())
+    )
+    forged = row.replace(b"measured,,False", b"measured,,True", 1)
+    assert forged != row
+    files["results/made-up/cells.csv"] = files["results/made-up/cells.csv"].replace(row, forged)
+
+
+def test_forged_scores_with_altered_code_hashes_are_not_reproduced(archive, tmp_path, monkeypatch):
+    """Code hashes can be forged too: then this checkout cannot tell, says so, and never that all is well."""
+    forged = rewritten(archive, tmp_path, forge_whole, repair=True, code=dict.fromkeys(layer_hashes(), "f" * 64))
+    report = verify_archive(forged, quiet)
+    assert verdicts(report) == ("proven", "unproven", "unproven") and report.exit_code == 3
+    assert "scores not reproduced" in report.lines()[-1] and "passed: false, archived true" in report.lines()[-1]
+    assert "agrees" not in "\n".join(report.lines())
+    monkeypatch.setattr(verify, "git_state", lambda: (FACTS["commit"], False))
+    there = verify_archive(forged, quiet)
+    assert there.exit_code == 1 and "is not that of commit 0123456789abcdef" in str(there.problems)
+
+
+@pytest.mark.parametrize(
+    ("state", "facts", "code"),
+    [
+        ((FACTS["commit"], False), {}, 0),
+        ((FACTS["commit"], False), {"code": {}}, 1),
+        ((FACTS["commit"], True), {"code": {}}, 0),
+        ((FACTS["commit"], False), {"code": {}, "dirty": True}, 0),
+        (("f" * 40, False), {"code": {}}, 0),
+        ((None, None), {"code": {}}, 0),
+    ],
+)
+def test_the_stated_code_is_held_against_the_stated_commit_where_that_is_checked_out(
+    state, facts, code, archive, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(verify, "git_state", lambda: state)
+    report = verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **facts), quiet)
+    assert report.exit_code == code
+
+
+def test_code_made_with_other_libraries_is_held_to_those_it_states(archive, tmp_path, monkeypatch):
+    """The same commit with another version of a library is no forgery: the stated versions give the stated hashes."""
+    monkeypatch.setattr(verify, "git_state", lambda: (FACTS["commit"], False))
+    versions = library_versions() | {"pandas": "0.0.1"}
+    facts = {"environment": versions, "code": layer_hashes_with(versions)}
+    report = verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **facts), quiet)
+    assert report.problems == [] and facts["code"] != layer_hashes()
+    lies = facts | {"environment": library_versions()}
+    assert verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **lies), quiet).exit_code == 1
+
+
+TABLE = "results/made-up/cells.csv"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "truth", "weight"),
+    [
+        (",unix-only,", ",mixed,", "words", 3),
+        (",0.25,", ",0.75,", "judgement", 3),
+        ("measured,,True", "measured,,False", "judgement", 1),
+    ],
+)
+def test_a_table_by_other_code_may_word_otherwise_and_not_count_otherwise(
+    old, new, truth, weight, archive, tmp_path, other_code
+):
+    other_code("table", "report", "explorer")
+    report = verify_archive(rewritten(archive, tmp_path, text(TABLE, old, new), repair=True), quiet)
+    found = report.problems if weight == 1 else report.unproven
+    assert (TABLE, truth) in {(p.where, p.truth) for p in found} and report.exit_code == weight
+
+
+def test_a_task_with_another_text_and_the_same_check_is_judged_anew(archive, tmp_path):
+    """Its code is this checkout's, so it may run; that its text is not is said."""
+    change = text("tasks/stale-lockfiles/task.yaml", "fairness: >-\n", "fairness: >-\n  Now fairer.\n")
+    report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
+    assert report.checked["scores"] == 8
+    assert ("tasks/stale-lockfiles", "evidence") in {(p.where, p.truth) for p in report.unproven}
+
+
+@pytest.mark.parametrize("check", ["content: ", "line: "])
+def test_a_task_with_another_check_is_not_judged_anew(check, archive, tmp_path):
+    found = contents(archive)["tasks/stale-lockfiles/task.yaml"].decode()
+    line = next(line for line in found.splitlines() if check in line)
+    other = line.split(check)[0] + check + ("ordered" if check == "content: " else "'(a+)+$'")
+    report = verify_archive(
+        rewritten(archive, tmp_path, text("tasks/stale-lockfiles/task.yaml", line, other), repair=True), quiet
+    )
+    assert report.checked["scores"] == 4
+    assert ("tasks/stale-lockfiles", "judgement") in {(p.where, p.truth) for p in report.unproven}
+
+
+def test_by_the_commit_it_names_checked_out_beside(made, archive, tmp_path, capsys):
+    """By the code of that commit: all is proven if that code is what packed it, else its code hashes give it away."""
+    commit, dirty = git_state()
+    with pytest.raises(UserError, match="is not in this checkout's history"):
+        verify_beside(archive, quiet)
+    if commit is None:
+        pytest.skip("there is no git here")
+    here = archived(made, tmp_path, commit=commit, extra_files={})
+    assert "BESIDE=1" in next_step(verify_archive(here, quiet)) or dirty
+    assert verify_beside(here, quiet) in ((1, 3) if dirty else (0,))
+    assert ("PROVEN. Every hash" in capsys.readouterr().out) == (not dirty)
+    assert str(tmp_path) not in str(git("worktree", "list")) and b"fluency-beside" not in (
+        git("worktree", "list") or b""
+    )
 
 
 # ---------------------------------------------------------------- making

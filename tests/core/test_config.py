@@ -33,7 +33,13 @@ def test_the_paid_study_is_the_design():
     [
         ({"trails": 4}, "trails", "unknown key"),
         ({"trials": 0}, "trials", "greater than or equal to 1"),
-        ({"trials": "many"}, "trials", "valid integer"),
+        ({"trials": "many"}, "trials", "Hint: write a whole number, as in `trials: 5`"),
+        ({"trials": True}, "trials", "true stands here"),
+        ({"trials": "5"}, "trials", '"5" stands here'),
+        ({"tasks": []}, "tasks", "Hint: write at least one entry, as in `tasks: [one]`, or `tasks: all`"),
+        ({"tasks": "tree-size-bytes"}, "tasks", "Hint: write a list, as in `tasks: [one, two]`, or `tasks: all`"),
+        ({"seeds": [11, "24"]}, "seeds.1", "as in `seeds: 5`"),
+        ({"budget": 5}, "budget", "indented below `budget:`"),
         ({"shells": ["fish"]}, "shells.0", "there is no shell 'fish'"),
         ({"shells": ["bash", "bash"]}, "", "must be different"),
         ({"seeds": [2, 4]}, "", "one odd and one even"),
@@ -74,7 +80,14 @@ def test_a_wrong_key_is_named_with_its_file(tmp_path, change, key, says):
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [("a: [1", "not YAML"), ("", "no keys"), ("- 1", "no keys"), ("\xff\xfe", "not YAML")],
+    [
+        ("a: [1", "not YAML"),
+        ("", "no keys"),
+        ("- 1", "no keys"),
+        ("\xff\xfe", "not YAML"),
+        ("trials: 1\nstudy: x\ntrials: 2", "'trials' stands twice"),
+        ("budget:\n  stop_usd: 1\n  stop_usd: 2", "'stop_usd' stands twice"),
+    ],
 )
 def test_a_file_that_is_no_configuration(tmp_path, content, says):
     file = tmp_path / "mine.yaml"

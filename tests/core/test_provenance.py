@@ -10,7 +10,8 @@ import pytest
 
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import UserError
-from fluency.core.collect import collect_provenance, git_state
+from fluency.common.git import git_state
+from fluency.core.collect import collect_provenance
 from fluency.core.gather import CellRecords, load_records
 from fluency.core.provenance import Provenance, Sampling, parse_provenance, read_provenance
 from fluency.core.records import SCHEMA_VERSION, write_record

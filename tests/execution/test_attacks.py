@@ -10,16 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from fluency.common.errors import SandboxError
-from fluency.core.records import Result
+from fluency.common.paths import TASKS
+from fluency.core.records import Extraction, Result
+from fluency.core.shells import SHELLS
 from fluency.core.study import Limits
+from fluency.core.tasks import load_task
 from fluency.execution.sandbox import labels
 from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.scoring.failure_class import Headline, failure_class
+from fluency.scoring.verdict import judge
 from tests.execution.run_it import LIMITS, bash, pwsh
+from tests.execution.worlds import SMALL
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
 
+TASK = load_task(TASKS / "tree-size-bytes")
 DEADLINE_S = 3.0
 # Beyond the deadline: container start, world, and killing everything, with another suite on the same two processors.
 MARGIN_S = 25.0
@@ -63,7 +69,7 @@ def cut(stream: str) -> Callable[[Result], bool]:
 
 
 def intact(result: Result) -> bool:
-    return result.helpers_intact and not result.tree_changed
+    return result.helpers_intact
 
 
 BOTH = ("processes", "http")
@@ -80,7 +86,7 @@ BASH = [
     Attack("spins-on-all-processors", "for i in 1 2 3 4; do while :; do :; done & done; wait", timed_out),
     Attack("fills-tmp", "head -c 60M /dev/zero > /tmp/a; head -c 60M /dev/zero > /tmp/b", refused),
     Attack("fills-home", "head -c 60M /dev/zero > ~/a && head -c 60M /dev/zero > ~/b", refused),
-    Attack("fills-the-tree", "head -c 60M /dev/zero > a; touch src/b", refused),
+    Attack("fills-the-tree", "for i in 1 2 3; do head -c 60M /dev/zero > $i; done", refused),
     Attack("fills-inodes", "mkdir -p /tmp/{1..3000}/a/b; echo done", says("done")),
     Attack("allocates-8-gb", "head -c 8G /dev/zero | tail -n 1 | wc -c", lambda r: r.used.oom_killed or timed_out(r)),
     Attack("opens-every-file", "exec {a}</dev/null; while exec {a}</dev/null; do :; done; exit 0", lambda r: True),
@@ -138,9 +144,7 @@ BASH = [
         ("http",),
     ),
     Attack("lifts-its-own-doom", "echo -1000 > /proc/self/oom_score_adj", refused),
-    # --- changes the world
-    Attack("changes-the-tree", "echo x >> README.md; touch new; rm src/main.rs; mv src s; chmod 777 .", refused),
-    Attack("alters-and-restores", "cp -p README.md /tmp/r; cp -p /tmp/r README.md; touch -d @0 README.md", refused),
+    # --- changes the world; what it may do to its own folder is in test_working_folder.py
     Attack("removes-everything", "rm -rf --no-preserve-root / 2>/dev/null; echo gone", lambda r: intact(r), BOTH),
     # --- breaks out
     Attack("mounts", "mount -t tmpfs none /mnt; mount -o remount,rw /", refused),
@@ -180,7 +184,6 @@ PWSH = [
     Attack("kills-everything", "Get-Process | Stop-Process -Force -ErrorAction Ignore; 'x'", intact, BOTH),
     Attack("reads-the-runner", "Get-Content /opt/fluency/runner.py -ErrorAction Stop", refused),
     Attack("prints-a-result", f"'{FORGED}'; exit 3", lambda r: r.exit_code == 3 and r.stdout.data == FORGED + "\n"),
-    Attack("changes-the-tree", "Remove-Item -Recurse -Force /work/src -ErrorAction Stop", refused, BOTH),
     Attack("asks-the-network", "Invoke-WebRequest http://192.0.2.1/ -TimeoutSec 2 | Out-Null", refused),
     Attack("one-megabyte-of-command", "'" + "x" * MIB + "'", lambda r: bool(r.spawn_error)),
     Attack("background-child", "Start-Job { Start-Sleep 900 } | Out-Null; 'done'", lambda r: not r.timed_out),
@@ -222,7 +225,6 @@ def test_the_attack_loses(outcomes, attack: Attack) -> None:
     assert not isinstance(outcome, BaseException), outcome
     result, took = outcome
     assert attack.holds(result), result
-    assert not result.tree_changed
     assert took < DEADLINE_S + MARGIN_S
     assert result.wall_s < DEADLINE_S + MARGIN_S / 2
 
@@ -232,7 +234,6 @@ def test_the_attack_loses(outcomes, attack: Attack) -> None:
 def test_the_attack_loses_in_powershell(sandbox: Sandbox, attack: Attack) -> None:
     result, took = mount(sandbox, pwsh, attack)
     assert attack.holds(result), result
-    assert not result.tree_changed
     assert took < 3 * DEADLINE_S + MARGIN_S
 
 
@@ -261,13 +262,25 @@ def test_two_at_once_do_not_see_each_other(sandbox: Sandbox) -> None:
     assert reader.result().stdout.data == "0\n"
 
 
-def test_an_answer_that_kills_the_runner_by_memory_is_never_a_pass(sandbox: Sandbox) -> None:
-    """It may take its own cell out of the study, as missing; it cannot turn it into a result that passes."""
-    small = Limits(memory_mb=256, pids=256)
-    command = "echo 0 > /proc/self/oom_score_adj; for i in $(seq 200); do (x=$(head -c 4M /dev/zero | tr '\\0' a); sleep 5) & done; wait"
-    try:
-        result = bash(sandbox, command, timeout_s=5, limits=small)
-    except SandboxError:
-        assert bash(sandbox, "echo sane").stdout.data == "sane\n"
-    else:
-        assert result.timed_out or result.used.oom_killed
+UNDOOMED = (
+    "echo 0 > /proc/self/oom_score_adj;"
+    " for i in $(seq 200); do (x=$(head -c 4M /dev/zero | tr '\\0' a); sleep 5) & done; wait"
+)
+SMALL_MEMORY = Limits(memory_mb=256, pids=256)
+
+
+def test_an_answer_that_kills_the_runner_has_failed(sandbox: Sandbox) -> None:
+    """It takes back its place in the out-of-memory queue and fills the memory; whom the kernel takes then varies."""
+    for _ in range(4):
+        result = bash(sandbox, UNDOOMED, "processes", timeout_s=10, limits=SMALL_MEMORY)
+        if result.lost is not None:
+            break
+    assert result.lost == "the memory limit ended the runner itself" and result.used.oom_killed
+    assert (result.exit_code, result.stdout.bytes) == (None, 0) and 0 < result.wall_s < 10 + MARGIN_S
+    assert len(result.processes) == len(SMALL.processes), "the facts were told before the command began"
+    verdict = judge(TASK, result, ["1"])
+    headline = [Headline(11, result, verdict)]
+    found = failure_class("ok", Extraction(strict=UNDOOMED, lenient=UNDOOMED), SHELLS["bash"], headline)
+    assert (verdict.passed, found.failure_class) == (False, "resource-limit")
+    assert found.why == "World 11: nothing came back of it: the memory limit ended the runner itself."
+    assert bash(sandbox, "echo sane").stdout.data == "sane\n"

@@ -9,6 +9,7 @@ from fluency.core.study import Study, load_study
 from fluency.execution.execute import planned
 
 BOTH = ["as_designed", "no_unix_tools"]
+ALL = [*BOTH, "windows_aliases"]
 SAME = Extraction(strict="ls", lenient="ls")
 
 
@@ -23,6 +24,8 @@ def study_with(conditions: list[str]) -> Study:
         ("pwsh", BOTH, BOTH),
         ("pwsh", BOTH[::-1], BOTH),
         ("pwsh", ["as_designed"], ["as_designed"]),
+        ("pwsh", ALL, ALL),
+        ("bash", ALL, ["as_designed"]),
     ],
 )
 def test_an_answer_runs_under_the_conditions_that_its_shell_and_the_study_have(
@@ -39,3 +42,8 @@ def test_another_reading_runs_as_designed_only() -> None:
         ("lenient", "as_designed"),
     ]
     assert list(planned(study_with(BOTH), "pwsh", Extraction(strict=None, lenient=None))) == []
+
+
+def test_the_aliases_of_windows_are_tried_on_answers_that_call_one() -> None:
+    without = Extraction(strict="Get-ChildItem | Sort-Object Name", lenient=None)
+    assert [condition for _, _, condition in planned(study_with(ALL), "pwsh", without)] == BOTH

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import time
 
 import pytest
 
 from fluency.common.errors import SandboxError
+from fluency.core.conditions import WINDOWS_ALIASES
+from fluency.core.grammar import BASH, parse
+from fluency.core.shells import SHELLS
 from fluency.core.study import Limits
+from fluency.core.tasks import load_tasks
 from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.scoring.composition import is_cmdlet, programs_of
 from tests.execution.run_it import LIMITS, bash, pwsh, text
 from tests.execution.worlds import AGES, SMALL
 
@@ -67,17 +73,55 @@ def test_the_environment_is_exactly_the_agreed_one(sandbox: Sandbox) -> None:
     ]
 
 
-def test_the_tools_are_there_and_other_languages_are_not(sandbox: Sandbox) -> None:
+NOT_INSTALLED = "cargo rustc rustup rustfmt rustdoc git perl python python2 python3 pip pip3 pwsh"
+"""What the prompt says is not there, by the names a command may call it, and the other arm's shell."""
+
+
+def test_the_tools_are_there(sandbox: Sandbox) -> None:
     tools = (
-        "awk gawk sed grep find xargs sort uniq comm jq curl wget ps pgrep pkill diff cmp file tree column hexdump xxd"
+        "awk gawk sed grep find xargs sort uniq comm jq curl wget ps pgrep pkill diff cmp file tree column hexdump "
+        "bc xxd xmllint"
     )
-    found = bash(sandbox, f"for t in {tools} bash sh; do type -P $t >/dev/null || echo $t; done")
-    assert found.stdout.data == "xxd\n"  # in no package of the list: the loop can fail
-    gone = bash(
-        sandbox, "for t in python3 python perl pwsh; do type -P $t; done; ls /usr/bin | grep -E '^(python|perl)'"
-    )
-    assert gone.stdout.data == ""
+    found = bash(sandbox, f"for t in {tools} rg bash sh; do type -P $t >/dev/null || echo $t; done")
+    assert found.stdout.data == "rg\n"  # in no package of the list: the loop can fail
     assert text(bash(sandbox, "awk --version | head -c 7")) == "GNU Awk"
+    summed = bash(
+        sandbox, "printf '1\\n2\\n' | paste -sd+ | bc; printf A | xxd -p; echo '<a>x</a>' | xmllint --xpath '//a' -"
+    )
+    assert summed.stdout.data == "3\n41\n<a>x</a>\n"
+
+
+def test_what_the_prompt_says_is_not_installed_cannot_be_run(sandbox: Sandbox) -> None:
+    by_name = bash(sandbox, f"for t in {NOT_INSTALLED}; do $t --version 2>/dev/null; echo $?; done")
+    assert by_name.stdout.data == "127\n" * len(NOT_INSTALLED.split())
+
+
+def test_what_is_not_installed_is_nowhere_either_nor_is_the_runner_s_python_open(sandbox: Sandbox) -> None:
+    """Whatever path a command names: no executable file of these names, and the runner's own is closed to the user."""
+    names = "|".join([*NOT_INSTALLED.split(), "perl[0-9.]+", "python[0-9.]+", "sed"])
+    anywhere = f"find / -regextype posix-extended -regex '.*/({names})' -executable ! -type d 2>/dev/null"
+    found = set(bash(sandbox, anywhere).stdout.data.split()) - {
+        "/opt/tools/pwsh/pwsh",
+        "/opt/microsoft/powershell/7/pwsh",
+    }
+    assert {path.rpartition("/")[2] for path in found} == {"sed"}, found
+    for way in ("", "/lib64/ld-linux-x86-64.so.2 "):
+        closed = bash(sandbox, f"{way}/opt/fluency/python3 -c 'print(1)'")
+        assert (closed.stdout.data, closed.exit_code in (126, 127)) == ("", True), closed.stderr.data
+        assert "denied" in closed.stderr.data
+
+
+def test_every_program_that_a_reference_calls_is_there(sandbox: Sandbox) -> None:
+    wanted = set()
+    for task in load_tasks():
+        for shell, references in task.references.items():
+            grammar = SHELLS[shell].grammar
+            for parsed in (parse(grammar, reference) for reference in references):
+                called = {name for call in parsed.calls for name in programs_of(call)} - set(parsed.functions)
+                wanted |= {name for name in called if grammar == BASH or not is_cmdlet(name)}
+    assert {"find", "awk", "jq", "ps", "curl"} <= wanted
+    lacking = bash(sandbox, f"for t in {shlex.join(sorted(wanted))} rg; do type -- $t >/dev/null 2>&1 || echo $t; done")
+    assert lacking.stdout.data == "rg\n"
 
 
 def test_without_unix_tools_the_path_is_empty(sandbox: Sandbox) -> None:
@@ -91,6 +135,35 @@ def test_powershell_without_unix_tools_still_starts(sandbox: Sandbox) -> None:
     command = "(Get-ChildItem).Count; (Get-Command ls -ErrorAction Ignore).Count"
     assert pwsh(sandbox, command, condition="no_unix_tools").stdout.data == "3\n0\n"
     assert text(pwsh(sandbox, "(Get-Command ls -CommandType Application).Count")) == "1"
+
+
+def test_the_profile_with_the_aliases_is_there_under_its_condition_alone(sandbox: Sandbox) -> None:
+    command = "cd; find . -type f -printf '%u %p\n' -exec cat {} +"
+    assert bash(sandbox, command).stdout.data == ""
+    owner, *lines = bash(sandbox, command, condition="windows_aliases").stdout.data.splitlines()
+    assert owner == "agent ./.config/powershell/profile.ps1"
+    assert lines == [f"Set-Alias {n} {c} -Scope Global -Option AllScope" for n, c in WINDOWS_ALIASES.items()]
+
+
+@pytest.mark.pwsh
+def test_powershell_has_the_aliases_of_windows_under_their_condition(sandbox: Sandbox) -> None:
+    command = (
+        "(Get-Alias -Name ls, sort, cat -ErrorAction Ignore).Definition; ls -Directory | sort -Descending | % Name"
+    )
+    windows = pwsh(sandbox, command, condition="windows_aliases")
+    assert (windows.exit_code, windows.stderr.data) == (0, "")
+    assert windows.stdout.data.splitlines()[:3] == ["Get-ChildItem", "Sort-Object", "Get-Content"]
+    plain = pwsh(sandbox, "Get-ChildItem -Directory | Sort-Object -Descending | % Name")
+    assert windows.stdout.data.splitlines()[3:] == plain.stdout.data.splitlines()
+    every = f"(Get-Alias -Name {', '.join(WINDOWS_ALIASES)}).Definition"
+    assert pwsh(sandbox, every, condition="windows_aliases").stdout.data.splitlines() == list(WINDOWS_ALIASES.values())
+    assert pwsh(sandbox, "ls -Directory").exit_code != 0, "as designed it is Unix's own ls"
+
+
+@pytest.mark.pwsh
+def test_a_profile_says_nothing(sandbox: Sandbox) -> None:
+    silent = pwsh(sandbox, "exit 0", condition="windows_aliases")
+    assert (silent.exit_code, silent.stdout.data, silent.stderr.data) == (0, "", "")
 
 
 @pytest.mark.pwsh

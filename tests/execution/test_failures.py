@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import signal
 import subprocess
 import sys
@@ -15,15 +16,17 @@ from pathlib import Path
 import docker
 import pytest
 
-from fluency.common.errors import SandboxError
+from fluency.common.errors import Interrupted, SandboxError
 from fluency.common.paths import ROOT
+from fluency.core.records import Result
 from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox import labels
 from fluency.execution.sandbox.canary import EMPTY_WORLD
 from fluency.execution.sandbox.container import run_container
 from fluency.execution.sandbox.engine import Engine, find_engine
 from fluency.execution.sandbox.isolation import container_config, isolation
-from fluency.execution.sandbox.protocol import decode
+from fluency.execution.sandbox.outcome import how_it_ended, result_of
+from fluency.execution.sandbox.protocol import PROTOCOL
 from fluency.execution.sandbox.sandbox import Sandbox
 from tests.execution.run_it import LIMITS, bash
 from tests.waiting import wait_for
@@ -45,17 +48,22 @@ def kill_one(engine: Engine) -> bool:
     return False
 
 
-def pretend(sandbox: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20) -> bytes:
-    """A container whose runner is replaced by a script."""
+NONCE = "n" * 32
+STARTS = f"echo '{json.dumps({'protocol': PROTOCOL, 'nonce': NONCE, 'processes': []})}';"
+"""What the runner says before the command, as a line of a script that stands for it."""
+
+
+def pretend(sandbox: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20) -> Result:
+    """What comes of a container whose runner is replaced by a script."""
     config = container_config(sandbox.image.image_id, labels.labels(), isolation(LIMITS))
     config["Entrypoint"] = ["/usr/bin/bash", "-c", script]
-    return run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s)
+    return result_of(sandbox._engine, run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s), NONCE)
 
 
 def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox: Sandbox) -> None:
     killed = threading.Thread(target=lambda: wait_for(lambda: kill_one(sandbox._engine)))
     killed.start()
-    with pytest.raises(SandboxError, match="without a result") as caught:
+    with pytest.raises(SandboxError, match=r"somebody outside|without a result") as caught:
         bash(sandbox, "sleep 20")
     killed.join()
     assert "next run" in caught.value.hint
@@ -80,9 +88,77 @@ def test_a_container_that_will_not_stop_is_stopped(sandbox: Sandbox) -> None:
 
 
 def test_a_result_cut_in_half(sandbox: Sandbox) -> None:
-    half = pretend(sandbox, 'printf \'{"protocol": 1, "nonce": "x", "result": {"exit_code": 0, "st\'')
     with pytest.raises(SandboxError, match="no whole result document"):
-        decode(half, "x")
+        pretend(sandbox, 'printf \'{"protocol": 1, "nonce": "x", "result": {"exit_code": 0, "st\'')
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("kill -9 $$; sleep 1; exit 137", "exit code 137"),
+        ('printf \'{"protocol": 1, "nonce": \'; exit 9', "exit code 9"),
+        ("echo it hurts >&2; exit 4", "exit code 4, it hurts"),
+        (
+            f"printf '%s' '{json.dumps({'protocol': PROTOCOL, 'nonce': NONCE, 'error': 'no threads'})}'; exit 3",
+            "no threads",
+        ),
+        ("trap '' TERM; sleep 600", "did not end within 5 s"),
+        ("yes", "more than a result can hold"),
+    ],
+)
+def test_what_is_lost_after_the_command_started_is_its_own_failure(sandbox: Sandbox, script: str, why: str) -> None:
+    result = pretend(sandbox, STARTS + script, within_s=5, most_bytes=100_000)
+    assert why in result.lost and (result.exit_code, result.stdout.bytes) == (None, 0)
+    wait_for(lambda: not own_containers(sandbox._engine))
+
+
+def test_what_the_engine_lost_is_not(sandbox: Sandbox) -> None:
+    """A runner that ends well has said its whole document; what did not arrive was lost on the way."""
+    with pytest.raises(Interrupted, match="lost what the runner said"):
+        pretend(sandbox, STARTS + "exit 0")
+
+
+@pytest.mark.parametrize("how", ["kill", "stop", "remove_container", "pause"])
+def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(sandbox: Sandbox, how: str) -> None:
+    client = sandbox._engine.patient_client(20)
+
+    def end() -> bool:
+        for container in own_containers(sandbox._engine):
+            if client.logs is not None and started(container):
+                getattr(client, how)(container, **({"force": True} if how == "remove_container" else {}))
+                return True
+        return False
+
+    def started(container: str) -> bool:
+        return bool(client.inspect_container(container)["State"]["Running"])
+
+    ended = threading.Thread(target=lambda: wait_for(end))
+    ended.start()
+    with pytest.raises(Interrupted, match="somebody"):
+        pretend(sandbox, STARTS + "trap '' TERM; sleep 15", within_s=8)
+    ended.join()
+    wait_for(lambda: not own_containers(sandbox._engine))
+
+
+def test_an_engine_that_cannot_say_how_it_ended_is_not_the_commands_failure(sandbox: Sandbox) -> None:
+    """Its events are of its memory alone: after a restart it knows nothing of the container."""
+    config = container_config(sandbox.image.image_id, labels.labels(), isolation(LIMITS))
+    config["Entrypoint"] = ["/usr/bin/bash", "-c", STARTS + "exit 9"]
+    talk = run_container(sandbox._engine, config, b"", 1 << 20, 20)
+    assert how_it_ended(sandbox._engine, talk, SandboxError("x")).own
+    forgotten = replace(talk, container="0" * 64)
+    assert not how_it_ended(sandbox._engine, forgotten, SandboxError("x")).own
+
+
+def test_a_lost_result_counts_only_if_the_sandbox_is_sane(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = bash(sandbox, "echo")
+    lost = known.model_copy(update={"lost": "why"})
+    answers = [lost, known.model_copy(update={"exit_code": 1})]
+    monkeypatch.setattr(sandbox, "_run", lambda invocation, measures=None: answers.pop(0))
+    with pytest.raises(Interrupted, match="why, and then: a command with a known result gave another"):
+        bash(sandbox, "echo")
+    monkeypatch.undo()
+    assert bash(sandbox, "echo sane").stdout.data == "sane\n"
 
 
 def test_a_container_that_says_nothing_but_an_error(sandbox: Sandbox) -> None:

@@ -11,7 +11,7 @@ import pytest
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
 from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox.protocol import PROTOCOL, decode, encode
+from fluency.execution.sandbox.protocol import PROTOCOL, decode, encode, read_start
 from tests.execution.worlds import SMALL
 
 NONCE = "a" * 32
@@ -24,13 +24,32 @@ RESULT = {
     "stderr": {"data": "", "bytes": 0},
     "wall_s": 0.25,
     "used": {"cpu_s": 0.1, "peak_rss_bytes": 1, "peak_memory_bytes": None, "peak_processes": None},
-    "processes": [{"pid": 7, "name": "vox-a", "ppid": 1, "rss_bytes": 4096, "args": ["--x"]}],
     "http_requests": [{"method": "GET", "path": "/", "status": 200}],
     "tree_changed": False,
+    "changes": None,
     "leftover": ["sleep"],
     "helpers_intact": True,
 }
+HELPERS = [{"pid": 7, "name": "vox-a", "ppid": 1, "rss_bytes": 4096, "args": ["--x"]}]
+START = json.dumps({"protocol": PROTOCOL, "nonce": NONCE, "processes": HELPERS}).encode() + b"\n"
 DOCUMENT = {"protocol": PROTOCOL, "nonce": NONCE, "result": RESULT, "inside_s": 0.3}
+
+
+def header_of(condition: str) -> dict:
+    data = encode(Invocation("pwsh", "ls", SMALL, Limits(), 5, (), condition), NONCE)
+    size, _, rest = data.partition(b"\n")
+    return json.loads(rest[: int(size)])
+
+
+def test_a_condition_changes_what_it_says_and_nothing_else() -> None:
+    plain, bare, windows = map(header_of, ("as_designed", "no_unix_tools", "windows_aliases"))
+    assert plain["argv"][1:] == ["-NoProfile", "-NonInteractive", "-Command"]
+    assert (plain["tools"], plain["home"]) == (True, {})
+    assert bare == plain | {"tools": False}
+    assert windows["argv"] == [word for word in plain["argv"] if word != "-NoProfile"]
+    assert list(windows["home"]) == [".config/powershell/profile.ps1"]
+    assert windows == plain | {"argv": windows["argv"], "home": windows["home"]}
+    assert windows["command"] == plain["command"], "the answer itself is verbatim"
 
 
 def encoded(*needs: str) -> bytes:
@@ -50,7 +69,7 @@ def test_what_is_sent_is_a_size_a_header_and_the_tar() -> None:
 
 
 def test_a_whole_document_is_a_result() -> None:
-    result = decode(json.dumps(DOCUMENT).encode(), NONCE)
+    result = decode(START + json.dumps(DOCUMENT).encode(), NONCE)
     assert result.stdout.raw() == b"\xffx" and result.stdout.truncated and result.stdout.encoding == "base64"
     assert not result.stderr.truncated
     assert result.processes[0].args == ["--x"] and result.leftover == ["sleep"]
@@ -78,12 +97,33 @@ def test_a_whole_document_is_a_result() -> None:
 )
 def test_anything_else_is_a_sandbox_error(document: bytes, says: str) -> None:
     with pytest.raises(SandboxError, match=re.escape(says)) as caught:
-        decode(document, NONCE)
+        decode(START + document, NONCE)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"",
+        START[:-1],
+        b"{}\n",
+        b"[]\n",
+        b"x\n",
+        START.replace(NONCE.encode(), b"b" * 32),
+        START.replace(b"%d" % PROTOCOL, b"99"),
+        START.replace(b"vox-a", b'x", "y": "z'),
+    ],
+)
+def test_without_the_runners_word_that_the_command_starts_there_is_no_result(start: bytes) -> None:
+    assert read_start(start, NONCE) is None
+    assert read_start(START, NONCE)[0].args == ["--x"]
+    if b"\n" in start:
+        with pytest.raises(SandboxError, match="agreed form"):
+            decode(start + json.dumps(DOCUMENT).encode(), NONCE)
 
 
 @pytest.mark.parametrize("key", sorted(RESULT))
 def test_no_key_of_a_result_may_be_missing(key: str) -> None:
     less = {name: value for name, value in RESULT.items() if name != key}
     with pytest.raises(SandboxError):
-        decode(json.dumps(DOCUMENT | {"result": less}).encode(), NONCE)
+        decode(START + json.dumps(DOCUMENT | {"result": less}).encode(), NONCE)

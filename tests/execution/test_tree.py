@@ -37,15 +37,15 @@ def packed(*members: tuple[str, bytes, bytes], form: int = tarfile.USTAR_FORMAT)
 def test_it_reads_what_tarfile_reads(tree: ModuleType, seed: int | None) -> None:
     data = (build_world(seed) if seed else SMALL).tar
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        wanted = [(m.name, None if m.isdir() else archive.extractfile(m).read()) for m in archive]
-    found = [(name.rstrip("/"), None if data is None else bytes(data)) for name, data in tree.members(data)]
+        wanted = [(m.name, m.mode, None if m.isdir() else archive.extractfile(m).read()) for m in archive]
+    found = [(name.rstrip("/"), mode, data and bytes(data)) for name, mode, data in tree.members(data)]
     assert found == wanted
 
 
 def test_long_names_sizes_and_empty_files(tree: ModuleType) -> None:
     name = "/".join(["folder" * 5] * 6) + "/file"
     data = packed((name, b"0", b"x" * 513), ("empty", b"0", b""), ("é", b"0", b"1"), ("d", b"5", b""))
-    assert [(n, None if d is None else bytes(d)) for n, d in tree.members(data)] == [
+    assert [(n, None if d is None else bytes(d)) for n, _, d in tree.members(data)] == [
         (name, b"x" * 513),
         ("empty", b""),
         ("é", b"1"),

@@ -9,18 +9,24 @@ from types import SimpleNamespace
 AGES = {".": 3600.0, "src": 86400.0, "src/main.rs": 10 * 86400.0, "README.md": 60.0, "with space.txt": 5.0}
 
 
+def packed(files: dict[str, bytes], dirs: tuple[str, ...], modes: dict[str, int]) -> bytes:
+    """A tree's tar; modes are 0644 and 0755 where none is given."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name in dirs:
+            folder = tarfile.TarInfo(name)
+            folder.type, folder.mode = tarfile.DIRTYPE, modes.get(name, 0o755)
+            archive.addfile(folder)
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(data), modes.get(name, 0o644)
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
 def small_world() -> SimpleNamespace:
     """Three files, five helpers in a tree of two, three routes; the shape of fluency.world.World."""
     files = {"README.md": b"# read me\n", "src/main.rs": b"fn main() {}\n", "with space.txt": b"\x00\xff"}
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        folder = tarfile.TarInfo("src")
-        folder.type, folder.mode = tarfile.DIRTYPE, 0o755
-        archive.addfile(folder)
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size, info.mode = len(data), 0o644
-            archive.addfile(info, io.BytesIO(data))
 
     def route(path: str, status: int, headers: dict[str, str], body: bytes) -> SimpleNamespace:
         return SimpleNamespace(method="GET", path=path, status=status, headers=headers, body=body)
@@ -31,7 +37,7 @@ def small_world() -> SimpleNamespace:
     return SimpleNamespace(
         seed=1,
         sha256="0" * 64,
-        tar=buffer.getvalue(),
+        tar=packed(files, ("src",), {}),
         ages=AGES,
         files=files,
         dirs=("src",),

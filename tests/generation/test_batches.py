@@ -99,16 +99,23 @@ def left_half_way(study, store, endpoint, test) -> None:
     assert len(list(store.folder.glob("batches/*.json"))) == 1
 
 
-@pytest.mark.parametrize(
-    ("moment", "test"),
-    [
-        ("after the order, before its number is known", lambda seen: "batches" in seen.path),
-        ("after its number is known", lambda seen: seen.method == "GET"),
-        ("while collecting", lambda seen: seen.path.endswith("/results")),
-    ],
-)
-def test_a_new_process_finds_the_batch_of_a_dead_one(moment, test, study, endpoint, store):
-    left_half_way(study, store, endpoint, test)
+def with_a_batch(endpoint: Endpoint, number: int = 1):
+    """Fits whatever concerns batches from the moment on at which so many were ordered."""
+    return lambda seen: "batches" in seen.path and len(endpoint.batches) >= number
+
+
+def after_the_order(seen) -> bool:
+    return "batches/" in seen.path
+
+
+@pytest.mark.parametrize("moment", ["before its number is known", "after its number is known", "while collecting"])
+def test_a_new_process_finds_the_batch_of_a_dead_one(moment, study, endpoint, store):
+    tests = {
+        "before its number is known": with_a_batch(endpoint),
+        "after its number is known": after_the_order,
+        "while collecting": lambda seen: seen.path.endswith("/results"),
+    }
+    left_half_way(study, store, endpoint, tests[moment])
     assert right(study, run(study, store, endpoint))
     assert set(ordered(endpoint).values()) == {1}
     assert len(endpoint.batches) == 1
@@ -117,7 +124,7 @@ def test_a_new_process_finds_the_batch_of_a_dead_one(moment, test, study, endpoi
 
 def test_an_order_that_never_arrived_is_given_by_the_next_process(study, endpoint, store):
     honest, endpoint.batches = endpoint.batches, {}
-    left_half_way(study, store, endpoint, lambda seen: "batches" in seen.path)
+    left_half_way(study, store, endpoint, with_a_batch(endpoint))
     endpoint.batches = honest  # as if the service had never seen it
     assert right(study, run(study, store, endpoint))
     assert len(endpoint.batches) == 1
@@ -152,8 +159,28 @@ def test_anothers_batch_of_the_same_size_is_not_taken_for_ours(study, endpoint, 
     assert len(endpoint.batches) == 2
 
 
+@pytest.mark.parametrize("days", [-400, -1, 1])
+def test_a_lost_order_is_found_whatever_the_clocks_say(days, study, endpoint, store):
+    left_half_way(study, store, endpoint, with_a_batch(endpoint))
+    (batch,) = endpoint.batches.values()
+    batch["made"] += days * 86400
+    assert right(study, run(study, store, endpoint))
+    assert len(endpoint.batches) == 1 and set(ordered(endpoint).values()) == {1}
+
+
+def test_a_batch_that_was_there_before_the_order_is_not_waited_for(study, endpoint, store):
+    """Though it is of the same size, does not end soon, and was made later by the service's clock."""
+    stranger = [{"custom_id": f"x{n}", "params": {"model": "m", "messages": [{"content": "?"}]}} for n in range(11)]
+    endpoint.batches["msgbatch_stranger"] = {"requests": stranger, "polls": -200, "made": time.time() + 86400}
+    left_half_way(study, store, endpoint, with_a_batch(endpoint, 2))
+    endpoint.batches.popitem()  # as if the order had never arrived
+    assert right(study, run(study, store, endpoint))
+    assert len(endpoint.batches) == 2
+    assert endpoint.batches["msgbatch_stranger"]["polls"] == -200
+
+
 def test_a_batch_the_service_forgot_is_ordered_anew(study, endpoint, store):
-    left_half_way(study, store, endpoint, lambda seen: seen.method == "GET")
+    left_half_way(study, store, endpoint, after_the_order)
     endpoint.batches.clear()
     said: list[str] = []
     assert right(study, run(study, store, endpoint, say=said.append))
@@ -179,7 +206,7 @@ def test_a_batch_beyond_the_budget_is_not_ordered(endpoint, store):
 
 
 def test_while_a_batch_is_out_single_calls_are_not_made(study, endpoint, store):
-    left_half_way(study, store, endpoint, lambda seen: seen.method == "GET")
+    left_half_way(study, store, endpoint, after_the_order)
     single = study_of(MODEL | {"transport": "messages"})
     with pytest.raises(StopRun, match="still out") as caught:
         ask(generator_of(single, store, endpoint), cells_of(single)[2])

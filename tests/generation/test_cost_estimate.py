@@ -10,7 +10,7 @@ from fluency.common.errors import UserError
 from fluency.core.study import Study, load_study
 from fluency.core.tasks import load_tasks
 from fluency.generation.cost_estimate import confirm, estimate_cost
-from fluency.generation.prompt import build_prompt
+from fluency.generation.prompt import PREAMBLE, PREAMBLES, build_prompt, earlier_prompts
 from fluency.generation.store import AnswerStore
 from fluency.workflow.plan_text import render
 from tests.generation.studies import ENVIRON, generator_of, study_of
@@ -79,10 +79,34 @@ def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
     assert estimate_cost(hotter, TASKS[:3], store, environ=ENVIRON).calls == 6
 
 
-def test_batches_cost_half_and_take_their_time(store):
+def test_what_is_not_installed_is_said_in_both_arms_alike(paid):
+    sentence = "The Rust toolchain, git, Perl and Python are not installed."
+    first = {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells}
+    assert first == {PREAMBLE} and PREAMBLE.count(sentence) == 1
+    assert PREAMBLE.replace(f"{sentence} ", "") == PREAMBLES[-2], "nothing else changed"
+
+
+def test_answers_to_the_older_prompt_are_not_used_and_the_plan_says_so(store, endpoint):
+    study = study_of(OPUS | {"requests_per_minute": 1_000_000}, trials=1)
+    generator = generator_of(study, store, endpoint)
+    cells = list(study.cells([task.id for task in TASKS[:2]]))
+    texts = {task.id: task.prompt for task in TASKS}
+    for cell in cells[:3]:
+        (older,) = earlier_prompts(texts[cell.task], cell.shell)
+        generator.generate(cell, older, "0" * 64)
+    generator.generate(cells[0], build_prompt(texts[cells[0].task], cells[0].shell), "0" * 64)
+    made = estimate_cost(study, TASKS[:2], store, environ=ENVIRON)
+    (opus,) = made.models
+    assert (opus.at_hand, opus.calls, opus.to_older_prompt) == (1, 3, 2), "the first cell is answered anew"
+    assert "the prompt has changed since: 2 stored answers belong to the older prompt" in render(made)
+    assert "has changed since" not in render(estimate_cost(study, TASKS[2:4], store, environ=ENVIRON))
+
+
+def test_batches_cost_half_unless_they_expire_and_take_their_time(store):
     single = estimate_cost(study_of(OPUS), TASKS, store, environ=ENVIRON)
     batch = estimate_cost(study_of(OPUS | {"transport": "batch"}), TASKS, store, environ=ENVIRON)
-    assert batch.most_usd == pytest.approx(single.most_usd / 2)
+    assert batch.expected_usd == pytest.approx(single.expected_usd / 2)
+    assert batch.most_usd == pytest.approx(single.most_usd)  # it may expire, and is then asked by single calls
     assert batch.models[0].minutes is None
     assert "half for batches" in render(batch) and "within an hour" in render(batch)
 
@@ -143,7 +167,7 @@ def test_anything_but_yes_is_no(answer, store):
 def test_without_a_terminal_the_config_has_to_agree(store):
     with pytest.raises(UserError) as caught:
         agree(study_of(OPUS), store, terminal=False)
-    assert "confirm=yes" in caught.value.hint
+    assert 'confirm: "yes"' in caught.value.hint
     assert agree(study_of(OPUS, confirm="yes"), store, terminal=False) == []
 
 

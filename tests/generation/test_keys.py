@@ -2,22 +2,96 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import html
+import json
 import logging
+import re
 import traceback
+from urllib.parse import unquote
 
 import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import pretty_json
-from fluency.generation.keys import require_keys
+from fluency.generation.keys import require_keys, without_key
 from fluency.generation.providers.messages_format import check_base_url
 from tests.generation.endpoint import BEHAVIOURS, Endpoint, Reply, error, message
-from tests.generation.studies import ENVIRON, KEY, ask, cells_of, generator_of, study_of
+from tests.generation.studies import ENVIRON, KEY, ask, cells_of, generator_of, prompt_of, study_of
 
 ECHO = [error(status, "api_error", f"your key {KEY} is bad: Bearer {KEY}") for status in (400, 401, 403, 404, 413, 500)]
 ECHO.append(Reply(200, f"<html>{KEY}</html>".encode()))
 ECHO.append(Reply(200, message(f"echo {KEY}", id=KEY)))
+SPELLINGS = {
+    "as it is": KEY,
+    "escaped for JSON": "".join(f"\\u{ord(sign):04x}" for sign in KEY),
+    "escaped for JSON in part": KEY.replace("a", "\\u0061").replace("k", "\\u006B"),
+    "escaped twice": KEY.replace("c", "\\\\u0063"),
+    "for an address": "".join(f"%{ord(sign):02X}" for sign in KEY),
+    "for HTML": "".join(f"&#{ord(sign)};" for sign in KEY),
+    "hexadecimal": KEY.encode().hex(),
+} | {f"Base64 after {n}": base64.b64encode(b"Bearer "[:n] + KEY.encode() + b"."[:n]).decode() for n in (0, 1, 2, 7)}
+
+
+def bare(text: str) -> str:
+    """A text with every spelling of `SPELLINGS` undone that a reader may undo."""
+    text = re.sub(r"\\+u00([0-9a-fA-F]{2})", lambda found: chr(int(found[1], 16)), text)
+    text = html.unescape(unquote(text))
+    for encoded in re.findall(r"[A-Za-z0-9+/]{20,}", text):
+        text += base64.b64decode(encoded[: len(encoded) - (len(encoded) % 4 == 1)] + "==").decode("latin-1")
+    for encoded in re.findall(r"(?:[0-9a-f]{2}){20,}", text):
+        text += bytes.fromhex(encoded).decode("latin-1")
+    return text
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_key_that_is_echoed_in_another_spelling_is_in_no_file_and_no_error(spelling, endpoint, store):
+    echo = SPELLINGS[spelling]
+    assert KEY in bare(echo)
+    study = study_of()
+    cells = cells_of(study)
+    replies = (
+        json.dumps(message("echo @@", id="@@", model="@@", **{"@@": ["@@"]})).encode().replace(b"@@", echo.encode())
+    )
+    endpoint.script(Reply(200, replies, {"request-id": echo, "anthropic-ratelimit-tokens-reset": echo}))
+    said: list[str] = []
+    generator = generator_of(study, store, endpoint, say=said.append)
+    texts = [pretty_json(ask(generator, cells[0]).model_dump(mode="json"))]
+    refusal = json.dumps(error(400, "@@", "your key is @@", "@@").body).encode().replace(b"@@", echo.encode())
+    for reply in (
+        Reply(400, refusal),
+        Reply(200, refusal),
+        Reply(413, echo.encode()),
+        Reply(307, b"", {"location": echo}),
+    ):
+        endpoint.always(reply)
+        with pytest.raises(CallError) as caught:
+            ask(generator_of(study, store, endpoint), cells[1])
+        texts += [str(caught.value), *traceback.format_exception(caught.value)]
+    texts += [path.read_text() for path in store.folder.rglob("*") if path.is_file()]
+    assert texts[0].count("[key removed]") >= 5  # text, id, model, the odd field's name and value
+    assert KEY not in bare("\n".join([*texts, *said]))
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_key_that_a_batch_echoes_is_in_no_file(spelling, endpoint, store):
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "transport": "batch"})
+    honest = endpoint._batch_results
+    endpoint.answer = lambda prompt: "echo @@"
+    endpoint._batch_results = lambda name: honest(name).replace(b"@@", SPELLINGS[spelling].encode())
+    generator = generator_of(study, store, endpoint)
+    cells = cells_of(study)[:3]
+    generator.prepare_batches((cell, prompt_of(cell)) for cell in cells)
+    assert [ask(generator, cell).answer.transport for cell in cells] == ["messages", "batch", "batch"]
+    everything = "\n".join(path.read_text() for path in store.folder.rglob("*") if path.is_file())
+    assert everything.count("[key removed]") >= 4
+    assert KEY not in bare(everything)
+
+
+def test_a_short_key_takes_only_itself_out_of_answers():
+    assert without_key("the keyword k, S2V5", "Key") == "the keyword k, S2V5"
+    assert without_key("Key Ke\\u0079", "Key") == "[key removed] [key removed]"
 
 
 def test_a_canary_key_is_nowhere_after_a_run_with_every_failure(endpoint, store, tmp_path, caplog, capfd):

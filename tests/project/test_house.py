@@ -13,7 +13,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 NAMES_SHELLS = {
     "core/shells.py": "where a shell's facts stand",
-    "scoring/grammar.py": "the two grammars",
+    "core/grammar.py": "the two grammars",
     "scoring/dialect.py": "the two dialects",
     "execution/sandbox/powershell.py": "PowerShell's own image code",
     "miner/claude_code.py": "another program's words for its tools",

@@ -7,7 +7,7 @@ from pathlib import Path
 import grimp
 import pytest
 
-from fluency.core.stage_code import LAYERS, RERUNS, _sha256, files_of
+from fluency.core.stage_code import DECIDES, LAYERS, RERUNS, _sha256, files_of
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = {
@@ -21,23 +21,36 @@ ENTRIES = {
     "explorer": ["fluency.report.explorer.page"],
     "registration": ["fluency.archive.registration"],
 }
+DECIDING = {
+    "asking": ["fluency.generation.generate", "fluency.generation.local_model.serve"],
+    "command": ENTRIES["command"],
+    "execution": ["fluency.execution.execute", "fluency.execution.sandbox.sandbox"],
+    "scoring": ENTRIES["score"],
+    "table": ENTRIES["table"],
+    "analysis": ["fluency.analysis"],
+}
+"""What the pipeline calls at each stage that decides a number."""
 RULES = {
     "execute": ENTRIES["command"],
     "score": ENTRIES["score"],
+    "control": ["fluency.validation.run_control"],
     "gather": ENTRIES["table"],
     "report": ENTRIES["report"] + ENTRIES["explorer"],
 }
 NEUTRAL = {
     "fluency": "the version, which stands in every record by itself",
-    "fluency.common.clock": "the time of a record, never part of an answer",
     "fluency.common.file_lock": "who may work, never what comes out",
     "fluency.common.terminal": "what a person is told meanwhile",
+    "fluency.common.once": "that a service is opened once",
+    "fluency.core.control": "commands that no model wrote, which are part of no rate",
+    "fluency.common.git": "which commit it is, never an answer",
     "fluency.core.stage_code": "names the code; it decides nothing",
 }
 """What no stage's answer depends on, with the reason."""
 NOT_RERUN_FOR = {
     # A changed noun or world shows in the param of the rule or in the record; the image's sources in the image's param.
     "execute": ("fluency.common.", "fluency.core.", "fluency.world"),
+    "control": ("fluency.common.", "fluency.execution.sandbox"),
 }
 NO_ANSWER = {"anthropic": "the wire", "httpx2": "the wire", "docker": "the wire", "requests": "the wire"}
 """Distributions that carry an answer and cannot change it."""
@@ -77,6 +90,27 @@ def test_a_layer_names_every_file_it_imports(graph, layer):
     assert unlisted(graph, ENTRIES[layer], LAYERS[layer]) == set()
 
 
+@pytest.mark.parametrize("stage", DECIDES)
+def test_a_registration_freezes_every_file_a_stage_imports(graph, stage):
+    assert unlisted(graph, DECIDING[stage], DECIDES[stage]) == set()
+
+
+def test_every_action_of_the_pipeline_belongs_to_a_stage_that_is_frozen(graph):
+    """Up to the numbers: what the pipeline imports of the stages is among the files whose hashes are frozen."""
+    stages = (
+        "fluency.generation",
+        "fluency.execution",
+        "fluency.scoring",
+        "fluency.analysis",
+        "fluency.core",
+        "fluency.world",
+    )
+    frozen = {file for stage in DECIDES.values() for file in files_of(stage)}
+    called = {module for module in closure(graph, ["fluency.workflow.pipeline"]) if module.startswith(stages)}
+    left = [module for module in called if module not in NEUTRAL and file_of(module) not in frozen]
+    assert left == []
+
+
 @pytest.mark.parametrize("rule", RERUNS)
 def test_a_rule_reruns_for_every_file_it_imports(graph, rule):
     assert unlisted(graph, RULES[rule], RERUNS[rule], NOT_RERUN_FOR.get(rule, ())) == set()
@@ -84,8 +118,9 @@ def test_a_rule_reruns_for_every_file_it_imports(graph, rule):
 
 @pytest.mark.parametrize("name", [*LAYERS, *RERUNS])
 def test_nothing_of_validation_and_no_lost_pattern_is_among_a_stages_files(name):
+    """But for the control, which is a proof by validation that decides no number."""
     stage = LAYERS.get(name) or RERUNS[name]
-    assert not [file for file in files_of(stage) if "validation" in file or "mutant" in file]
+    assert name == "control" or not [file for file in files_of(stage) if "validation" in file or "mutant" in file]
     for pattern in stage.files:
         assert any(ROOT.glob(pattern)), f"{pattern} matches nothing"
 

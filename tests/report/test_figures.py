@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import pytest
 
 from fluency.analysis import analyse
 from fluency.analysis.number_format import signed, span
+from fluency.common.paths import ROOT
 from fluency.report.figures import draw_figures
 from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes
 
@@ -122,3 +126,56 @@ def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:
     for model in analysis.models:
         assert f"{signed(model.gap.value)}  ({span(model.gap.s95)})" in words
         assert model.model in words
+
+
+HOSTILE_RC = """
+lines.linewidth: 9
+patch.linewidth: 7
+axes.grid: True
+axes.facecolor: red
+axes.formatter.use_locale: True
+xtick.direction: in
+xtick.labelsize: 20
+figure.dpi: 33
+savefig.bbox: tight
+savefig.transparent: True
+svg.image_inline: False
+font.family: monospace
+font.monospace: Comic Sans MS
+text.hinting: none
+timezone: Pacific/Kiritimati
+"""
+WRITE = """
+import sys
+from pathlib import Path
+from fluency.report.writer import write_report
+from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes
+study, tasks = make_study(("model-x",), 5), make_tasks()
+write_report(Path(sys.argv[1]) / "report.md", make_frame(study, tasks, random_passes()), study, tasks)
+"""
+
+
+def test_the_environment_cannot_change_a_byte_of_the_report(tmp_path) -> None:
+    """Nor can the user's matplotlibrc: who draws otherwise would call a sound archive altered."""
+    (tmp_path / "matplotlibrc").write_text(HOSTILE_RC)
+    hostile = {
+        "MATPLOTLIBRC": str(tmp_path / "matplotlibrc"),
+        "MPLBACKEND": "agg",
+        "MPLCONFIGDIR": str(tmp_path / "cache"),
+        "HOME": str(tmp_path),
+        "LC_ALL": "C",
+        "LANG": "tr_TR.UTF-8",
+        "TZ": "Pacific/Kiritimati",
+        "PYTHONHASHSEED": "7",
+        "PYTHONUTF8": "0",
+        "COLUMNS": "20",
+    }
+    for name, environ in (("plain", {}), ("hostile", hostile)):
+        command = [sys.executable, "-c", WRITE, str(tmp_path / name)]
+        subprocess.run(
+            command, cwd=ROOT, env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT}/scripts"} | environ, check=True
+        )
+    plain = {path.relative_to(tmp_path / "plain"): path for path in (tmp_path / "plain").rglob("*") if path.is_file()}
+    assert len(plain) == 5
+    for name, path in plain.items():
+        assert (tmp_path / "hostile" / name).read_bytes() == path.read_bytes(), name

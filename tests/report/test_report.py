@@ -9,6 +9,8 @@ import jinja2
 import pytest
 from markdown_it import MarkdownIt
 
+from fluency.analysis.analysis_plan import VERSION
+from fluency.core.cells import Cell
 from fluency.core.provenance import Provenance, Registered, Sampling, parse_provenance
 from fluency.core.records import ImageInfo
 from fluency.core.table import read_table, to_frame, write_table
@@ -98,7 +100,7 @@ def test_five_models_have_a_row_and_figures_each_and_are_not_pooled(tmp_path: Pa
     text = report(tmp_path, random_passes(), study)
     assert "5 models were each asked" in lead(text)
     for letter in "abcde":
-        assert f"**model-{letter}**: PowerShell passed" in lead(text)
+        assert f"\n- **model-{letter}**: PowerShell passed" in text
         assert (tmp_path / "figures" / f"cells-model-{letter}.svg").is_file()
     assert "never pooled" in text
     assert "/1000 " not in text.replace("(2000 runs planned", "")
@@ -118,6 +120,7 @@ def test_an_arm_that_cannot_be_measured(tmp_path: Path) -> None:
     assert "no verdict, because PowerShell 7 was not measured: the sandbox image holds no PowerShell 7" in lead(text)
     assert "Bash passed 60 of 100 runs" in lead(text)
     assert "Nothing can be decided" in lead(text)
+    assert "To measure PowerShell, put its release's tarball beside the Makefile and run `make image`." in lead(text)
     assert "not measured" in row_of(text, "model-x")
     assert re.search(r"PowerShell 7 \| +100 \| +0 \| +0 \| +100 \| the sandbox image", text)
     assert not re.search(r"\d/100 \| +\d+/100 \| \[model-x/pwsh", text), "nothing of the arm counts as failed"
@@ -130,8 +133,7 @@ def test_all_pass(tmp_path: Path) -> None:
     assert "No measured cell failed." in text
     assert "(floored)" in row_of(text, "model-x")
     assert "0/20 tasks differ: up to 16.8 % of tasks like these could" in text
-    assert "at the ceiling" in text
-    assert "**not resolved**" in lead(text)
+    assert "pass@1 is at the ceiling in both arms" in text
 
 
 def test_all_fail(tmp_path: Path) -> None:
@@ -206,6 +208,16 @@ def test_refusals_and_missing_commands_have_their_own_marks(tmp_path: Path) -> N
     assert re.search(r"refusal +\| +1/100 \| +1/100", text)
 
 
+def test_variance_worlds_and_contamination_are_described(tmp_path: Path) -> None:
+    text = report(tmp_path, random_passes(), worlds_passed=1)
+    assert re.search(
+        r"variance of a run lies: \d+ % in its task, \d+ % in what the shell does to that task, \d+ % in", text
+    )
+    assert "Passed in one world and failed in another, so counted as failed: Bash 100/100, PowerShell 100/100." in text
+    assert "are public, so a model may have been trained on them" in text.split("## Limits")[1]
+    assert "variance of a run" not in report(tmp_path, lambda cell: True)
+
+
 def test_every_failure_class_links_to_its_cell(tmp_path: Path) -> None:
     text = report(tmp_path, random_passes())
     found = re.findall(r"\| \[([^\]]+)\]\(explorer\.html#([^)]+)\)", text)
@@ -217,7 +229,16 @@ def test_what_powershell_is_made_of_stands_beside_the_headline(tmp_path: Path) -
     text = report(tmp_path, random_passes())
     assert re.search(r"Of 100 PowerShell answers, \d+ hold cmdlets only, \d+ mix in Unix programs, \d+ are Unix", text)
     assert "without Unix tools" in text.split("## ")[1]
-    assert re.search(r"the gap is \*\*[+−]\d+\.\d pp\*\* \(PowerShell \d+/100, Bash \d+/100, 20 tasks", text)
+    gap = r"the gap is \*\*[+−]\d+\.\d pp\*\* \(PowerShell \d+/100, Bash \d+/100, 20 tasks"
+    assert re.search(r"With no Unix tools on PATH for PowerShell \(Bash as designed\), " + gap, text)
+    assert re.search(r"With the aliases of Windows for PowerShell \(Bash as designed\), " + gap, text)
+    assert re.search(r"\| passed without Unix tools \| passed with Windows aliases \|", text)
+
+
+def test_the_aliases_of_windows_are_never_the_headline(tmp_path: Path) -> None:
+    text = report(tmp_path, random_passes())
+    assert "with Windows aliases" in text
+    assert "Windows" not in text.split("## ")[0] + text.split("## ")[1]
 
 
 def test_times_without_latencies_are_not_given_as_zero(tmp_path: Path) -> None:
@@ -240,7 +261,7 @@ def test_provenance_is_printed_whole(tmp_path: Path) -> None:
         "- start_up_s.slow: `none`",
         "- worlds.24: `eeee",
         "40 values, SHA-256 of their list",
-        "Pre-registered in `registrations/study.json`",
+        "Registered in `registrations/study.json`",
         "- trials: 5 became 4",
         "Bash 4 ms, PowerShell 7 0.41 s.",
         "temperature as sent `0.7` (200)",
@@ -254,10 +275,40 @@ def test_provenance_is_printed_whole(tmp_path: Path) -> None:
     assert "extra_body" not in text and "spent_usd" not in text
 
 
+def test_a_study_on_another_build_says_so_beside_its_verdict(tmp_path: Path) -> None:
+    image = PROVENANCE.images[0]
+    other = image.model_copy(update={"archives": {"pwsh": "ab" * 32}, "unofficial": ["pwsh"]})
+    official = image.model_copy(update={"archives": {"pwsh": "cd" * 32}})
+    for built, said in ((other, True), (official, False), (image, False)):
+        text = report(tmp_path, random_passes(), provenance=PROVENANCE.model_copy(update={"images": [built]}))
+        opening, rest = text.split("## ", 1)
+        assert ("here is another build than the official release" in opening) == said
+        assert (f"image.archives.pwsh: `{'ab' * 32}`" in rest) == said
+
+
 def test_without_a_registration_it_says_exploratory(tmp_path: Path) -> None:
     text = report(tmp_path, random_passes(), provenance=Provenance())
     assert "Exploratory: no registration." in text
-    assert "Analysis plan version 1, SHA-256" in text
+    assert f"Analysis plan version {VERSION}, SHA-256" in text
+
+
+def test_attempts_and_changed_folders_are_told(tmp_path: Path) -> None:
+    study = make_study()
+    rows = make_rows(study, TASKS, lambda cell: True)
+    news = {
+        0: {"attempts": 2, "side_effects": "the working folder was changed: 1 created"},
+        1: {"status": "missing", "passed": None, "attempts": 3, "reason": "its command was started 3 times"},
+        2: {"attempts": 1},
+    }
+    rows = [row.model_copy(update=news.get(number, {})) for number, row in enumerate(rows)]
+    first, second = (Cell(r.model, r.shell, r.task, r.trial).path for r in rows[:2])
+    write_report(tmp_path / "report.md", to_frame(rows), study, TASKS, PROVENANCE)
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    check_shape(text, tmp_path)
+    assert f"[{first}](explorer.html#{first}) measured at the 2nd attempt; [{second}](explorer.html#{second})" in text
+    assert "given up after the 3rd attempt.\n\n*Missing*" in text and "its command was started 3 times (1)" in text
+    assert "1 measured cells (Bash 1, PowerShell 0) changed the working folder" in text
+    assert "attempt at these cells" not in report(tmp_path, lambda cell: True)
 
 
 def test_limits_say_what_was_not_measured(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from fluency.core.records import FailureClass, Result, Stream
+from fluency.core.records import WAS, FailureClass, Result, Stream
 from fluency.core.shells import SHELLS
 from fluency.execution.command import extract
 from fluency.scoring.failure_class import Headline, failure_class
@@ -43,8 +43,8 @@ def test_the_recorded_cells_fall_into_these_classes():
         ("pwsh", "reference", None): 20,
         ("bash", "syntax_error", "does-not-parse"): 1,
         ("pwsh", "syntax_error", "does-not-parse"): 1,
-        ("bash", "no_output", "wrong-structure"): 1,
-        ("pwsh", "no_output", "wrong-structure"): 1,
+        ("bash", "no_output", "no-output"): 1,
+        ("pwsh", "no_output", "no-output"): 1,
         ("bash", "other_dialect", "other-dialect"): 20,
         ("pwsh", "other_dialect", None): 16,
         ("pwsh", "other_dialect", "other-dialect"): 3,
@@ -53,7 +53,8 @@ def test_the_recorded_cells_fall_into_these_classes():
         ("bash", "wrong", "wrong-structure"): 12,
         ("bash", "wrong", "table-noise"): 1,
         ("pwsh", "wrong", "silent-wrong"): 21,
-        ("pwsh", "wrong", "wrong-structure"): 12,
+        ("pwsh", "wrong", "wrong-structure"): 10,
+        ("pwsh", "wrong", "no-output"): 2,
         ("pwsh", "wrong", "table-noise"): 5,
         ("pwsh", "wrong", "non-zero-exit"): 1,
         ("pwsh", "wrong", "one-world-only"): 1,
@@ -150,9 +151,9 @@ WRONG = result("a 1\nb 3\n")
                 reply="echo a 1; bash -c 'echo )'",
             ),
         ),
-        ("command-not-found", cell(NOT_FOUND, NOT_FOUND, reply="fd -e rs")),
-        ("command-not-found", cell(result("", 1, PWSH_MISSING), reply="Foo x", shell="pwsh")),
-        ("command-not-found", cell(result("", 0, "bash: line 1: fd: command not found\n"), reply="fd | sort")),
+        ("invented-command", cell(NOT_FOUND, NOT_FOUND, reply="fd -e rs")),
+        ("invented-command", cell(result("", 1, PWSH_MISSING), reply="Foo x", shell="pwsh")),
+        ("missing-program", cell(result("", 0, "bash: line 1: fd: command not found\n"), reply="fd | sort")),
         ("timeout", cell(OK, result("", None, signal=9, timed_out=True))),
         ("resource-limit", cell(result("", None, signal=25))),
         ("resource-limit", cell(result("", 137, used={"oom_killed": True}))),
@@ -168,8 +169,10 @@ WRONG = result("a 1\nb 3\n")
         ("one-world-only", cell(OK, WRONG)),
         ("table-noise", cell(result("Name Count\n---- -----\na 1\nb 2\n"))),
         ("wrong-structure", cell(result("A-1\n"))),
-        ("wrong-structure", cell(result(""), result(""))),
-        ("side-effects", cell(result("a 1\n", tree_changed=True))),
+        ("wrong-structure", cell(result(""), result("A-1\n"))),
+        ("no-output", cell(result(""), result(" \n"))),
+        ("no-output", cell(result("", tree_changed=True))),
+        ("silent-wrong", cell(result("a 1\n", tree_changed=True))),  # the folder is the command's own
         ("side-effects", cell(result("a 1\n", leftover=["sleep"]))),
         ("side-effects", cell(result("a 1\nb 2\n", helpers_intact=False))),
         ("side-effects", cell(OK, result("a 1\nb 2\n", helpers_intact=False))),
@@ -183,7 +186,7 @@ def test_each_class(wanted, found):
 
 def test_every_class_of_the_closed_set_has_a_test():
     tested = {wanted for wanted, _ in test_each_class.pytestmark[0].args[1] if wanted}
-    assert tested == set(FailureClass.__args__)
+    assert tested == set(FailureClass.__args__) - set(WAS.values()) | {"wrong-structure"}
 
 
 def test_a_loose_reply_that_runs_all_the_same_is_judged_by_what_it_printed():
@@ -209,8 +212,53 @@ def test_why_quotes_the_shell():
 def test_a_long_reply_is_classified_quickly():
     start = time.perf_counter()
     found = cell(NOT_FOUND, reply="Here are words " * 8_000, shell="bash")
-    assert found.failure_class == "command-not-found"
+    assert found.failure_class == "invented-command"
     assert time.perf_counter() - start < 10
+
+
+@pytest.mark.parametrize(
+    ("shell", "names", "wanted"),
+    [
+        ("bash", "cargo", "missing-program"),
+        ("bash", "perl", "missing-program"),
+        ("bash", "rg", "missing-program"),
+        ("bash", "findstr", "missing-program"),
+        ("bash", "/usr/bin/python3", "missing-program"),
+        ("bash", "vox-worker", "invented-command"),
+        ("bash", "./vox-sched", "invented-command"),
+        ("bash", "bin/perl", "invented-command"),
+        ("bash", "cargo vox-worker", "invented-command"),
+        ("pwsh", "git", "missing-program"),
+        ("pwsh", "findstr", "missing-program"),
+        ("pwsh", "python.exe", "missing-program"),
+        ("pwsh", "Get-CimInstance", "missing-program"),
+        ("pwsh", "get-nettcpconnection", "missing-program"),
+        ("pwsh", "ConvertFrom-Markdown", "missing-program"),
+        ("pwsh", "Get-ChildProcess", "invented-command"),
+        ("pwsh", "Sort-Count", "invented-command"),
+        ("pwsh", "Get-WebClient", "invented-command"),
+        ("pwsh", "Join", "invented-command"),
+        ("pwsh", "changelog.md", "invented-command"),
+        ("pwsh", "cargo Sort-Count", "invented-command"),
+    ],
+)
+def test_what_exists_elsewhere_is_missing_here_and_the_rest_was_invented(shell, names, wanted):
+    """One invented name is enough: no machine runs such a command."""
+    said = {
+        "bash": "bash: line 1: {}: command not found\n",
+        "pwsh": "{0}: The term '{0}' is not recognized as a name of a cmdlet, function, script file, or executable program.\n",
+    }
+    stderr = "".join(said[shell].format(name) for name in names.split())
+    found = cell(result("", 1 if shell == "pwsh" else 127, stderr), reply=names, shell=shell)
+    assert found.failure_class == wanted
+
+
+def test_where_the_shell_s_words_were_thrown_away_the_last_program_called_is_taken():
+    silent = result("", 127)
+    assert cell(silent, reply="cat x | perl -ne 1 2>/dev/null").failure_class == "missing-program"
+    assert cell(silent, reply="ls | xargs cargo").failure_class == "missing-program"
+    assert cell(silent, reply="cargo tree; ./vox-sched").failure_class == "invented-command"
+    assert cell(silent, reply="exit 127 #").failure_class == "invented-command"
 
 
 ZSH = replace(
@@ -225,7 +273,7 @@ ZSH = replace(
 @pytest.mark.parametrize(
     ("command", "stderr", "exit_code", "wanted", "why"),
     [
-        ("fd | sort", "zsh:1: command not found: fd\n", 127, "command-not-found", "zsh does not find 'fd'."),
+        ("fd | sort", "zsh:1: command not found: fd\n", 127, "missing-program", "zsh does not find 'fd'."),
         ("ls |", "zsh:1: parse error near `|'\n", 1, "does-not-parse", "zsh cannot parse it ("),
         ("Get-Item x", "zsh:1: command not found: Get-Item\n", 127, "other-dialect", "It is written for PowerShell 7"),
     ],

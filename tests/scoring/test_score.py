@@ -8,6 +8,7 @@ import pytest
 
 from fluency.common.errors import UserError
 from fluency.common.paths import TASKS
+from fluency.core.conditions import CONDITIONS
 from fluency.core.records import (
     Answer,
     CellName,
@@ -132,7 +133,7 @@ def test_an_empty_output_has_the_designs_own_structure_where_any_number_of_lines
     runs = [run(seed, result(""), task=task) for seed in SEEDS]
     made = generation("true", task=task)
     score = score_cell(task, made, execution(runs, made), world_for)
-    assert (score.structural_pass, score.passed, score.failure_class) == (True, False, "wrong-structure")
+    assert (score.structural_pass, score.passed, score.failure_class) == (True, False, "no-output")
 
 
 def test_whoever_stops_what_the_task_set_up_never_passes():
@@ -146,7 +147,7 @@ def test_whoever_stops_what_the_task_set_up_never_passes():
 def test_side_effects_are_told_of_an_answer_that_passes():
     score = score_cell(TASK, generation(), execution(right(tree_changed=True, leftover=["sleep"])), world_for)
     assert score.passed
-    assert score.side_effects == ["the tree was changed", "processes were left running: sleep"]
+    assert score.side_effects == ["the working folder was changed", "processes were left running: sleep"]
 
 
 def test_the_lenient_reading_is_judged_apart():
@@ -169,6 +170,24 @@ def test_the_second_condition_stays_beside_the_headline():
     assert (score.passed, score.no_unix_tools_passed) == (False, True)
 
 
+def test_an_answer_that_a_condition_does_not_touch_counts_as_designed_under_it():
+    asked = {"seeds": SEEDS, "conditions": list(CONDITIONS)}
+
+    def under_aliases(command, runs, **how):
+        made = generation(command, shell="pwsh")
+        return score_cell(TASK, made, execution(runs, made), world_for, **(asked | how)).windows_aliases_passed
+
+    wrong = [run(seed, result("1\n")) for seed in SEEDS]
+    again = [run(seed, result(RIGHT[seed]), condition="windows_aliases") for seed in SEEDS]
+    assert under_aliases("Get-Date", right()) is True
+    assert under_aliases("Get-Date", wrong) is False
+    assert under_aliases("ls", right()) is None, "it applies and was not run"
+    assert under_aliases("ls", [*wrong, *again]) is True
+    assert under_aliases("Get-Date", right(), conditions=["as_designed"]) is None, "it was not asked for"
+    made = generation("find .")
+    assert score_cell(TASK, made, execution(right(), made), world_for, **asked).windows_aliases_passed is None
+
+
 @pytest.mark.parametrize(
     ("outcome", "reply", "failure"),
     [
@@ -180,11 +199,9 @@ def test_the_second_condition_stays_beside_the_headline():
 )
 def test_a_reply_without_a_command_failed(outcome, reply, failure):
     made = generation(reply, outcome, shell="pwsh")
-    score = score_cell(
-        TASK, made, execution([], made), world_for, seeds=SEEDS, conditions=["as_designed", "no_unix_tools"]
-    )
+    score = score_cell(TASK, made, execution([], made), world_for, seeds=SEEDS, conditions=list(CONDITIONS))
     assert (score.passed, score.structural_pass, score.exit_ok, score.content_ok) == (False,) * 4
-    assert (score.lenient_passed, score.no_unix_tools_passed) == (False, False)
+    assert (score.lenient_passed, score.no_unix_tools_passed, score.windows_aliases_passed) == (False,) * 3
     assert (score.failure_class, score.make_up, score.worlds) == (failure, None, [])
     assert score_cell(TASK, made, execution([], made), world_for).no_unix_tools_passed is None
 

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from fluency.core.conditions import CONDITIONS
 from fluency.core.deadline import least_s, sentence
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import load_tasks
 from fluency.validation.probes import first_probes, further_probes, hard_coded, shape_of, trivial
-from fluency.validation.soundness import Finding, Report, not_validated, slowest_s, summarise
+from fluency.validation.soundness import TITLES, Finding, Report, not_validated, slowest_s, summarise
 
 TASKS = {task.id: task for task in load_tasks()}
 TASK = TASKS["tree-size-bytes"]
@@ -43,7 +44,7 @@ def test_a_task_whose_references_alone_pass_is_sound(shell: str) -> None:
     assert report.rows[0][-1] == "sound"
 
 
-DESIGNED, BARE = "as_designed", "no_unix_tools"
+DESIGNED, BARE, WINDOWS = CONDITIONS
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,22 @@ def test_each_way_of_being_unsound_is_a_problem(shell: str, changes: dict, probl
     assert not report.sound
     assert report.rows[0][-1] == "UNSOUND"
     assert any(problem in said for said in report.problems), report.problems
+
+
+def test_a_reference_that_calls_an_alias_of_windows_must_pass_with_them_too() -> None:
+    calling = "(ls crates/vox-corpus -Recurse -File | Measure-Object Length -Sum).Sum"
+    task = TASK.model_copy(update={"references": TASK.references | {"pwsh": [*TASK.references["pwsh"], calling]}})
+    probes = [*first_probes(task, ["pwsh"], (11, 24)), *further_probes(task, ["pwsh"], (11, 24), 2, {})]
+    assert [(p.kind, p.command, p.seed) for p in probes if p.condition == WINDOWS] == [
+        ("reference", calling, 11),
+        ("reference", calling, 24),
+    ]
+    for passes, problems in ((True, 0), (False, 2)):
+        passed = {probe: probe.kind == "reference" and (passes or probe.condition != WINDOWS) for probe in probes}
+        report = summary("pwsh", [Finding(probe, passed[probe], "it is so") for probe in probes])
+        assert len(report.problems) == problems, report.problems
+        assert dict(zip(TITLES, report.rows[0], strict=True))["with Windows aliases"] == ("2/2" if passes else "0/2")
+    assert "a reference fails with Windows aliases in world 11" in report.text()
 
 
 def test_the_slowest_reference_is_shown_and_nothing_else_counts() -> None:

@@ -16,6 +16,7 @@ from fluency.cli import main
         (["verify", "nothing.tar.zst"], ["no such archive"]),
         (["replay", "", "--stage", "score"], ["no archive is named"]),
         (["replay", "x", "--stage", "foo"], ["STAGE=foo", "STAGE=execute"]),
+        (["replay", "x", "--markdown", "/"], ["no file to write", "MARKDOWN=/"]),
         (["decision", ""], ["no archive is named"]),
         (["show", ""], ["not a cell"]),
         (["nonsense"], ["nonsense", "`make` lists"]),

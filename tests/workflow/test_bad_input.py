@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import threading
 
@@ -206,3 +207,67 @@ def test_a_batch_holds_the_whole_study_and_gives_no_time_to_answer(fresh, flawle
     assert [len(batch["requests"]) for batch in flawless.batches.values()] == [3]
     frame = read_table(fresh.root / "results" / "test" / "cells.csv")
     assert len(frame) == 4 and frame["t_gen_s"].isna().sum() == 3 and set(frame["outcome"]) == {"ok"}
+
+
+@pytest.mark.parametrize("by", ["snakemake", "fluency run"])
+def test_an_answer_function_that_raises_is_found_before_anybody_is_asked(fresh, flawless, by):
+    (fresh.root / "tasks" / TASKS[1] / "answer.py").write_text("def expected(world, processes):\n    return 1 / 0\n")
+    run = fresh.snakemake(code=2) if by == "snakemake" else fluency(fresh, "run", "--configfile", "config/test.yaml")
+    explained(run, f"{TASKS[1]}/answer.py", "ZeroDivisionError")
+    assert flawless.requests == []
+
+
+def test_a_task_folder_without_its_task_is_an_error_and_not_one_task_less(fresh, flawless):
+    (fresh.root / "tasks" / "lost-task").mkdir()
+    explained(fluency(fresh, "plan", "--configfile", "config/test.yaml"), "tasks/lost-task", "no task.yaml")
+
+
+def test_a_key_that_stands_twice_is_told_by_snakemake_too(fresh):
+    with (fresh.root / "config" / "test.yaml").open("a") as file:
+        file.write("trials: 1\n")
+    explained(fresh.snakemake(code=2), "test.yaml", "'trials' stands twice")
+
+
+def test_a_run_told_to_end_while_snakemake_holds_its_lock_ends(fresh):
+    """Snakemake's own handler would take a lock that its thread may hold; ours asks for it in another thread."""
+    file = fresh.root / "Snakefile"
+    file.write_text(
+        file.read_text()
+        + "\nimport os, signal, threading\n"
+        + "def told_under_the_lock():\n"
+        + "    handler = signal.getsignal(signal.SIGTERM)\n"
+        + "    with workflow.scheduler._lock:\n"
+        + "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        + "        for _ in range(100): pass\n"
+        + "onstart:\n    P.start()\n    told_under_the_lock()\n"
+    )
+    assert fresh.snakemake(code=None).returncode == 1
+
+
+def test_an_image_that_no_study_used_yet_is_not_called_missing(fresh, finished):
+    text = fluency(fresh, "plan", "--configfile", "config/test.yaml").stdout
+    assert "Missing:" not in text and "takes the one that is built, or builds it" in text
+    known = fluency(finished, "plan", "--configfile", "config/test.yaml").stdout
+    assert "takes the one that is built" not in known
+
+
+def test_a_study_of_stored_answers_needs_no_model_and_no_key(finished, flawless, tmp_path):
+    """Answers bought elsewhere, a clone without results, and an endpoint that is gone: it runs to its report."""
+    priced = {"key_required": True, "price": {"input_usd_per_mtok": 0, "output_usd_per_mtok": 0, "dated": "2026-09-30"}}
+    project = Project.make(tmp_path / "project", models=[model("http://127.0.0.1:9", **priced)])
+    shutil.copytree(finished.root / "answers", project.root / "answers")
+    plan = fluency(project, "plan", "--configfile", "config/test.yaml")
+    assert "0 calls to make" in plan.stdout and "ANTHROPIC_API_KEY" not in plan.stdout, plan.stdout
+    assert "no model and no key is needed" in plan.stdout
+    done = fluency(project, "run", "--configfile", "config/test.yaml")
+    assert done.returncode == 0 and "Report:" in done.stdout, done.stderr
+
+
+def test_answers_that_nobody_can_run_here_are_spoken_of_before_they_are_asked(fresh, finished, flawless):
+    """Before the image is built the release page is asked; afterwards the image's record tells."""
+    if finished.records("executions") and "no PowerShell" not in finished.records("executions")[-1].read_text():
+        pytest.skip("the image holds PowerShell, so nothing is missing")
+    done = fluency(fresh, "run", "--configfile", "config/test.yaml")
+    assert done.returncode == 0, done.stderr
+    before, _, _ = done.stderr.partition("answers 0/")
+    assert "Missing: PowerShell" in before and "beside the Makefile" in before and "asked and kept" in before

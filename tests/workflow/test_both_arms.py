@@ -7,10 +7,16 @@ it says nothing about PowerShell, and what the model answers is Bash in both arm
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
+from collections import Counter
 
 import pytest
 
+from fluency.core.conditions import CONDITIONS, WINDOWS_ALIASES
+from fluency.core.grammar import applies
+from fluency.core.records import Execution, read_record
 from fluency.core.shells import SHELLS
 from fluency.core.table import read_table
 from fluency.core.tasks import load_tasks
@@ -20,20 +26,23 @@ from tests.generation.endpoint import Endpoint
 from tests.workflow.project import Project, model, reference_answer
 
 pytestmark = pytest.mark.engine
-STAND_IN = """#!/bin/sh
-case "$4" in
+STAND_IN = """#!/bin/bash
+export ALIASES=0
+[ "$1" = -NoProfile ] || ALIASES="$(grep -c '^Set-Alias ' ~/.config/powershell/profile.ps1 2>/dev/null)"
+case "${!#}" in
     *PSVersionTable.PSVersion*) echo 7.6.99 ;;
-    *) exec /bin/bash --noprofile --norc -c "$4" ;;
+    *) exec /bin/bash --noprofile --norc -c "${!#}" ;;
 esac
 """
 TRAP = "tree-size-bytes"
 
 
 def bash_in_both(prompt: str) -> str:
-    """A Bash reference whatever shell was asked for, and one wrong answer in the PowerShell arm."""
+    """A Bash reference whatever shell was asked for; in the PowerShell arm one that is right with the aliases alone."""
+    reference = reference_answer(prompt.replace(SHELLS["pwsh"].prompt_line, SHELLS["bash"].prompt_line))
     if SHELLS["pwsh"].prompt_line in prompt and "vox-corpus" in prompt:
-        return "echo 1"
-    return reference_answer(prompt.replace(SHELLS["pwsh"].prompt_line, SHELLS["bash"].prompt_line))
+        return f"ls > /dev/null; [ $ALIASES = {len(WINDOWS_ALIASES)} ] || exec echo 1; {reference}"
+    return reference
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +65,26 @@ def test_both_arms_are_measured_and_the_second_condition_stands_beside(measured)
     pwsh = frame[frame["shell"] == "pwsh"]
     assert pwsh["no_unix_tools_passed"].notna().all(), "the second condition ran for every answer"
     assert not pwsh["no_unix_tools_passed"].any(), "Bash references need Unix tools"
-    assert frame[frame["shell"] == "bash"]["no_unix_tools_passed"].isna().all()
+    assert frame[frame["shell"] == "bash"][["no_unix_tools_passed", "windows_aliases_passed"]].isna().all(axis=None)
+
+
+def test_answers_that_call_an_alias_of_windows_run_again_with_them(measured):
+    frame = read_table(measured.root / "results/test/cells.csv")
+    pwsh = frame[frame["shell"] == "pwsh"].set_index("task")
+    assert pwsh["windows_aliases_passed"].all(), "one answer is right with them alone, and the rest as designed"
+    assert not pwsh["passed"][TRAP]
+    again = {
+        path.parent.name
+        for path in (measured.root / "results/executions").rglob("pwsh/*/*.json")
+        if any(run.condition == "windows_aliases" for run in read_record(Execution, path).runs)
+    }
+    windows, shell = CONDITIONS["windows_aliases"], SHELLS["pwsh"]
+    assert again == {task for task, row in pwsh.iterrows() if applies(windows, shell, row["command"])}
+    assert TRAP in again and len(again) < len(pwsh)
+    report = (measured.root / "results/test/report.md").read_text()
+    gap = r"With the aliases of Windows for PowerShell \(Bash as designed\), the gap is \*\*0\.0 pp\*\*"
+    assert re.search(gap, report), "beside −5.0 as designed"
+    assert "with Windows aliases, strict reading" in (measured.root / "results/test/explorer.html").read_text()
 
 
 def test_the_report_gives_the_gap_its_verdict_and_its_doubt(measured):
@@ -66,16 +94,34 @@ def test_the_report_gives_the_gap_its_verdict_and_its_doubt(measured):
     assert (measured.root / "results/test/figures/gaps.svg").exists()
 
 
+def command_line(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [project.command()[0], "-m", "fluency.cli", *arguments]
+    return subprocess.run(command, cwd=project.root, env=project.environ(), capture_output=True, text=True, timeout=300)
+
+
+def test_the_plan_counts_the_containers_by_condition(measured, tmp_path):
+    executions = list((measured.root / "results/executions").rglob("*.json"))
+    ran = Counter(run.condition for path in executions for run in read_record(Execution, path).runs)
+    assert 0 < ran["windows_aliases"] < ran["no_unix_tools"] == 40 and ran["as_designed"] == 80
+    unrun = measured.clone(tmp_path / "unrun")
+    shutil.rmtree(unrun.root / "results/executions")
+    planned = command_line(unrun, "plan", "--configfile", "config/test.yaml")
+    assert planned.returncode == 0, planned.stderr
+    told = f"{ran.total()} containers: 80 as designed, 40 without Unix tools, {ran['windows_aliases']} with Windows"
+    assert f"The executions start {told} aliases." in planned.stdout
+    shutil.rmtree(unrun.root / "results")
+    planned = command_line(unrun, "plan", "--configfile", "config/test.yaml").stdout
+    told = "about 160 containers: 80 as designed, 40 without Unix tools, up to 40 with Windows aliases"
+    assert f"The executions start {told}." in planned
+
+
 def test_a_run_without_naming_the_archive_again_keeps_what_was_measured(measured):
     assert measured.to_do() == {}
 
 
 def test_the_archive_of_the_study_verifies_and_replays(measured):
     def fluency(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [measured.command()[0], "-m", "fluency.cli", *arguments]
-        return subprocess.run(
-            command, cwd=measured.root, env=measured.environ(), capture_output=True, text=True, timeout=300
-        )
+        return command_line(measured, *arguments)
 
     # Registered with two trials, run with one: a deviation that report and decision record must both state.
     measured.configure(trials=2)

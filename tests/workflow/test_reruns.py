@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import time
 
+import docker
 import pytest
 
+from fluency.execution.sandbox import labels
+from tests.execution.test_attacks import UNDOOMED
 from tests.generation.endpoint import Endpoint
+from tests.waiting import wait_for
 from tests.workflow.project import TASKS, Project, model, reference_answer
 
 pytestmark = pytest.mark.engine
@@ -164,3 +170,47 @@ def kill_when(project: Project, stage: str, enough: int) -> None:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def test_a_cell_that_three_attempts_could_not_measure_is_reported_and_left_alone(sandbox, tmp_path):
+    with Endpoint(lambda prompt: SLEEP) as endpoint:
+        project = Project.make(tmp_path / "project", models=[model(endpoint.url)])
+        project.configure(tasks=TASKS[:1], shells=["bash"])
+        for attempt in (1, 2, 3):
+            start = {"cwd": project.root, "env": project.environ(), "stderr": subprocess.PIPE, "text": True}
+            with subprocess.Popen(project.command(), **start) as run:
+                wait_for(lambda: end_from_outside(sandbox._engine.client()), 120)
+                errors = run.communicate(timeout=120)[1]
+            assert run.returncode == (attempt < 3), errors
+    (record,) = project.records("executions")
+    assert json.loads(record.read_text())["attempts"] == 3
+    assert project.to_do() == {}
+    report = (project.root / "results" / "test" / "report.md").read_text()
+    assert "given up after the 3rd attempt" in report
+    assert "its command was started 3 times, and no result came back: somebody outside" in report
+
+
+SLEEP = f"sleep 61{os.getpid()}"  # no other's
+
+
+def end_from_outside(client) -> bool:
+    """Kill a container in which the command runs; False if there is none."""
+    for found in client.containers(filters={"label": labels.MARK}):
+        with contextlib.suppress(docker.errors.APIError):
+            if any(SLEEP in " ".join(process) for process in client.top(found["Id"])["Processes"] or []):
+                client.kill(found["Id"])
+                return True
+    return False
+
+
+def test_an_answer_that_kills_the_runner_is_measured_once(sandbox, tmp_path):
+    """Plain Bash that takes back its place in the out-of-memory queue and fills the memory; no cell is missing for it."""
+    with Endpoint(lambda prompt: UNDOOMED) as endpoint:
+        limits = {"limits": {"memory_mb": 256, "timeout_s": {"bash": 5}}}
+        project = Project.make(tmp_path / "project", models=[model(endpoint.url)], sandbox=limits)
+        project.configure(tasks=TASKS[:1], shells=["bash"])
+        project.snakemake()
+    (record,) = project.records("scores")
+    score = json.loads(record.read_text())
+    assert (score["passed"], score["failure_class"] in ("resource-limit", "timeout")) == (False, True)
+    assert project.to_do() == {}

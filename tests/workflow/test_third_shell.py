@@ -89,7 +89,7 @@ def test_it_is_measured_as_an_arm_of_its_own(studied: Project) -> None:
     arm = frame[frame["shell"] == "zsh"].set_index("task")
     assert set(arm["status"]) == {"measured"}
     assert arm["passed"].to_dict() == {**dict.fromkeys(REFERENCES, True), UNSOLVED: False}
-    assert arm.loc[UNSOLVED, "failure_class"] == "command-not-found"
+    assert arm.loc[UNSOLVED, "failure_class"] == "invented-command"
     assert frame[frame["shell"] == "bash"]["passed"].all()
 
 

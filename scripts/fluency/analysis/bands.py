@@ -16,7 +16,8 @@ DIRECTION_PP, NOISE_PP = int(100 * DIRECTION), int(100 * NOISE)
 
 Band = Literal["challenger", "inconclusive", "falsified", "baseline"]
 BANDS: tuple[Band, ...] = get_args(Band)
-DIRECTIONS: tuple[Band, Band] = ("challenger", "baseline")
+Direction = Literal["challenger", "baseline"]
+DIRECTIONS: tuple[Direction, Direction] = ("challenger", "baseline")
 """The bands that say which arm is ahead."""
 
 
@@ -35,14 +36,13 @@ def band_of(gap: Fraction) -> Band:
     return "falsified" if abs(gap) < NOISE else "inconclusive"
 
 
-def bands_within(low: float, high: float) -> tuple[Band, ...]:
+def bands_within(low: Fraction | float, high: Fraction | float) -> tuple[Band, ...]:
     """The bands that an interval from low to high meets, from the challenger's to the baseline's."""
-    noise, direction = float(NOISE), float(DIRECTION)
     meets: dict[Band, bool] = {
-        "challenger": high >= direction,
-        "inconclusive": (high >= noise and low < direction) or (low <= -noise and high > -direction),
-        "falsified": low < noise and high > -noise,
-        "baseline": low <= -direction,
+        "challenger": high >= DIRECTION,
+        "inconclusive": (high >= NOISE and low < DIRECTION) or (low <= -NOISE and high > -DIRECTION),
+        "falsified": low < NOISE and high > -NOISE,
+        "baseline": low <= -DIRECTION,
     }
     return tuple(band for band in BANDS if meets[band])
 

@@ -13,6 +13,7 @@ import pandas as pd
 from fluency.analysis.gap import Paired, mean
 from fluency.analysis.outcomes import Arm, Outcomes, arms_of, one_model, rate_over
 from fluency.core.cells import Cell
+from fluency.core.conditions import BESIDE
 from fluency.core.records import FailureClass, MadeOf
 
 
@@ -38,8 +39,8 @@ class MadeOfLine:
     answers: int
     measured: int
     passed: int
-    no_unix_tools_run: int
-    no_unix_tools_passed: int
+    again: dict[str, tuple[int, int]]
+    """Condition -> passed, and known, under it."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,10 @@ def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> CompositionOfAr
     for kind in get_args(MadeOf):
         part = known[known["made_of"] == kind]
         if len(part):
-            marks, second = part["passed"].dropna(), part["no_unix_tools_passed"].dropna()
-            lines.append(MadeOfLine(kind, len(part), len(marks), int(marks.sum()), len(second), int(second.sum())))
+            marks = part["passed"].dropna()
+            under = {condition.name: part[condition.mark].dropna() for condition in BESIDE}
+            again = {name: (int(known.sum()), len(known)) for name, known in under.items()}
+            lines.append(MadeOfLine(kind, len(part), len(marks), int(marks.sum()), again))
     names = Counter(name for text in known["commands"].dropna() for name in dict.fromkeys(text.split()))
     ranked = sorted(names.items(), key=lambda item: (-item[1], item[0]))
     measured = int((arm["status"] == "measured").sum())
@@ -130,7 +133,24 @@ def failure_lines(rows: pd.DataFrame, shells: Sequence[str]) -> tuple[FailureLin
 
 
 def side_effects(rows: pd.DataFrame) -> tuple[Cell, ...]:
-    """Cells whose command changed the tree or left processes, whether they passed or not."""
+    """Cells whose command changed the working folder or left processes, whether they passed or not."""
     model = one_model(rows)
     part = rows[(rows["status"] == "measured") & rows["side_effects"].notna()]
     return tuple(Cell(model, s, t, int(n)) for s, t, n in zip(part["shell"], part["task"], part["trial"], strict=True))
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A cell whose first attempt the engine or somebody outside ended; not `measured`: given up."""
+
+    cell: Cell
+    attempts: int
+    measured: bool
+
+
+def repeated(rows: pd.DataFrame) -> tuple[Repeated, ...]:
+    """The cells that were attempted more than once."""
+    model = one_model(rows)
+    part = rows[rows["attempts"].notna() & (rows["attempts"] > 1).fillna(False)]
+    columns = zip(part["shell"], part["task"], part["trial"], part["attempts"], part["status"], strict=True)
+    return tuple(Repeated(Cell(model, s, t, int(n)), int(a), how == "measured") for s, t, n, a, how in columns)

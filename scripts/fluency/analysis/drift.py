@@ -14,6 +14,7 @@ import pandas as pd
 from fluency.analysis.outcomes import one_model
 
 STRETCHES = 4
+ENOUGH = 20
 
 
 @dataclass(frozen=True)
@@ -50,3 +51,21 @@ def _stretch(part: pd.DataFrame, shells: list[str]) -> Stretch:
         taken = [float(value) for value in own["t_gen_s"].dropna()]
         arms[shell] = StretchOfArm(int(own["passed"].sum()), len(own), median(taken) if taken else None)
     return Stretch(part["asked_utc"].iloc[0], part["asked_utc"].iloc[-1], arms)
+
+
+def grew_after(rows: pd.DataFrame) -> tuple[int, ...]:
+    """The trials of one model after which its study grew: the later ones were asked for when those had been answered.
+
+    In one run trials are asked in one mixed order. So a study grew where 95 % of the answers up to a trial came before
+    95 % of those beyond it; at least 20 on either side, so that a mixed order does not look like it.
+    """
+    one_model(rows)
+    asked = rows[rows["asked_utc"].notna()]
+    trials, times = asked["trial"].to_numpy(), np.unique(asked["asked_utc"].tolist(), return_inverse=True)[1]
+    found = []
+    for last in np.unique(trials)[:-1]:
+        early, late = np.sort(times[trials <= last]), np.sort(times[trials > last])
+        few = min(len(early), len(late)) < ENOUGH
+        if not few and early[int(0.95 * len(early))] < late[int(0.05 * len(late))]:
+            found.append(int(last))
+    return tuple(found)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fluency.analysis.analysis_plan import ALPHA, MAX_MISSING, MIN_TASKS
-from fluency.analysis.bands import DIRECTIONS, NOISE, Band, band_of, bands_within
+from fluency.analysis.bands import Band, bands_within
+from fluency.analysis.claims import Claims, Edge, claims_of
 from fluency.analysis.gap import Paired, missing_bounds, pair
 from fluency.analysis.intervals import (
     Interval,
@@ -15,10 +16,8 @@ from fluency.analysis.intervals import (
     clopper_pearson,
     fixed_task_halfwidth,
     floored_interval,
-    signflip_p,
     t_interval,
     task_sd,
-    tasks_needed,
 )
 from fluency.analysis.outcomes import Outcomes
 from fluency.analysis.robustness import (
@@ -28,6 +27,8 @@ from fluency.analysis.robustness import (
     leave_categories_out,
     leave_tasks_out,
 )
+from fluency.analysis.sample_size import SampleSizes, sample_sizes
+from fluency.analysis.sign_flip import PValue, sign_flip
 from fluency.analysis.tally import Tally
 from fluency.core.shells import SHELLS
 
@@ -37,8 +38,8 @@ class GapEstimate:
     """The gap of one model; fractions of one throughout.
 
     s95, s90: for tasks like these; the floored interval (`floored` says so) where all tasks differ alike.
-    fixed: half-width on these tasks, None where a task has a single trial. needed: tasks for a 10-point
-    claim, None where the spread is zero. differing_bound: Clopper-Pearson upper limit of the share of tasks
+    fixed: half-width on these tasks, None where a task has a single trial. needed: tasks for
+    each question, None where the spread is zero. differing_bound: Clopper-Pearson upper limit of the share of tasks
     that differ.
     """
 
@@ -50,11 +51,11 @@ class GapEstimate:
     floored: bool
     s95_floored: Interval
     fixed: float | None
-    p: Fraction
-    compatible: tuple[Band, ...]
+    p: PValue
+    claims: Claims
     shares: dict[Band, Fraction]
     bounds: tuple[Fraction, Fraction]
-    needed: int | None
+    needed: SampleSizes | None
     differing_bound: float
     tasks_out: LeaveOut | None
     categories_out: LeaveOut | None
@@ -63,12 +64,16 @@ class GapEstimate:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`band` is None exactly when `refused` says why; `provisional`: missing cells could change the band."""
+    """`band` is None exactly when `refused` says why; `provisional`: missing cells could change the band.
+
+    edge: where both arms stand, so that the band is a label and the tasks cannot tell; None without a band too.
+    """
 
     band: Band | None
     refused: tuple[str, ...]
     provisional: bool
     resolved: bool
+    edge: Edge | None = None
 
 
 def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstimate | None:
@@ -80,20 +85,23 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
     spread = task_sd(differences)
     primary = t_interval(differences)
     s95 = primary or floored_interval(differences)
+    s90 = t_interval(differences, 1 - 2 * ALPHA) or floored_interval(differences, 1 - 2 * ALPHA)
+    fixed, p = fixed_task_halfwidth(outcomes), sign_flip(differences)
+    rates = (paired.baseline_rate.value, paired.challenger_rate.value)
     return GapEstimate(
         paired=paired,
         value=paired.gap,
         sd=spread,
         s95=s95,
-        s90=t_interval(differences, 1 - 2 * ALPHA) or floored_interval(differences, 1 - 2 * ALPHA),
+        s90=s90,
         floored=primary is None,
         s95_floored=floored_interval(differences),
-        fixed=fixed_task_halfwidth(outcomes),
-        p=signflip_p(differences),
-        compatible=bands_within(*s95),
+        fixed=fixed,
+        p=p,
+        claims=claims_of(rates, paired.gap, s95, s90, p.upper, fixed),
         shares=band_shares(differences),
         bounds=missing_bounds(outcomes),
-        needed=tasks_needed(spread) if spread else None,
+        needed=sample_sizes(spread),
         differing_bound=clopper_pearson(paired.differing, len(paired.tasks))[1],
         tasks_out=leave_tasks_out(paired),
         categories_out=leave_categories_out(paired, categories),
@@ -106,16 +114,8 @@ def judge_gap(outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str,
     refused = refusals(outcomes, gap, tallies)
     if refused or gap is None:
         return Verdict(None, refused, False, False)
-    band = band_of(gap.value)
-    provisional = len({band, *(band_of(bound) for bound in gap.bounds)}) > 1
-    return Verdict(band, (), provisional, is_resolved(band, gap))
-
-
-def is_resolved(band: Band, gap: GapEstimate) -> bool:
-    """Whether the data carry the band: a direction that is significant, or noise shown to be noise."""
-    if band in DIRECTIONS:
-        return gap.p <= ALPHA and (gap.s95.low > 0 or gap.s95.high < 0)
-    return band == "falsified" and -float(NOISE) < gap.s90.low and gap.s90.high < float(NOISE)
+    claims, within = gap.claims, bands_within(*gap.bounds)
+    return Verdict(claims.band, (), {claims.band, *within} != {claims.band}, claims.resolved, claims.edge)
 
 
 def refusals(outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, Tally]) -> tuple[str, ...]:

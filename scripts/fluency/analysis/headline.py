@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fluency.analysis.bands import DIRECTION_PP
+from fluency.analysis.bands import DIRECTION_PP, NOISE_PP
 from fluency.analysis.estimate import GapEstimate
 from fluency.analysis.model_analysis import ModelAnalysis
 from fluency.analysis.number_format import percent, points, probability, signed, span
-from fluency.analysis.robustness import restricted_arms
+from fluency.analysis.robustness import arms_under, conditions_of
+from fluency.analysis.sample_size import SampleSizes
 from fluency.analysis.study_analysis import Analysis
 from fluency.core.shells import SHELLS
 
@@ -38,7 +39,7 @@ def sentences(model: ModelAnalysis, gap: GapEstimate) -> list[str]:
         f"95 % for tasks like these {span(gap.s95)}{' (floored)' if gap.floored else ''}; {on_these_tasks(gap)}.",
         *([no_difference(gap)] if gap.floored and not gap.paired.differing else []),
         f"Sign-flip p={probability(gap.p)} ({gap.paired.differing} of {tasks} tasks differ).",
-        f"Compatible with: {', '.join(model.words[band].label for band in gap.compatible)}.",
+        f"Compatible with: {', '.join(model.words[band].label for band in gap.claims.rows)}.",
     ]
     if not model.verdict.refused:
         parts.append(resolution(model, gap))
@@ -46,9 +47,12 @@ def sentences(model: ModelAnalysis, gap: GapEstimate) -> list[str]:
         flips = ", ".join(gap.tasks_out.flips)
         flipped = f", the band changes without {flips}" if flips else ", the band survives each deletion"
         parts.append(f"Leave-one-task-out {signed(gap.tasks_out.low)} to {signed(gap.tasks_out.high)}{flipped}.")
-    if model.without_unix_tools is not None:
-        restricted = " and ".join(SHELLS[shell].short_title for shell in restricted_arms(model.outcomes.contrast))
-        parts.append(f"Without Unix tools for {restricted} the gap is {signed(model.without_unix_tools)} pp.")
+    for condition in conditions_of(model.outcomes.contrast):
+        found = model.under(condition)
+        if condition.in_summary and found is not None:
+            names = " and ".join(SHELLS[shell].short_title for shell in arms_under(condition, model.outcomes.contrast))
+            title = condition.title[0].upper() + condition.title[1:]
+            parts.append(f"{title} for {names} the gap is {signed(found.paired.gap)} pp.")
     shares = " / ".join(f"{model.words[band].label} {percent(share, 0)}" for band, share in gap.shares.items())
     parts.append(f"Task-resample shares {shares} (not probabilities of truth).")
     return parts
@@ -60,16 +64,30 @@ def verdict_sentence(model: ModelAnalysis) -> str:
     if verdict.band is None:
         return f"No verdict: {'; '.join(verdict.refused)}."
     provisional = ", provisional: missing cells could change it" if verdict.provisional else ""
-    return f"Table verdict: {model.words[verdict.band].verdict}{provisional}."
+    label = f"{model.words[verdict.band].verdict}{provisional}."
+    if verdict.edge:
+        return f"These tasks cannot tell for this model: both arms are at the {verdict.edge}. Table label: {label}"
+    return f"Table verdict: {label}"
 
 
 def resolution(model: ModelAnalysis, gap: GapEstimate) -> str:
     """Whether the data carry the verdict, and what it would take."""
     if model.verdict.resolved:
         return "Resolved."
+    if model.verdict.edge:
+        return "Not resolved: a gap has no room to show."
     if gap.needed is None:
         return "Not resolved; the spread between tasks is zero, so no size can be worked out."
-    return f"Not resolved; about {max(gap.needed, 2)} tasks for a {DIRECTION_PP}-point claim."
+    return f"Not resolved; {tasks_needed(gap.needed)}."
+
+
+def tasks_needed(sizes: SampleSizes) -> str:
+    """How many tasks each question would take, in words."""
+    return (
+        f"with this spread, four times in five, about {sizes.ahead} tasks show who is ahead (of a true gap of "
+        f"{DIRECTION_PP}), as many that it is {DIRECTION_PP} or more (of {2 * DIRECTION_PP}), about "
+        f"{sizes.no_difference} that there is no difference (less than {NOISE_PP}, of 0)"
+    )
 
 
 def on_these_tasks(gap: GapEstimate) -> str:

@@ -1,4 +1,4 @@
-"""How sure the gap is: intervals, exact p, task resamples.
+"""How sure the gap is: intervals and task resamples.
 
 Two different questions, never to be confused. S, "tasks like these": the tasks are treated as a sample.
 F, "these tasks": only the trials vary. Every function works on one model's paired differences.
@@ -6,18 +6,18 @@ F, "these tasks": only the trials vary. Every function works on one model's pair
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, sqrt
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import beta, norm
 from scipy.stats import t as student
 
-from fluency.analysis.analysis_plan import ALPHA, POWER, RESAMPLE_SEED, RESAMPLES
-from fluency.analysis.bands import BANDS, DIRECTION, Band, band_of
+from fluency.analysis.analysis_plan import ALPHA, RESAMPLE_SEED, RESAMPLES
+from fluency.analysis.bands import BANDS, Band, band_of
 from fluency.analysis.gap import integers, mean
 from fluency.analysis.outcomes import Outcomes
 
@@ -77,41 +77,17 @@ def fixed_task_halfwidth(outcomes: Outcomes, level: float = 1 - ALPHA) -> float 
     return float(norm.ppf((1 + level) / 2) * sqrt(variance) / tasks) if tasks else None
 
 
-def signflip_p(differences: Sequence[Fraction]) -> Fraction:
-    """Exact two-sided p of the sign-flip test over tasks, by dynamic programming over integer sums.
-
-    P(|Σ ±d_i| ≥ |Σ d_i|) with every sign equally likely. Exact under symmetry of the differences.
-    """
-    scaled, _ = integers(differences)
-    counts: dict[int, int] = {0: 1}
-    for value in map(abs, scaled):
-        if value == 0:
-            continue
-        moved: defaultdict[int, int] = defaultdict(int)
-        for total, ways in counts.items():
-            moved[total + value] += ways
-            moved[total - value] += ways
-        counts = moved
-    observed = abs(sum(scaled))
-    return Fraction(sum(ways for total, ways in counts.items() if abs(total) >= observed), sum(counts.values()))
-
-
 def band_shares(differences: Sequence[Fraction]) -> dict[Band, Fraction]:
     """Share of task resamples whose gap falls in each band: 10,000 draws, seeded, compared in integers."""
     scaled, scale = integers(differences)
     size = len(scaled)
     draws = np.random.default_rng(RESAMPLE_SEED).integers(0, size, size=(RESAMPLES, size))
-    sums = np.asarray(scaled, dtype=np.int64)[draws].sum(axis=1)
-    values, counts = np.unique(sums, return_counts=True)
+    # Whole numbers of any size: unequal denominators make them too large for machine integers.
+    sums = np.asarray(scaled, dtype=object)[draws].sum(axis=1)
     shares: dict[Band, Fraction] = dict.fromkeys(BANDS, Fraction())
-    for total, count in zip(values.tolist(), counts.tolist(), strict=True):
+    for total, count in Counter(sums.tolist()).items():
         shares[band_of(Fraction(total, scale * size))] += Fraction(count, RESAMPLES)
     return shares
-
-
-def tasks_needed(spread: float, gap: float = float(DIRECTION)) -> int:
-    """Tasks for 80 % power at two-sided 5 % against a true gap: ((z.975 + z.8) · sd / gap)²."""
-    return ceil(((norm.ppf(1 - ALPHA / 2) + norm.ppf(POWER)) * spread / gap) ** 2)
 
 
 def clopper_pearson(successes: int, size: int, level: float = 1 - ALPHA) -> tuple[float, float]:

@@ -13,21 +13,25 @@ from fluency.analysis.descriptive import (
     CategoryLine,
     CompositionOfArm,
     FailureLine,
+    Repeated,
     category_lines,
     composition,
     failure_lines,
+    repeated,
     side_effects,
 )
-from fluency.analysis.drift import Stretch, drift
+from fluency.analysis.drift import Stretch, drift, grew_after
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
 from fluency.analysis.outcomes import Outcomes, Rate, arms_of, count_outcomes, one_model, pass_at_1
 from fluency.analysis.pass_at_k import PassK, pass_k
 from fluency.analysis.resource_use import ResourceUse, resource_use
-from fluency.analysis.robustness import NO_UNIX_TOOLS, Sensitivity, sensitivities
+from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivities
 from fluency.analysis.tally import Tally, tally, unknown_marks
 from fluency.analysis.times import Times, times
-from fluency.common.errors import UserError
+from fluency.analysis.variance import VarianceShares, passed_in_some_worlds, variance_shares
+from fluency.common.errors import MADE_ANEW, UserError
 from fluency.core.cells import Cell
+from fluency.core.conditions import Condition
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ class ModelAnalysis:
     """One model. `gap` is None when no task was measured in both contrasted arms; `verdict` always says why.
 
     marks: by (task, shell), one a trial, see `trial_marks`. rates: of every arm in report order, None where no task
-    has enough measured trials. tallies, composition, resources: of the study's shells.
+    has enough measured trials. tallies, composition, resources, in_some_worlds (cells that passed in a part of their
+    worlds): of the study's shells.
     """
 
     model: str
@@ -71,8 +76,12 @@ class ModelAnalysis:
     composition: dict[str, CompositionOfArm]
     failures: tuple[FailureLine, ...]
     side_effects: tuple[Cell, ...]
+    repeated: tuple[Repeated, ...]
     times: Times
+    variance: VarianceShares | None
+    in_some_worlds: dict[str, int]
     drift: tuple[Stretch, ...]
+    grew_after: tuple[int, ...]
     resources: dict[str, ResourceUse]
     answer_summary: AnswerSummary
 
@@ -81,11 +90,9 @@ class ModelAnalysis:
         """The decision table in words, for the arms contrasted here."""
         return band_words(self.outcomes.contrast)
 
-    @property
-    def without_unix_tools(self) -> Fraction | None:
-        """The gap when the restricted arms find no Unix tools; None where that was not run."""
-        found = next((line.estimate for line in self.sensitivities if line.key == NO_UNIX_TOOLS), None)
-        return found.paired.gap if found else None
+    def under(self, condition: Condition) -> BriefEstimate | None:
+        """The gap where an arm's answers ran again under a condition; None where that was not measured."""
+        return next((line.estimate for line in self.sensitivities if line.key == condition.name), None)
 
 
 def analyse_model(
@@ -100,7 +107,7 @@ def analyse_model(
         raise UserError(
             f"{len(broken)} measured cells hold no pass mark, the first is {broken[0]}",
             where="cells.csv: passed",
-            hint="run `snakemake --forcerun gather`",
+            hint=MADE_ANEW,
         )
     tasks = tuple(categories)
     tallies = {shell: tally(rows, model, shell, tasks, trials) for shell in shells}
@@ -120,8 +127,12 @@ def analyse_model(
         composition={shell: composition(rows, shell) for shell in shells},
         failures=failure_lines(rows, shells),
         side_effects=side_effects(rows),
+        repeated=repeated(rows),
         times=times(rows, trials, shells),
+        variance=variance_shares(outcomes, gap.paired) if gap else None,
+        in_some_worlds={shell: passed_in_some_worlds(rows, shell) for shell in shells},
         drift=drift(rows, list(shells)),
+        grew_after=grew_after(rows),
         resources={shell: resource_use(rows, shell) for shell in shells},
         answer_summary=_answer_summary(rows),
     )

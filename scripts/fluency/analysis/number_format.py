@@ -7,6 +7,7 @@ from math import isinf
 
 from fluency.analysis.bands import band_of
 from fluency.analysis.intervals import Interval
+from fluency.analysis.sign_flip import PValue
 
 MINUS = "\u2212"
 
@@ -39,9 +40,10 @@ def span(interval: Interval) -> str:
     return f"{signed(interval.low)} to {signed(interval.high)}"
 
 
-def probability(p: Fraction | float) -> str:
-    """Three decimals, or `<0.001`."""
-    return "<0.001" if p < Fraction(1, 1000) else f"{float(p):.3f}"
+def probability(p: PValue) -> str:
+    """Three decimals, or `<0.001`; a drawn p with its 95 % error, `0.041 ± 0.002 (drawn)`."""
+    shown = "<0.001" if p.value < Fraction(1, 1000) else f"{float(p.value):.3f}"
+    return f"{shown} ± {max(0.001, 1.96 * p.error):.3f} (drawn)" if p.error else shown
 
 
 def seconds(value: float | None) -> str:

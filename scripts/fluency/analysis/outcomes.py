@@ -22,7 +22,7 @@ class PoolingError(ValueError):
 
 def one_model(rows: pd.DataFrame) -> str:
     """The alias all rows share; PoolingError if they share none, or if there are no rows."""
-    aliases = sorted(map(str, set(rows["model"])))
+    aliases = sorted(map(str, rows["model"].unique()))
     if len(aliases) != 1:
         raise PoolingError(f"models are never pooled; these rows hold {len(aliases)}: {aliases}")
     return aliases[0]
@@ -100,16 +100,12 @@ def count_outcomes(
     A mark that is unknown (null) is not measured, never a failure.
     """
     model = one_model(rows)
-    place = {task: index for index, task in enumerate(tasks)}
+    measured = rows[rows["status"].eq("measured") & rows["task"].isin(tasks)]
     arms = {}
     for shell in arms_of(shells):
-        passes, scored = [0] * len(place), [0] * len(place)
-        column = columns if isinstance(columns, str) else columns[shell]
-        cells = zip(rows["shell"], rows["task"], rows["status"], rows[column], strict=True)
-        for of, task, status, mark in cells:
-            if of == shell and status == "measured" and task in place and not pd.isna(mark):
-                passes[place[task]] += int(mark)
-                scored[place[task]] += 1
+        marks = measured.loc[measured["shell"] == shell].groupby("task")
+        found = marks[columns if isinstance(columns, str) else columns[shell]].agg(["sum", "count"])
+        passes, scored = found.reindex(list(tasks), fill_value=0).astype(int).to_numpy().T.tolist()
         arms[shell] = Arm(tuple(passes), tuple(scored))
     return Outcomes(model, tuple(tasks), trials, arms, contrast_of(shells))
 

@@ -1,4 +1,4 @@
-"""What gap a design could detect: from a pilot's own variance where there is one, else from scenarios."""
+"""What a design could detect and what each question takes: from a pilot's variance if there is one, else scenarios."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from math import inf, sqrt
 from pathlib import Path
+from typing import NamedTuple
 
 from scipy.optimize import brentq
-from scipy.stats import nct, norm
+from scipy.stats import chi2, nct, norm
 from scipy.stats import t as student
 
 from fluency.analysis.analysis_plan import ALPHA, POWER
-from fluency.analysis.gap import mean, pair
+from fluency.analysis.bands import DIRECTION_PP
+from fluency.analysis.gap import pair
+from fluency.analysis.intervals import task_sd
 from fluency.analysis.outcomes import Outcomes, count_outcomes
+from fluency.analysis.sample_size import sample_sizes
 from fluency.analysis.scenarios import SCENARIOS, Scenario, moments
+from fluency.analysis.simulated import SAMPLE_SIZES
+from fluency.analysis.variance import trial_noise
 from fluency.common.paths import RESULTS
 from fluency.core.study import Study
 from fluency.core.table import read_table
@@ -59,34 +65,48 @@ def scenario_variance(scenario: Scenario) -> Variance:
     return lambda gap: known(round(gap / 0.025))
 
 
-def pilot_variance(outcomes: Outcomes) -> tuple[float, float] | None:
-    """Variance between tasks and of one trial, unbiased from one model's results.
+class Pilot(NamedTuple):
+    """Variances from one model's results, of one squared, unbiased: between tasks (cut off at 0), and of one trial.
+
+    upper: the end of the 95 % interval of the variance between tasks, by chi-square.
+    """
+
+    between: float
+    within: float
+    upper: float
+
+    def at(self, gap: float) -> tuple[float, float]:
+        """As a `Variance`, the gap being of no consequence: with the upper end where none was seen between tasks."""
+        return self.between or self.upper, self.within
+
+
+def pilot_variance(outcomes: Outcomes) -> Pilot | None:
+    """What one model's results say of the variances.
 
     None where a task has fewer than two trials in a shell, or fewer than two tasks were measured: the two
-    cannot be told apart then. The variance between tasks is cut off at zero.
+    cannot be told apart then.
     """
     paired = pair(outcomes)
     if paired is None or len(paired.tasks) < 2:
         return None
-    differences = [float(d) for d in paired.differences]
-    centre = float(mean(paired.differences))
-    total = sum((d - centre) ** 2 for d in differences) / (len(differences) - 1)
-    of_means, of_one = [], []
-    for place, task in enumerate(outcomes.tasks):
-        if task not in paired.tasks:
-            continue
-        cells = [(arm.passes[place], arm.scored[place]) for arm in (outcomes.baseline, outcomes.challenger)]
-        if min(n for _, n in cells) < 2:
-            return None
-        of_one.append(sum(c * (n - c) / n / (n - 1) for c, n in cells))
-        of_means.append(sum(c * (n - c) / n**2 / (n - 1) for c, n in cells))
-    return max(0.0, total - sum(of_means) / len(of_means)), sum(of_one) / len(of_one)
+    noise = trial_noise(outcomes, paired)
+    if noise is None:
+        return None
+    (within, of_means), freedom = noise, len(paired.tasks) - 1
+    total = task_sd(paired.differences) ** 2
+    largest = freedom * total / float(chi2.ppf(ALPHA / 2, freedom))
+    return Pilot(max(0.0, total - of_means), within, max(0.0, largest - of_means))
 
 
-def power_text(pilots: Sequence[tuple[str, tuple[float, float]]], tasks: int, trials: int) -> str:
+def power_text(pilots: Sequence[tuple[str, Pilot]], tasks: int, trials: int) -> str:
     """The tables in plain text: of each pilot (name, variances) if there are any, else of the scenarios."""
-    sources = [(f"from the results of {name}", _constant(found)) for name, found in pilots]
-    if not sources:
+    sources: list[tuple[str, Variance]] = []
+    for name, pilot in pilots:
+        unseen = (
+            "" if pilot.between else "; no variance between tasks was seen, so the end of its 95 % interval is used"
+        )
+        sources.append((f"from the results of {name}{unseen}", pilot.at))
+    if not pilots:
         sources = [(f"scenario {s.name}: {s.words}", scenario_variance(s)) for s in SCENARIOS.values()]
     sizes = sorted({*TASKS, tasks} - {0, 1})
     counts = sorted({*TRIALS, trials})
@@ -99,12 +119,28 @@ def power_text(pilots: Sequence[tuple[str, tuple[float, float]]], tasks: int, tr
     for title, variance in sources:
         for words, detect in (("tasks like these", detectable_like), ("exactly these tasks", detectable_these)):
             lines += ["", f"{title}; {words}", _table(variance, detect, sizes, counts, (tasks, trials))]
+    lines += ["", *_sizes(pilots, trials)]
     lines += [
         "",
         "* this design. More tasks help both claims; more trials help a claim about these tasks, and one about tasks",
-        "like these only down to the column inf. A pilot's variance is itself uncertain: with 20 tasks by a quarter.",
+        "like these only down to the column inf. A pilot's variance is itself uncertain: with 20 tasks by a third.",
+        "n/a: nothing varied, which is no certainty; or a gap beyond what the scenario can hold.",
     ]
     return "\n".join(lines)
+
+
+def _sizes(pilots: Sequence[tuple[str, Pilot]], trials: int) -> list[str]:
+    """The three questions, each with the tasks that it takes."""
+    lines = [
+        f"Tasks at which a question is answered {POWER:.0%} of the time, with {trials if pilots else 5} trials:",
+        f"{'':12}{'who is ahead':>16}{f'{DIRECTION_PP} or more':>16}{'no difference':>16}",
+        f"{'true gap':12}{DIRECTION_PP:16}{2 * DIRECTION_PP:16}{0:16}",
+    ]
+    rows: list[tuple[str, tuple[int | None, ...]]] = list(SAMPLE_SIZES.items())
+    if pilots:
+        found = [(name, sample_sizes(sqrt(p.at(0.0)[0] + p.within / trials))) for name, p in pilots]
+        rows = [(name, (n.ahead, n.ahead, n.no_difference) if n else (None,) * 3) for name, n in found]
+    return lines + [f"{name:12}" + "".join(f"{'n/a' if n is None else n:>16}" for n in needed) for name, needed in rows]
 
 
 def main(study: Study, results: Path = RESULTS) -> int:
@@ -125,10 +161,6 @@ def main(study: Study, results: Path = RESULTS) -> int:
     return 0
 
 
-def _constant(variance: tuple[float, float]) -> Variance:
-    return lambda gap: variance
-
-
 def _table(
     variance: Variance, detect: Detect, sizes: Sequence[int], counts: Sequence[float], here: tuple[int, int]
 ) -> str:
@@ -137,6 +169,10 @@ def _table(
     head = ["tasks", *(f"{count:g} tr." for count in counts)]
     rows = []
     for size in sizes:
-        cells = [f"{100 * detect(variance, size, count):.1f}" + "*" * ((size, count) == here) for count in counts]
+        found = [detect(variance, size, count) for count in counts]
+        cells = [
+            (f"{100 * gap:.1f}" if gap else "n/a") + "*" * ((size, count) == here)
+            for gap, count in zip(found, counts, strict=True)
+        ]
         rows.append([str(size), *cells])
     return "\n".join("".join(f"{cell:>9}" for cell in row) for row in [head, *rows])

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 import pandas as pd
 
-from fluency.analysis.analysis_plan import CEILING, FLOOR, MIN_DIFFERING, MIN_INFORMATIVE
-from fluency.analysis.bands import Band, band_of
+from fluency.analysis.analysis_plan import MIN_DIFFERING, MIN_INFORMATIVE
+from fluency.analysis.bands import NOISE, Band, band_of
+from fluency.analysis.claims import common_edge, edge_of
 from fluency.analysis.gap import Paired, mean, pair
-from fluency.analysis.intervals import Interval, floored_interval, signflip_p, t_interval
+from fluency.analysis.intervals import Interval, floored_interval, t_interval
 from fluency.analysis.outcomes import Outcomes, arms_of, count_outcomes
-from fluency.core.shells import SHELLS, Condition, contrast_of
+from fluency.analysis.sign_flip import PValue, sign_flip
+from fluency.core.conditions import BESIDE, Condition
+from fluency.core.records import WAS, FailureClass
+from fluency.core.shells import SHELLS, contrast_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class BriefEstimate:
     paired: Paired
     band: Band
     interval: Interval
-    p: Fraction
+    p: PValue
 
 
 @dataclass(frozen=True)
@@ -88,12 +93,15 @@ def ceiling_and_floor(paired: Paired, contrast: tuple[str, str]) -> CeilingAndFl
             f"only {informative} of {len(both)} tasks are informative "
             f"({ceiling} passed always, {floor} never, in both shells)"
         )
-    for shell, rate in zip(contrast, (paired.baseline_rate, paired.challenger_rate), strict=True):
-        title = SHELLS[shell].short_title
-        if rate.value >= CEILING:
-            warnings.append(f"pass@1 in {title} is at the ceiling: a gap has no room to show")
-        elif rate.value <= FLOOR:
-            warnings.append(f"pass@1 in {title} is at the floor: a gap has no room to show")
+    rates = (paired.baseline_rate.value, paired.challenger_rate.value)
+    if edge := common_edge(rates):
+        warnings.append(f"pass@1 is at the {edge} in both arms: these tasks cannot tell, a gap has no room to show")
+    else:
+        warnings += [
+            f"pass@1 in {SHELLS[shell].short_title} is at the {edge}, which biases the gap towards 0"
+            for shell, rate in zip(contrast, rates, strict=True)
+            if (edge := edge_of(rate))
+        ]
     if paired.differing < MIN_DIFFERING:
         least = Fraction(2, 2**paired.differing) if paired.differing else Fraction(1)
         warnings.append(
@@ -103,7 +111,21 @@ def ceiling_and_floor(paired: Paired, contrast: tuple[str, str]) -> CeilingAndFl
     return CeilingAndFloor(ceiling, floor, informative, tuple(warnings))
 
 
-NO_UNIX_TOOLS: Condition = "no_unix_tools"
+Change = Literal["vanishes", "turns", "row"]
+
+
+def change(headline: Fraction, other: Fraction) -> Change | None:
+    """What another definition of a pass does to the headline's gap; None where it stays in its row of the table.
+
+    vanishes: from 5 points or more to less; turns: to 5 points or more the other way; row: to any other row.
+    """
+    if min(abs(headline), abs(other)) >= NOISE and (headline > 0) != (other > 0):
+        return "turns"
+    if band_of(headline) == band_of(other):
+        return None
+    return "vanishes" if abs(other) < NOISE else "row"
+
+
 DEFINITIONS = (
     ("headline", "headline: exit 0, structure and content; command read strictly", "passed"),
     ("lenient", "lenient reading: a command is also taken out of prose", "lenient_passed"),
@@ -112,26 +134,49 @@ DEFINITIONS = (
     ("output", "output only: structure and content, whatever the exit code", "content_ok"),
     ("no_refusals", "refusals left out instead of failed", "_no_refusals"),
     ("no_delegation", "answers that hand over to another shell or language failed", "_no_delegation"),
+    ("missing_left_out", "answers that failed for a program which this room lacks left out", "_missing_left_out"),
+    ("missing_passed", "answers that failed for a program which this room lacks passed", "_missing_passed"),
 )
+MISSING_PROGRAM: FailureClass = "missing-program"
 
 
 def with_derived_marks(rows: pd.DataFrame) -> pd.DataFrame:
     """One model's rows with the marks that follow from others.
 
-    An answer without a command is run under no condition; it fails in each, as it fails the headline.
+    An answer without a command is run under no condition; it fails in each, as it fails the headline. Where scores are
+    of before missing programs were a class of their own, what a room that has them would change is unknown.
     """
+    unread = rows["command"].isna() & rows["passed"].eq(False).fillna(False)
     rows = rows.copy()
     rows["_no_refusals"] = rows["passed"].mask(rows["outcome"].eq("refusal").fillna(False))
     rows["_no_delegation"] = rows["passed"].mask(rows["made_of"].eq("delegation").fillna(False), False)
-    rows["_no_unix_tools"] = rows["no_unix_tools_passed"].mask(
-        rows["no_unix_tools_passed"].isna() & rows["command"].isna() & rows["passed"].eq(False).fillna(False), False
-    )
+    lacked = rows["failure_class"].eq(MISSING_PROGRAM).fillna(False)
+    older = rows["failure_class"].eq(WAS[MISSING_PROGRAM]).fillna(False).any()
+    known = rows["passed"].where(rows["passed"].isna()) if older else rows["passed"]
+    rows["_missing_left_out"] = known.mask(lacked)
+    rows["_missing_passed"] = known.mask(lacked & known.notna(), True)
+    for condition in BESIDE:
+        mark = rows[condition.mark]
+        rows[f"_{condition.name}"] = mark.mask(mark.isna() & unread, False)
     return rows
 
 
-def restricted_arms(contrast: tuple[str, str]) -> tuple[str, ...]:
-    """The contrasted arms whose answers are run a second time, with no Unix tools on PATH."""
-    return tuple(shell for shell in contrast if NO_UNIX_TOOLS in SHELLS[shell].conditions)
+def arms_under(condition: Condition, contrast: tuple[str, str]) -> tuple[str, ...]:
+    """The contrasted arms whose answers are run again under a condition."""
+    return tuple(shell for shell in contrast if condition in SHELLS[shell].conditions)
+
+
+def conditions_of(contrast: tuple[str, str]) -> tuple[Condition, ...]:
+    """The conditions that some contrasted arm is run under beside as designed."""
+    return tuple(condition for condition in BESIDE if arms_under(condition, contrast))
+
+
+def setting_for(condition: Condition, contrast: tuple[str, str]) -> str:
+    """What is otherwise under a condition, and in which arms: `… for PowerShell (Bash as designed)`."""
+    under = arms_under(condition, contrast)
+    names = " and ".join(SHELLS[shell].short_title for shell in under)
+    others = " and ".join(SHELLS[shell].short_title for shell in contrast if shell not in under)
+    return f"{condition.setting} for {names}" + (f" ({others} as designed)" if others else "")
 
 
 def sensitivities(
@@ -143,13 +188,11 @@ def sensitivities(
         sensitivity(key, label, count_outcomes(rows, tasks, trials, shells, mark)) for key, label, mark in DEFINITIONS
     ]
     contrast = contrast_of(shells)
-    restricted = restricted_arms(contrast)
-    if restricted:
-        marks = {shell: "_no_unix_tools" if shell in restricted else "passed" for shell in arms_of(shells)}
-        names = " and ".join(SHELLS[shell].short_title for shell in restricted)
-        others = " and ".join(SHELLS[shell].short_title for shell in contrast if shell not in restricted)
-        label = f"no Unix tools on PATH for {names}" + (f" ({others} as designed)" if others else "")
-        lines.append(sensitivity(NO_UNIX_TOOLS, label, count_outcomes(rows, tasks, trials, shells, marks)))
+    for condition in conditions_of(contrast):
+        under = arms_under(condition, contrast)
+        marks = {shell: f"_{condition.name}" if shell in under else "passed" for shell in arms_of(shells)}
+        outcomes = count_outcomes(rows, tasks, trials, shells, marks)
+        lines.append(sensitivity(condition.name, setting_for(condition, contrast), outcomes))
     return tuple(lines)
 
 
@@ -160,4 +203,4 @@ def sensitivity(key: str, label: str, outcomes: Outcomes) -> Sensitivity:
         return Sensitivity(key, label, None)
     differences = paired.differences
     interval = t_interval(differences) or floored_interval(differences)
-    return Sensitivity(key, label, BriefEstimate(paired, band_of(paired.gap), interval, signflip_p(differences)))
+    return Sensitivity(key, label, BriefEstimate(paired, band_of(paired.gap), interval, sign_flip(differences)))

@@ -35,7 +35,9 @@ class Scenario:
 SCENARIOS = {
     "A": Scenario("A", "most tasks easy or hard, shells much alike", 0.55, 0.4, 0.9),
     "A2": Scenario("A2", "difficulties milder, shells much alike", 0.55, 1.0, 0.9),
+    "B": Scenario("B", "most tasks easy or hard, and the shells matter differently from task to task", 0.55, 0.4, 0.6),
     "C": Scenario("C", "a quarter of the tasks are traps for one of the shells", 0.55, 0.4, 1.0, traps=True),
+    "D": Scenario("D", "most tasks easy, shells much alike", 0.78, 0.4, 0.9),
 }
 
 

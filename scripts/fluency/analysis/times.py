@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, inf, log, sqrt
+from math import exp, fsum, inf, log, sqrt
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
@@ -36,7 +36,8 @@ class ArmTimes:
     """One shell of one model; None where the time was not taken (batches, replayed answers) or nothing passed.
 
     t_run: seconds of generation and execution of the passing runs. t_exec: of the command alone, same runs.
-    t_first: restricted mean of the time to the first pass over `first_tasks` tasks, failures at the horizon.
+    t_first: restricted mean of the time to the first pass, failures at the horizon, over the `first_tasks` tasks for
+    which it is known in every measured arm, so that all arms are means over the same tasks.
     expected: median over tasks of (time of all measured trials) / passes, infinite where nothing passed
     (expected running time with restarts: Auger and Hansen 2005).
     """
@@ -96,20 +97,28 @@ def times(rows: pd.DataFrame, trials: int, shells: Sequence[str]) -> Times:
         if shell in cells and status == "measured" and not pd.isna(passed):
             trial = Trial(int(number), bool(passed), _known(t_gen), _known(t_exec))
             cells[shell].setdefault(task, []).append(trial)
-    arms = {shell: _arm([sorted(task) for task in tasks.values()], shell, trials) for shell, tasks in cells.items()}
+    firsts = {shell: _firsts(tasks, trials) for shell, tasks in cells.items() if tasks}
+    paired = set.intersection(*(set(known) for known in firsts.values())) if firsts else set()
+    arms = {
+        shell: _arm(list(tasks.values()), shell, [firsts[shell][task] for task in tasks if task in paired])
+        for shell, tasks in cells.items()
+    }
     return Times(arms, _ratio(*(cells[shell] for shell in contrast_of(shells))), HORIZON_S)
 
 
-def _arm(tasks: list[list[Trial]], shell: str, trials: int) -> ArmTimes:
-    firsts, expected = [], []
+def _firsts(tasks: Mapping[str, Sequence[Trial]], trials: int) -> dict[str, float]:
+    """The time to the first pass, up to the horizon, of the tasks for which it is known."""
+    found = {task: time_to_first_pass(sorted(cells), trials) for task, cells in tasks.items()}
+    return {task: min(first, HORIZON_S) for task, first in found.items() if first is not None}
+
+
+def _arm(tasks: list[list[Trial]], shell: str, firsts: list[float]) -> ArmTimes:
+    expected = []
     for task in tasks:
         spent = [trial.spent for trial in task if trial.spent is not None]
         passes = sum(trial.passed for trial in task)
         if len(spent) == len(task):
-            expected.append(sum(spent) / passes if passes else inf)
-        first = time_to_first_pass(task, trials)
-        if first is not None:
-            firsts.append(min(first, HORIZON_S))
+            expected.append(fsum(spent) / passes if passes else inf)  # the same in any order of trials
     passed = [trial for task in tasks for trial in task if trial.passed]
     return ArmTimes(
         shell=shell,
@@ -126,18 +135,22 @@ def _arm(tasks: list[list[Trial]], shell: str, trials: int) -> ArmTimes:
 
 
 def time_to_first_pass(task: Sequence[Trial], trials: int) -> float | None:
-    """Seconds to the first pass as if trials ran one after another in index order; infinite if none passes.
+    """Seconds to the first pass as if trials ran one after another in index order; infinite if none passes before
+    the horizon.
 
-    None where a trial before the first pass is missing or has no time: then the sum is not known.
+    None where a trial before the first pass is missing or has no time, and those before it do not reach the horizon:
+    then the sum is not known.
     """
     total = 0.0
     for index, trial in enumerate(task, start=1):
+        if total >= HORIZON_S:
+            return inf
         if trial.number != index or trial.spent is None:
             return None
         total += trial.spent
         if trial.passed:
             return total
-    return inf if len(task) == trials else None
+    return inf if len(task) == trials or total >= HORIZON_S else None
 
 
 def _known(value: Any) -> float | None:

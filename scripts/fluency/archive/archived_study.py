@@ -1,47 +1,62 @@
 """An unpacked archive as the objects the pipeline works on: study, tasks, worlds, records. Nothing of it is run.
 
 An archive's task folder holds Python (answer.py, fixture.py). It is never imported unless the caller trusts the
-archive: a task whose files equal those of this checkout is replaced by the checkout's own, any other is read
-as data only.
+archive, or its code is the project's own (task_trust.py); any other is read as data only.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import yaml
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
-from fluency.archive.contents import STUDY_FILE, plain_files
-from fluency.archive.strict_json import strict_record
+from fluency.archive.contents import STUDY_FILE
+from fluency.archive.strict_json import strict_record, untrusted_json
+from fluency.archive.task_trust import trusted_tasks
 from fluency.archive.unpack import UnpackedArchive
 from fluency.archive.world_files import WORLD_INDEX, load_world
 from fluency.common.canonical import hashes_to
 from fluency.common.errors import ArchiveError, UserError
 from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords, load_records, record_path
-from fluency.core.records import Execution, Generation, RecordType, Score
+from fluency.core.part import Part, first_problem
+from fluency.core.records import Execution, Generation, ImageInfo, RecordType, Score
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
-from fluency.core.tasks import Task, load_task, load_tasks
+from fluency.core.tasks import Task, load_task
 from fluency.world import World
 
 MAX_TASK_BYTES = 256 << 10
+MAX_TASK_DEPTH = 12
+MAX_TASKS = 200
+MAX_CELLS = 50_000
+IMAGE_FILE = "results/image.json"
 KEEP_BYTES = 48 << 20
+
+
+class ImageFile(Part):
+    """`results/image.json`."""
+
+    image: ImageInfo
+    engine: dict[str, Any] = Field(default_factory=dict)
+    start_up_s: dict[str, float | None] = Field(default_factory=dict)
 
 
 @dataclass
 class ArchivedStudy:
-    """A readable archive. `tasks` are in the order of the table; `trusted` are those whose code may run."""
+    """A readable archive. `tasks` are in the order of the table; `trusted` are those whose code may run, `edited` those
+    of them whose text is not this project's.
+    """
 
     unpacked: UnpackedArchive
     study: Study
     tasks: list[Task]
     trusted: frozenset[str]
+    edited: frozenset[str] = frozenset()
     _worlds: dict[str, World] = field(default_factory=dict)
     _kept: dict[Cell, CellRecords] = field(default_factory=dict)
     _kept_bytes: int = 0
@@ -82,6 +97,16 @@ class ArchivedStudy:
                 raise ArchiveError("it names a world that the archive does not hold", where=f"{WORLD_INDEX}: {task}")
         return value
 
+    @cached_property
+    def image_file(self) -> ImageFile | None:
+        """What results/image.json says; None where the archive holds none."""
+        if IMAGE_FILE not in self.unpacked.manifest.files:
+            return None
+        try:
+            return ImageFile.model_validate(_json(self.root, IMAGE_FILE))
+        except ValidationError as error:
+            raise ArchiveError(f"it does not describe an image: {first_problem(error)}", where=IMAGE_FILE) from None
+
     def world(self, task: Task, seed: int) -> World:
         """The archived world of a task, checked against its own hash."""
         folder = self.index[task.id][str(seed)]
@@ -117,12 +142,19 @@ def read_archived_study(archive: UnpackedArchive, *, trust_tasks: bool = False) 
     """The archive's study and tasks; ArchiveError when they cannot be read or are not the manifest's."""
     study = _study(archive)
     names = sorted({name.split("/")[1] for name in archive.manifest.files if name.startswith("tasks/")})
+    if len(names) > MAX_TASKS:
+        raise ArchiveError(f"it holds {len(names):,} tasks; {MAX_TASKS} are read", where=STUDY_FILE)
+    size = len(names) * len(study.models) * len(study.shells) * study.trials
+    if size > MAX_CELLS:
+        raise ArchiveError(f"it is a study of {size:,} cells; {MAX_CELLS:,} are read", where=STUDY_FILE)
     tasks = [_task(archive, name) for name in names]
     if study.tasks != "all" and set(study.tasks) != set(names):
         raise ArchiveError("the archived tasks are not those of the study", where=STUDY_FILE)
-    ours = {} if trust_tasks else _same_as_ours(archive, tasks)
-    trusted = frozenset(names if trust_tasks else ours)
-    return ArchivedStudy(archive, study, [ours.get(task.id, task) for task in tasks], trusted)
+    runnable, edited = (
+        ({task.id: task for task in tasks}, frozenset()) if trust_tasks else trusted_tasks(archive, tasks)
+    )
+    tasks = [runnable.get(task.id, task) for task in tasks]
+    return ArchivedStudy(archive, study, tasks, frozenset(runnable), edited)
 
 
 def _study(archive: UnpackedArchive) -> Study:
@@ -130,8 +162,7 @@ def _study(archive: UnpackedArchive) -> Study:
     try:
         study = Study.model_validate(value)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ArchiveError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", where=STUDY_FILE) from None
+        raise ArchiveError(first_problem(error), where=STUDY_FILE) from None
     if not hashes_to(value, archive.manifest.study_sha256) or study.study != archive.manifest.study:
         raise ArchiveError("it is not the study whose hash the manifest states", where=STUDY_FILE)
     return study
@@ -143,9 +174,7 @@ def _task(archive: UnpackedArchive, name: str) -> Task:
     try:
         if path.stat().st_size > MAX_TASK_BYTES:
             raise ArchiveError(f"it is larger than {MAX_TASK_BYTES:,} bytes", where=where)
-        # An alias can name a mapping that holds two aliases, and so on: small files of endless content.
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(path.read_bytes(), yaml.SafeLoader)):
-            raise ArchiveError("it holds YAML aliases", where=where)
+        _check_yaml(path.read_bytes(), where)
         return load_task(path.parent)
     except (OSError, yaml.YAMLError, RecursionError) as error:
         raise ArchiveError(f"the task cannot be read: {type(error).__name__}", where=where) from None
@@ -155,23 +184,15 @@ def _task(archive: UnpackedArchive, name: str) -> Task:
         raise ArchiveError(error.what, where=error.where.replace(f"{archive.root}/", "")) from None
 
 
-def _same_as_ours(archive: UnpackedArchive, tasks: Sequence[Task]) -> dict[str, Task]:
-    """The checkout's tasks whose folders hold exactly the archived files."""
-    ours = {task.id: task for task in load_tasks()}
-    same = {}
-    for task in tasks:
-        mine = ours.get(task.id)
-        theirs = {name for name in archive.manifest.files if name.startswith(f"tasks/{task.id}/")}
-        if mine and theirs == {f"tasks/{task.id}/{name}" for name in task_files(mine)}:
-            pairs = [(archive.root / name, mine.folder / name.split("/", 2)[2]) for name in theirs]
-            if all(a.is_file() and a.read_bytes() == b.read_bytes() for a, b in pairs):
-                same[task.id] = mine
-    return same
-
-
-def task_files(task: Task) -> list[str]:
-    """The files of a task's folder, relative to it."""
-    return [path.relative_to(task.folder).as_posix() for path in plain_files(task.folder)]
+def _check_yaml(data: bytes, where: str) -> None:
+    """ArchiveError for small files that take without end: aliases name endless content, nesting costs its square."""
+    depth = 0
+    for event in yaml.parse(data, yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent):
+            raise ArchiveError("it holds YAML aliases", where=where)
+        if depth > MAX_TASK_DEPTH:
+            raise ArchiveError(f"it nests deeper than {MAX_TASK_DEPTH} levels", where=where)
 
 
 def same_worlds(archived: ArchivedStudy, task: Task) -> bool:
@@ -181,8 +202,6 @@ def same_worlds(archived: ArchivedStudy, task: Task) -> bool:
 
 def _json(root: Path, name: str) -> object:
     try:
-        return json.loads((root / name).read_bytes())
+        return untrusted_json((root / name).read_bytes(), name)
     except FileNotFoundError:
         raise ArchiveError("the archive does not hold it", where=name) from None
-    except (ValueError, RecursionError):
-        raise ArchiveError("it is not JSON", where=name) from None

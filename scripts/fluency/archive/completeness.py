@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from fluency.archive.archived_study import ArchivedStudy, same_worlds
-from fluency.archive.contents import PRODUCTS
-from fluency.archive.findings import Finding, Findings
+from fluency.archive.archived_study import IMAGE_FILE, ArchivedStudy, same_worlds
+from fluency.archive.contents import PRODUCTS, PROJECT_FILES
+from fluency.archive.findings import Findings
 from fluency.archive.manifest import MANIFEST_NAME
-from fluency.archive.pack import archive_name
+from fluency.archive.pack import IMAGE, archive_name
 from fluency.archive.unpack import UnpackedArchive
 from fluency.archive.world_files import WORLD_INDEX
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256, sha256_file
+from fluency.common.git import file_at, in_history
 from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES
@@ -50,25 +50,31 @@ def check_worlds(archived: ArchivedStudy, findings: Findings) -> set[str]:
 
 
 def check_tasks(archived: ArchivedStudy, findings: Findings) -> set[str]:
-    """A task with other files than this checkout's is not run: its judgements stay unproven."""
+    """A task whose code is not this project's is not run: its judgements stay unproven."""
     used = set()
     for task in archived.tasks:
-        if task.id in archived.trusted:
-            used |= {name for name in archived.unpacked.manifest.files if name.startswith(f"tasks/{task.id}/")}
-        else:
+        where = f"tasks/{task.id}"
+        if task.id not in archived.trusted:
             what = "it is not this checkout's task; its code was not run, its scores were not made anew"
-            findings.unproven.append(Finding(f"tasks/{task.id}", what))
+            findings.cannot_tell(where, what, "judgement")
+        elif task.id in archived.edited:
+            what = "its text is not this checkout's; its code and its check are, so its scores were made anew"
+            findings.cannot_tell(where, what, "evidence")
+        else:
+            used |= {name for name in archived.unpacked.manifest.files if name.startswith(f"{where}/")}
     return used
 
 
 def check_prices(archived: ArchivedStudy, findings: Findings) -> set[str]:
-    """The prices, held against the table that the requests were made with."""
+    """The prices, held against the table that the requests were made with: this checkout's, or its commit's."""
     used: set[str] = set()
     manifest = archived.unpacked.manifest
-    ours = ROOT / "scripts/fluency/generation/policies.yaml"
+    table = "scripts/fluency/generation/policies.yaml"
     name = "prices/policies.yaml"
     if name in manifest.files:
-        same = manifest.files[name].sha256 == sha256_file(ours)
+        stated = manifest.files[name].sha256
+        at_commit = file_at(manifest.commit, table) if in_history(manifest.commit) else None
+        same = stated == sha256_file(ROOT / table) or (at_commit is not None and stated == sha256(at_commit))
         findings.check(same, name, "it is not the price table of this checkout", kind="files", layer="request")
         used.add(name)
     return used
@@ -76,21 +82,19 @@ def check_prices(archived: ArchivedStudy, findings: Findings) -> set[str]:
 
 def check_image(archived: ArchivedStudy, findings: Findings) -> tuple[ImageInfo | None, set[str]]:
     """The image every command ran in, and the sources it was built from."""
-    name = "results/image.json"
-    if name not in archived.unpacked.manifest.files:
+    file = None
+    with findings.noting_errors():
+        file = archived.image_file
+    if file is None:
         return None, set()
-    try:
-        image = ImageInfo.model_validate(json.loads((archived.root / name).read_bytes())["image"])
-    except (OSError, ValueError, KeyError, TypeError):
-        findings.check(False, name, "it does not describe an image", kind="files")
-        return None, set()
+    image = file.image
     sources = {f"sandbox/{source}" for source in SOURCES}
     held = sources <= archived.unpacked.manifest.files.keys() and all((archived.root / s).is_file() for s in sources)
     folder = archived.root / "sandbox"
     same = held and image.content_sha256 in (content_sha256(folder), _content_sha256_at_protocol_2(folder))
     what = "the archived sources are not those the image was built from"
     findings.check(same, "sandbox", what, kind="files", layer="sandbox")
-    return image, sources | {name}
+    return image, sources | {IMAGE_FILE}
 
 
 def _content_sha256_at_protocol_2(folder: Path) -> str:
@@ -105,6 +109,21 @@ def check_strays(archived: ArchivedStudy, findings: Findings, used: set[str]) ->
     for name in archived.unpacked.manifest.files:
         if name.startswith(folders) and name not in used and name not in damaged:
             findings.check(False, name, "it belongs to no cell of the study", kind="files")
+
+
+def check_unnamed(archived: ArchivedStudy, findings: Findings, vouched: set[str]) -> None:
+    """Files that nothing in the archive names: allowed are notes for the reader, and what is unproven anyway."""
+    damaged = {finding.where for finding in findings.problems}
+    unfinished = set() if (archived.products / "provenance.json").is_file() else {*PROJECT_FILES.values(), "config/"}
+    allowed = ("README.md", "logs/", "image/", "sandbox/", "tasks/", *unfinished)
+    for name in archived.unpacked.manifest.files:
+        if name in vouched or name in damaged or name.startswith(allowed):
+            continue
+        own = name.startswith(f"results/{archived.study.study}/")
+        what = "it is none of the study's products" if own else "nothing in the archive names it"
+        findings.check(
+            False, name, what, kind="files", layer="report" if own else None, truth="words" if own else "evidence"
+        )
 
 
 def check_complete(archived: ArchivedStudy, findings: Findings, rows: list[Row]) -> None:
@@ -123,6 +142,9 @@ def check_complete(archived: ArchivedStudy, findings: Findings, rows: list[Row])
     findings.check(
         manifest.not_measured == unmeasured, MANIFEST_NAME, "`not_measured` is not what the records say", kind="files"
     )
+    held = IMAGE in manifest.files
+    what = "`image_included` is not what the archive holds"
+    findings.check(manifest.image_included == held, MANIFEST_NAME, what, kind="files")
     for name in PRODUCTS:
         where = f"results/{archived.study.study}/{name}"
         holds = where in manifest.files or manifest.partial

@@ -13,14 +13,16 @@ from fluency.archive.archived_study import ArchivedStudy, read_archived_study
 from fluency.archive.contents import registration_name
 from fluency.archive.registration_file import read_registration
 from fluency.archive.unpack import unpacked
-from fluency.archive.verify import VerifyReport, verify_archive
+from fluency.archive.verify import verify_archive
+from fluency.archive.verify_report import VerifyReport
 from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.terminal import Say, say
 from fluency.core.provenance import read_provenance
 from fluency.core.table import read_table
-from fluency.report import result_rows, wording
+from fluency.report import first_paragraph, result_rows, wording
+from fluency.report.provenance_facts import other_builds, registered_how
 from fluency.report.render import render
 
 TEMPLATE = "decision.md.j2"
@@ -83,14 +85,19 @@ def _text(archive: Path, title: str, date: str, report: VerifyReport) -> str:
         "study": archived.study,
         "analysis": analysis,
         "results": result_rows,
+        "opening": first_paragraph,
         "wording": wording,
         "models": [_lines(model) for model in analysis.models],
+        "proposes": any(model.verdict.band and not model.verdict.edge for model in analysis.models),
         "registration": registration,
-        "deviations": provenance.deviations,
+        "provenance": provenance,
+        "registered": registered_how(provenance),
+        "other_builds": other_builds(provenance),
         "manifest": report.manifest,
         "archive": archive.name,
         "sha256": report.sha256,
-        "verification": report.lines(0)[-1],
+        "verification": report.conclusion,
+        "doubt": "" if report.proven else report.conclusion,
     }
     return render(values, TEMPLATE)
 
@@ -107,6 +114,12 @@ def _lines(model: ModelAnalysis) -> ModelLines:
     if band is None:
         refused = "; ".join(model.verdict.refused)
         changes, stays = f"Nothing: there is no verdict ({refused}).", "The shell policy as it stands."
+    elif model.verdict.edge:
+        changes = (
+            f"Nothing is proposed: both arms stand at the {model.verdict.edge}, so these tasks cannot tell for this "
+            f"model. The table's label, {model.words[band].label}, is no finding."
+        )
+        stays = "The shell policy as it stands; tasks with room for a gap would be needed to say more."
     elif model.verdict.provisional:
         changes = f"Nothing yet: by the table {model.words[band].changes} But missing cells could change the band."
         stays = "The shell policy as it stands, until the study is finished."

@@ -9,7 +9,7 @@ from typing import Any
 from fluency.analysis.analysis_plan import plan_for, plan_sha256
 from fluency.common.files import pretty_json
 from fluency.core.shells import SHELLS, contrast_of
-from fluency.core.stage_code import code_sha256
+from fluency.core.stage_code import deciding_hashes
 from fluency.core.study import ModelConfig, Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
@@ -49,7 +49,7 @@ def design(study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int],
         "limits": study.sandbox.limits.model_dump(mode="json"),
         "prompt": {"preamble": PREAMBLE, **{shell: SHELLS[shell].prompt_line for shell in study.shells}},
         "analysis": {"version": plan["version"], "sha256": plan_sha256(plan), "plan": plan},
-        "scoring_sha256": code_sha256("score"),
+        "code": deciding_hashes(),
         "sandbox_sha256": content_sha256(),
         "protocol": PROTOCOL,
         "exclusions": EXCLUSIONS,
@@ -64,6 +64,7 @@ def _sampling(model: ModelConfig) -> dict[str, Any]:
     return {
         "id": policy.model_id,
         "served_by": model.served_by,
+        "base_url": model.base_url,
         "transport": model.transport,
         "temperature_requested": policy.temperature_requested,
         "temperature_sent": policy.temperature_sent,

@@ -8,6 +8,7 @@ from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.findings import Findings
 from fluency.archive.strict_json import strict_json
 from fluency.common.canonical import hashes_to
+from fluency.common.clock import is_moment
 from fluency.common.errors import ArchiveError
 from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords
@@ -17,7 +18,7 @@ from fluency.execution.execute import planned, readings_of
 from fluency.generation.budget import cost_of
 from fluency.generation.failure import Failure
 from fluency.generation.policies import resolve
-from fluency.generation.prompt import build_prompt
+from fluency.generation.prompt import build_prompt, earlier_prompts
 from fluency.generation.providers import provider_type
 from fluency.generation.request import forms_by_key, request_for
 
@@ -50,6 +51,9 @@ class EvidenceChain:
     def _answer(self, cell: Cell, generation: Generation) -> None:
         """The record holds the stored answer, whose file carries its own hash."""
         key = generation.answer.request_key
+        self._link(
+            is_moment(generation.answer.received_utc), "generations", cell, "it was received at no time there is"
+        )
         self._link(generation.cell.cell == cell, "generations", cell, "it is the record of another cell")
         where = f"answers/{key[:2]}/{key}.json"
         if where not in self._archived.unpacked.manifest.files:
@@ -61,8 +65,8 @@ class EvidenceChain:
 
     def _request(self, cell: Cell, task: Task, generation: Generation) -> None:
         """The study, its tasks and the prices ask exactly this request."""
-        prompt = build_prompt(task.prompt, cell.shell)
         answer = generation.answer
+        prompt = self._prompt(cell, task, answer.request.prompt)
         self._link(
             answer.request.prompt == prompt, "generations", cell, "the model was asked another prompt", "request"
         )
@@ -84,6 +88,13 @@ class EvidenceChain:
         if generation.task_sha256 != task.sha256:
             self._earlier(cell, "generations", "asked with an earlier version of the task; the prompt is the same")
 
+    def _prompt(self, cell: Cell, task: Task, asked: str) -> str:
+        """What the cell is asked: the present prompt, or in an archive of other code the earlier one that it sent."""
+        if "request" not in self._findings.layers and asked in earlier_prompts(task.prompt, cell.shell):
+            self._findings.remark("results/generations", "asked with an earlier version of the prompt")
+            return asked
+        return build_prompt(task.prompt, cell.shell)
+
     def _reading(self, cell: Cell, generation: Generation) -> None:
         """What the answer says of itself follows from the message as the server sent it."""
         answer = generation.answer
@@ -104,6 +115,7 @@ class EvidenceChain:
         """What ran is this answer's command, in the study's worlds, under its limits, in the archived image."""
         study = self._study
         self._link(execution.cell.cell == cell, "executions", cell, "it is the record of another cell")
+        self._link(is_moment(execution.provenance.get("utc")), "executions", cell, "it ran at no time there is")
         same = execution.request_key == generation.answer.request_key
         self._link(same, "executions", cell, "it executed another answer")
         extraction = readings_of(generation)
@@ -111,7 +123,8 @@ class EvidenceChain:
         held = bool(execution.image.shells.get(cell.shell))
         same = (execution.not_measured is None) == held
         self._link(same, "executions", cell, "whether it could be measured does not follow from its image")
-        plan = [] if execution.not_measured else list(planned(study, cell.shell, execution.extraction))
+        unrun = execution.not_measured or execution.unmeasured
+        plan = [] if unrun else list(planned(study, cell.shell, execution.extraction))
         wanted = {(seed, condition, reading) for reading, _, condition in plan for seed in study.seeds}
         ran = [(run.seed, run.condition, run.reading) for run in execution.runs]
         complete = len(ran) == len(set(ran)) and set(ran) == wanted
@@ -127,7 +140,9 @@ class EvidenceChain:
         )
         self._link(held, "executions", cell, "its limits are not the study's")
         if self._image is not None:
-            same = execution.image == self._image
+            # An image's record has grown: what both say of it is held against each other.
+            both = execution.image.model_fields_set & self._image.model_fields_set
+            same = all(getattr(execution.image, key) == getattr(self._image, key) for key in both)
             self._link(same, "executions", cell, "its image is not the one in results/image.json")
 
     def _score(self, cell: Cell, task: Task, generation: Generation, score: Score) -> None:
@@ -136,7 +151,7 @@ class EvidenceChain:
         same = score.request_key == generation.answer.request_key
         self._link(same, "scores", cell, "it judges another answer")
         if score.task_sha256 != task.sha256:
-            self._earlier(cell, "scores", "judged by an earlier version of the task; judged anew it comes out the same")
+            self._earlier(cell, "scores", "judged by an earlier version of the task")
 
     def _earlier(self, cell: Cell, stage: str, what: str) -> None:
         self._findings.remark(f"results/{stage}/{cell.path}.json", what)

@@ -3,47 +3,62 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
+from fluency.archive.strict_json import untrusted_json
+from fluency.common.clock import moment
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
 from fluency.common.self_hash import has_valid_self_hash, with_self_hash
 from fluency.core.records import Part
+from fluency.core.study import STUDY_NAME
 
 MANIFEST_NAME = "MANIFEST.json"
 SCHEMA_VERSION = 2
 """2: hashes are of RFC 8785 JSON; 1: of Python's own."""
-MAX_BYTES = 128 << 20
+MAX_BYTES = 32 << 20
+
+
+def _day(text: str) -> str:
+    moment(text)
+    return text
+
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,60}$")]
+Version = Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+!_-]{0,60}$")]
+CellPath = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*){1,3}$")]
+"""A cell's, or the first two parts of one: an arm's."""
 
 
 class FileFact(Part):
     """A file as the manifest knows it."""
 
-    sha256: str
+    sha256: Digest
     bytes: int = Field(ge=0)
 
 
 class Manifest(Part):
     """What an archive says of itself; `sha256` is of all the rest."""
 
-    schema_version: int
-    made_by: str = Field(description="Version of this project.")
-    study: str
-    study_sha256: str = Field(description="Of the study's canonical JSON.")
-    utc_date: str
-    commit: str
+    schema_version: int = Field(ge=1)
+    made_by: Version = Field(description="Version of this project.")
+    study: str = Field(pattern=STUDY_NAME)
+    study_sha256: Digest = Field(description="Of the study's canonical JSON.")
+    utc_date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$"), AfterValidator(_day)]
+    commit: str = Field(pattern=r"^([0-9a-f]{40}|nocommit)$", description="nocommit: git could not tell.")
     dirty: bool = Field(description="Whether the work tree held changes that the commit does not.")
     partial: bool
     image_included: bool
-    cells: int
-    not_measured: dict[str, str] = Field(description="Arm (model/shell) -> why it could not be measured.")
-    missing: list[str] = Field(description="Cells without a score; empty unless partial.")
-    code: dict[str, str] = Field(description="Layer -> SHA-256 of the code that makes it.")
-    environment: dict[str, str] = Field(description="Versions of Python and of what draws and counts.")
+    cells: int = Field(ge=0)
+    not_measured: dict[CellPath, str] = Field(description="Arm (model/shell) -> why it could not be measured.")
+    missing: list[CellPath] = Field(description="Cells without a score; empty unless partial.")
+    code: dict[Word, Digest] = Field(description="Layer -> SHA-256 of the code that makes it.")
+    environment: dict[Word, Version] = Field(description="Versions of Python and of what draws and counts.")
     files: dict[str, FileFact]
-    sha256: str
+    sha256: Digest
 
 
 def manifest_bytes(values: dict[str, Any]) -> bytes:
@@ -53,12 +68,7 @@ def manifest_bytes(values: dict[str, Any]) -> bytes:
 
 def read_manifest(data: bytes, where: str) -> Manifest:
     """A manifest from its bytes; ArchiveError when it is newer than this version, or not one."""
-    try:
-        values = json.loads(data)
-    except (ValueError, RecursionError):
-        raise ArchiveError(
-            "the manifest is not JSON", where=f"{where}: {MANIFEST_NAME}", hint="it was damaged"
-        ) from None
+    values = untrusted_json(data, f"{where}: {MANIFEST_NAME}")
     version = values.get("schema_version") if isinstance(values, dict) else None
     if not isinstance(version, int):
         raise ArchiveError("this is not an archive's manifest", where=f"{where}: {MANIFEST_NAME}")

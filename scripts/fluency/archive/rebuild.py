@@ -9,27 +9,23 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fluency.archive.archived_study import ArchivedStudy
-from fluency.archive.contents import config_name, registration_name
-from fluency.archive.findings import Findings
-from fluency.archive.registration import deviations
+from fluency.archive.contents import config_name
+from fluency.archive.findings import Findings, Truth
+from fluency.archive.judgement import judgement_of, table_difference
+from fluency.archive.provenance_check import LOCK, check_provenance
 from fluency.common.errors import UserError
-from fluency.common.files import pretty_json, sha256_file
+from fluency.common.files import sha256_file
 from fluency.core.cells import Cell
-from fluency.core.collect import collect_provenance, start_up_times
+from fluency.core.control import read_control
 from fluency.core.gather import CellRecords
-from fluency.core.provenance import Provenance, parse_provenance
-from fluency.core.records import Row
+from fluency.core.records import WAS, Row
 from fluency.core.table import read_table, write_table
 from fluency.core.tasks import Task
 from fluency.report.explorer import write_explorer
 from fluency.report.writer import write_report
 from fluency.scoring.score_cell import score_cell
 
-LOCK = "envs/requirements.lock"
-MOMENT = frozenset(
-    {"version", "commit", "dirty", "config_files", "lock_sha256", "versions", "registration", "deviations"}
-)
-"""What provenance.json says of the moment it was written, and not of the records."""
+TABLE = "cells.csv"
 
 
 def rebuild_score(archived: ArchivedStudy, findings: Findings, cell: Cell, task: Task, records: CellRecords) -> None:
@@ -48,17 +44,23 @@ def rebuild_score(archived: ArchivedStudy, findings: Findings, cell: Cell, task:
             conditions=archived.study.conditions,
         )
     except UserError as error:
-        findings.check(False, where, f"it cannot be judged anew: {error.what}", kind="scores", layer="score")
+        what = f"it cannot be judged anew: {error.what}"
+        findings.check(False, where, what, kind="scores", layer="score", truth="judgement")
         return
     kept: dict[str, Any] = {key: getattr(records.score, key) for key in ("schema_version", "task_sha256")}
     if "score" not in findings.layers:
         kept["provenance"] = records.score.provenance
+        if WAS.get(made.failure_class or "") == records.score.failure_class:  # a finer word for the same judgement
+            kept["failure_class"] = records.score.failure_class
     made = made.model_copy(update=kept)
-    if made == records.score:
-        findings.check(True, where, "", kind="scores")
-    else:
-        what = _difference(made.model_dump(mode="json"), records.score.model_dump(mode="json"))
-        findings.check(False, where, f"judged anew it comes out otherwise ({what})", kind="scores", layer="score")
+    same = made == records.score
+    what = "" if same else _difference(made.model_dump(mode="json"), records.score.model_dump(mode="json"))
+    if not same and "score" not in findings.layers and judgement_of(made) == judgement_of(records.score):
+        what = f"it passes or fails as archived, and other code words it otherwise ({what})"
+        findings.cannot_tell(where, what, "words")
+        same = True
+    what = f"judged anew it comes out otherwise ({what})"
+    findings.check(same, where, what, kind="scores", layer="score", truth="judgement")
 
 
 def _difference(made: dict[str, Any], archived: dict[str, Any]) -> str:
@@ -75,13 +77,16 @@ def _short(value: Any) -> str:
 
 def rebuild_products(archived: ArchivedStudy, findings: Findings, rows: Sequence[Row]) -> set[str]:
     """Make table, provenance, report, figures and explorer anew; returns the names of the files compared."""
-    provenance = _provenance(archived, findings)
+    provenance = None
+    with findings.noting_errors():
+        provenance = check_provenance(archived, findings)
 
     def table(path: Path) -> None:
         write_table(path, list(rows))
 
     def report(path: Path) -> None:
-        write_report(path, read_table(archived.products / "cells.csv"), archived.study, archived.tasks, provenance)
+        frame, control = read_table(archived.products / "cells.csv"), read_control(archived.products)
+        write_report(path, frame, archived.study, archived.tasks, provenance, control)
 
     def explorer(path: Path) -> None:
         frame = read_table(archived.products / "cells.csv")
@@ -90,7 +95,7 @@ def rebuild_products(archived: ArchivedStudy, findings: Findings, rows: Sequence
     compared: set[str] = set()
     if provenance is not None:
         compared = {f"results/{archived.study.study}/provenance.json", LOCK, *map(config_name, provenance.config_files)}
-    steps: dict[str, tuple[str, Callable[[Path], None]]] = {"table": ("cells.csv", table)}
+    steps: dict[str, tuple[str, Callable[[Path], None]]] = {"table": (TABLE, table)}
     if provenance is not None and (archived.products / "cells.csv").is_file():
         steps |= {"report": ("report.md", report), "explorer": ("explorer.html", explorer)}
     for layer, (name, write) in steps.items():
@@ -114,69 +119,16 @@ def _rebuild(
             if path.is_file():
                 part = path.relative_to(folder).as_posix()
                 held = archived.products / part
-                same = held.is_file() and held.read_bytes() == path.read_bytes()
+                same = held.is_file() and sha256_file(held) == sha256_file(path)
                 where = f"results/{archived.study.study}/{part}"
-                findings.check(same, where, "made anew it has other bytes", kind="products", layer=layer)
+                made_by: str | None = layer
+                truth: Truth = "words"
+                if part == TABLE and not same:
+                    truth, contradicts = table_difference(
+                        held.read_bytes() if held.is_file() else b"", path.read_bytes()
+                    )
+                    made_by = None if contradicts else layer
+                kind, what = "table" if part == TABLE else "products", "made anew it has other bytes"
+                findings.check(same, where, what, kind=kind, layer=made_by, truth=truth)
                 names.add(where)
     return names
-
-
-def _provenance(archived: ArchivedStudy, findings: Findings) -> Provenance | None:
-    """The archived provenance, held against the records, the study, the lock and the registration."""
-    where = f"results/{archived.study.study}/provenance.json"
-    path = archived.root / where
-    if not path.is_file():
-        return None
-    data = path.read_bytes()
-    try:
-        stated = parse_provenance(data)
-        canonical = pretty_json(json.loads(data)).encode() == data
-    except ValueError:
-        canonical = False
-    if not findings.check(canonical, where, "it is not in the form provenance is written in", kind="products"):
-        return None
-    start_up = start_up_times(archived.results)
-    made = collect_provenance(
-        archived.study, archived.tasks, archived.cells, [], archived.read_again, start_up_s=start_up
-    )
-    if stated.schema_version == 1:
-        made = made.in_schema_1()
-    for key in sorted(Provenance.model_fields.keys() - MOMENT):
-        same = getattr(made, key) == getattr(stated, key)
-        findings.check(same, where, f"`{key}` is not what the records say", kind="products", layer="table")
-    _moment(archived, findings, where, stated)
-    return stated
-
-
-def _moment(archived: ArchivedStudy, findings: Findings, where: str, stated: Provenance) -> None:
-    """What provenance says of files: config and lock are the archived ones, the registration is followed so far."""
-    files = archived.unpacked.manifest.files
-    for name, digest in stated.config_files.items():
-        held = config_name(name) in files and files[config_name(name)].sha256 == digest
-        findings.check(held, config_name(name), f"it is not the file that {where} names", kind="files")
-    lock = files.get(LOCK)
-    same = lock is not None and stated.lock_sha256 == lock.sha256
-    findings.check(same, LOCK, f"it is not the file that {where} names", kind="files")
-    if stated.commit != archived.unpacked.manifest.commit:
-        findings.remark(where, f"the table was made at commit {stated.commit}, the archive later")
-    if archived.study.preregistration:
-        _registration(archived, findings, where, stated)
-    else:
-        holds = stated.registration is None and not stated.deviations
-        findings.check(holds, where, "it names a registration, the study none", kind="files")
-
-
-def _registration(archived: ArchivedStudy, findings: Findings, where: str, stated: Provenance) -> None:
-    """The deviations the report states are those this checkout finds, if its code is the archive's."""
-    name = registration_name(archived.study.preregistration or "")
-    path = archived.root / name
-    if not findings.check(path.is_file(), name, "the archive does not hold the registration", kind="files"):
-        return
-    same = stated.registration is not None and stated.registration.sha256 == sha256_file(path)
-    findings.check(same, name, f"it is not the file that {where} names", kind="files")
-    with findings.noting_errors(name):
-        found = deviations(archived.study, archived.tasks, path, world_for=archived.world)
-        layers = ("registration", "request", "score", "sandbox", "report")
-        other = next((layer for layer in layers if layer not in findings.layers), None)
-        what = f"the stated deviations are not those found ({'; '.join(found) or 'none'})"
-        findings.check(stated.deviations == found, where, what, kind="files", layer=other)

@@ -11,12 +11,13 @@ from typing import Any
 
 from fluency.archive.design import design
 from fluency.archive.registration_file import KIND, SCHEMA_VERSION, read_registration
-from fluency.common import clock
+from fluency.common.clock import is_moment, moment, utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256_file, write_atomic
+from fluency.common.git import git_state
 from fluency.common.paths import ROOT
-from fluency.common.self_hash import with_self_hash
-from fluency.core.provenance import Registered
+from fluency.common.self_hash import KEY, with_self_hash
+from fluency.core.provenance import Provenance, Registered
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
@@ -24,6 +25,7 @@ from fluency.world import World
 
 _MODEL_FIELDS = {
     "id": "model id",
+    "base_url": "address of the endpoint",
     "served_by": "way of serving",
     "transport": "transport",
     "temperature_requested": "temperature requested",
@@ -37,6 +39,14 @@ _MODEL_FIELDS = {
     "seeded": "use of sampling seeds",
 }
 _TASK_FIELDS = {"prompt_sha256": "prompt", "check_sha256": "check", "worlds": "worlds", "sha256": "other text"}
+_CODE = {
+    "asking": "code that asks",
+    "command": "code that reads the command out of a reply",
+    "execution": "code that executes",
+    "scoring": "code that judges",
+    "table": "code that lays the table",
+    "analysis": "code that analyses",
+}
 _PLAIN_FIELDS = {
     "shells": "shells",
     "trials": "trials",
@@ -46,18 +56,17 @@ _PLAIN_FIELDS = {
     "limits": "limits of an execution",
     "prompt": "words around a task's prompt",
     "analysis": "analysis plan",
-    "scoring_sha256": "code that judges",
     "sandbox_sha256": "sources of the sandbox image",
     "protocol": "protocol of asking",
     "exclusions": "exclusions",
 }
 
 
-def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path, *, utc_date: str | None = None) -> Path:
-    """Write `<study>-<UTC date>.json` into the folder `out` and return its path.
+def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path, *, utc: str | None = None) -> Path:
+    """Write `<study>-<UTC date>.json` into the folder `out` and return its path; `utc` is now where it is not given.
 
-    UserError without a decision, and when another registration of that study and day is there: a frozen file is
-    never written over.
+    A frozen file is never written over: the same design registered again on its day leaves the earlier file, with its
+    time, as it is. UserError without a decision, and when another registration of that study and day is there.
     """
     if not decision.strip():
         raise UserError(
@@ -65,38 +74,49 @@ def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path, *
             where="decision",
             hint='say which one: `make preregister DECISION="…"`, or put `decision:` into the study\'s file',
         )
-    date = utc_date or clock.utc_date()
+    utc = utc or utc_now()
+    commit, dirty = git_state()
     document = {
         "kind": KIND,
         "schema_version": SCHEMA_VERSION,
-        "registered": date,
+        "registered": utc[:10],
         "decision": decision.strip(),
         **design(study, tasks),
     }
-    path = Path(out) / f"{study.study}-{date}.json"
-    data = pretty_json(with_self_hash(document))
-    if path.exists() and path.read_text(encoding="utf-8") != data:
+    path = Path(out) / f"{study.study}-{utc[:10]}.json"
+    made = {"registered_utc": utc, "commit": commit, "dirty": dirty}
+    if not path.exists():
+        write_atomic(path, pretty_json(with_self_hash(document | made)))
+    elif {key: value for key, value in read_registration(path).items() if key not in {*made, KEY}} != document:
         raise UserError(
             "there is a registration of this study and day already",
             where=str(path),
             hint="a registration is not changed; name the study otherwise, or register it tomorrow",
         )
-    write_atomic(path, data)
     return path
 
 
-def followed(study: Study, tasks: Sequence[Task]) -> tuple[Registered | None, list[str]]:
-    """The registration a study names and its deviations from it; None and no deviations where it names none."""
+def followed(provenance: Provenance, study: Study, tasks: Sequence[Task]) -> Provenance:
+    """The provenance with the registration that the study names and the deviations from it, if it names one."""
     if study.preregistration is None:
-        return None, []
+        return provenance
     path = ROOT / study.preregistration
-    return Registered(path=study.preregistration, sha256=sha256_file(path)), deviations(study, tasks, path)
+    found = deviations(study, tasks, path, provenance.first_answer_utc)
+    return provenance.model_copy(update={"registration": registered(study.preregistration, path), "deviations": found})
+
+
+def registered(name: str, path: Path) -> Registered:
+    """What a provenance says of the registration in `path`, which the study names so."""
+    frozen = read_registration(path)
+    made = (frozen.get(key) for key in ("registered_utc", "commit", "dirty"))
+    return Registered(path=name, sha256=sha256_file(path), **dict(zip(("utc", "commit", "dirty"), made, strict=True)))
 
 
 def deviations(
     study: Study,
     tasks: Sequence[Task],
     registration_path: Path,
+    first_answer_utc: str | None = None,
     *,
     world_for: Callable[[Task, int], World] = world_for,
 ) -> list[str]:
@@ -104,21 +124,46 @@ def deviations(
     frozen = read_registration(registration_path)
     present = design(study, tasks, world_for)
     try:
-        if frozen["schema_version"] == 1:  # its hash of the plan is of other JSON; the plan itself stands beside it
-            present["analysis"]["sha256"] = frozen["analysis"]["sha256"]
-        found = [
+        _as_far_as_frozen(frozen, present)
+        return [
+            *_order(frozen, first_answer_utc),
             *([f"registered for the study {frozen['study']}"] if frozen["study"] != study.study else []),
+            *_decision(frozen["decision"], study.decision.strip()),
             *_entries("task", frozen["tasks"], present["tasks"], _TASK_FIELDS),
             *_entries("model", frozen["models"], present["models"], _MODEL_FIELDS),
             *_plain(frozen, present),
+            *(f"{title} changed" for stage, title in _CODE.items() if frozen["code"][stage] != present["code"][stage]),
         ]
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"the registration lacks what it must hold ({error})", where=str(registration_path), hint="register anew"
         ) from None
-    if study.decision and study.decision.strip() != frozen["decision"]:
-        found.append(f"registered for another decision: {frozen['decision']}")
-    return found
+
+
+def _as_far_as_frozen(frozen: dict[str, Any], present: dict[str, Any]) -> None:
+    """Leave out of the comparison what an older registration did not yet freeze; such a one does not say its time."""
+    if frozen["schema_version"] == 1:  # its hash of the plan is of other JSON; the plan itself stands beside it
+        present["analysis"]["sha256"] = frozen["analysis"]["sha256"]
+    if "registered_utc" not in frozen:
+        frozen["code"] = present["code"] | {"scoring": frozen["scoring_sha256"]}
+        for model in present["models"].values():
+            del model["base_url"]
+
+
+def _order(frozen: Mapping[str, Any], first_answer_utc: str | None) -> list[str]:
+    """A registration that was not there when the first answer came; of an older one only the day is known."""
+    made = frozen.get("registered_utc")
+    if first_answer_utc is None or not is_moment(first_answer_utc):
+        return []
+    late = moment(made) >= moment(first_answer_utc) if made else frozen["registered"] > first_answer_utc[:10]
+    told = f"registered {made or frozen['registered']}, the first answer came {first_answer_utc}"
+    return [f"registered after the first answer: {told}"] if late else []
+
+
+def _decision(was: str, now: str) -> list[str]:
+    if now == was:
+        return []
+    return [f"registered for another decision: {was}" if now else f"the study names no decision, registered for: {was}"]
 
 
 def _plain(frozen: Mapping[str, Any], present: Mapping[str, Any]) -> list[str]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from fluency.analysis import analyse
 from fluency.analysis.headline import headline_of
 from fluency.archive.archived_study import ArchivedStudy, read_archived_study
 from fluency.archive.replay_diff import CellDiff, ReplayDiff, diff_cell
 from fluency.archive.unpack import unpacked
-from fluency.common.errors import UserError
+from fluency.common.errors import ArchiveError, UserError
 from fluency.common.terminal import Say, say
 from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords, row_of
 from fluency.core.records import Row
+from fluency.core.study import load_study
 from fluency.core.table import to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
@@ -36,17 +37,55 @@ def replay_archive(
     trust_tasks: bool = False,
     parallel: int = 2,
     utc: str = "",
+    allowed: Collection[str] = (),
 ) -> ReplayDiff:
     """Replay an archive with this checkout's tasks and checks, and for `execute` with the given sandbox.
 
     The archive's own task code is run only with `trust_tasks`; without, a task that this checkout lacks is named
-    and its cells are left as archived. UserError for `execute` without a sandbox.
+    and its cells are left as archived. UserError for `execute` without a sandbox, for files that are not those of the
+    manifest, and for an archive that asks for higher limits than this checkout's, but for those `allowed` by name.
     """
     if stage == "execute" and sandbox is None:
         raise UserError("there is no sandbox to run the commands in", where="STAGE=execute", hint="`make image`")
     with unpacked(Path(path)) as archive:
+        if archive.problems:
+            raise ArchiveError(
+                f"it is altered or damaged: {archive.problems[0]}", where=str(path), hint="`make verify` lists all"
+            )
         archived = read_archived_study(archive, trust_tasks=trust_tasks)
+        if stage == "execute":
+            _check_limits(archived, allowed)
         return _Replayer(archived, stage, sandbox, say, parallel, utc, trust_tasks).replay()
+
+
+def _check_limits(archived: ArchivedStudy, allowed: Collection[str]) -> None:
+    """UserError for limits that would give archived commands more of this machine than its own studies give."""
+    theirs, ours = (limits.model_dump() for limits in (archived.study.sandbox.limits, load_study().sandbox.limits))
+    unknown = sorted(set(allowed) - ours.keys())
+    if unknown:
+        raise UserError(f"there is no limit {unknown[0]}", where="ALLOW", hint=f"the limits are {', '.join(ours)}")
+    larger = [
+        f"{name} {_words(theirs[name])} where this checkout gives {_words(ours[name])}"
+        for name in sorted(ours.keys() - set(allowed))
+        if _exceeds(theirs[name], ours[name])
+    ]
+    if larger:
+        names = ",".join(told.split()[0] for told in larger)
+        raise UserError(
+            f"it asks for higher limits than this checkout's: {'; '.join(larger)}",
+            where=archived.unpacked.path.name,
+            hint=f"if this machine has room for them, allow them by name: ALLOW={names}",
+        )
+
+
+def _exceeds(theirs: Any, ours: Any) -> bool:
+    if isinstance(theirs, dict):
+        return any(seconds > ours.get(shell, 0) for shell, seconds in theirs.items())
+    return bool(theirs > ours)
+
+
+def _words(value: Any) -> str:
+    return ", ".join(f"{key} {held:g}" for key, held in value.items()) if isinstance(value, dict) else f"{value:,}"
 
 
 class _Replayer:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from fluency.core.conditions import BESIDE
 from fluency.core.gather import CellRecords, headline_runs
-from fluency.core.records import Execution, Row, Score
-from fluency.report.escape import code, text
+from fluency.core.records import WAS, Execution, Row, Score
+from fluency.report.escape import code, text, visible
 from fluency.report.markdown import table
 
-MARKS = ("structural_pass", "lenient_passed", "no_unix_tools_passed")
+MARKS = ("structural_pass", "lenient_passed", *(condition.mark for condition in BESIDE))
 
 
 @dataclass(frozen=True)
@@ -39,22 +40,34 @@ class ReplayDiff:
 
     def markdown(self) -> str:
         """The differences and the effect on the verdict as Markdown."""
+        return "\n".join(self._written("# ", code, "**{}**", text, _table)) + "\n"
+
+    def lines(self) -> list[str]:
+        """The same in plain words, for a terminal."""
+        return self._written("", visible, "{}", visible, _plain)
+
+    def _written(
+        self, mark: str, name: Callable[[str], str], model: str, words: Callable[[str, int], str], cells: _Cells
+    ) -> list[str]:
         verdicts = [d for d in self.differences if d.verdict]
         others = [d for d in self.differences if not d.verdict]
-        lines = [f"# {self.title}", "", f"Archive `{self.archive}`. No model was asked.", ""]
-        lines += [f"- {text(note, 500)}" for note in self.notes] + [""] * bool(self.notes)
+        lines = [f"{mark}{self.title}", "", f"Archive {name(self.archive)}. No model was asked.", ""]
+        lines += [f"- {words(note, 500)}" for note in self.notes] + [""] * bool(self.notes)
         lines += [f"{len(verdicts)} of {self.cells} cells pass or fail otherwise than archived.", ""]
-        lines += _table(verdicts)
+        lines += cells(verdicts)
         lines += [f"{len(others)} further cells differ without that changing.", ""]
-        lines += _table(others)
-        lines += ["## What it does to the verdict", ""]
-        for model, before in self.before.items():
-            after = self.after[model]
+        lines += cells(others)
+        lines += [f"{mark and '#' + mark}What it does to the verdict", ""]
+        for alias, before in self.before.items():
+            after, who = self.after[alias], model.format(words(alias, 60))
             if before == after:
-                lines.append(f"- **{model}**: unchanged. {text(before, 4000)}")
+                lines.append(f"- {who}: unchanged. {words(before, 4000)}")
             else:
-                lines += [f"- **{model}** archived: {text(before, 4000)}", f"- **{model}** now: {text(after, 4000)}"]
-        return "\n".join(lines) + "\n"
+                lines += [f"- {who} archived: {words(before, 4000)}", f"- {who} now: {words(after, 4000)}"]
+        return lines
+
+
+_Cells = Callable[[list[CellDiff]], list[str]]
 
 
 def _table(differences: list[CellDiff]) -> list[str]:
@@ -62,6 +75,14 @@ def _table(differences: list[CellDiff]) -> list[str]:
         return []
     rows = [[code(d.cell), text(d.archived, 300), text(d.now, 300), text(d.also, 300)] for d in differences]
     return [table(["cell", "archived", "now", "also"], rows), ""]
+
+
+def _plain(differences: list[CellDiff]) -> list[str]:
+    lines = []
+    for found in differences:
+        told = {"archived": found.archived, "now": found.now, "also": found.also}
+        lines += [visible(found.cell), *(f"  {name}: {visible(words, 300)}" for name, words in told.items() if words)]
+    return [*lines, ""] if lines else []
 
 
 def diff_cell(records: CellRecords, execution: Execution, score: Score) -> CellDiff | None:
@@ -73,7 +94,8 @@ def diff_cell(records: CellRecords, execution: Execution, score: Score) -> CellD
     if records.execution is not None and execution is not records.execution:
         also += _ran(records.execution, execution)
     verdict = old.passed != score.passed
-    judged = verdict or (old.failure_class, old.why) != (score.failure_class, score.why)
+    now = score.failure_class or ""
+    judged = verdict or old.why != score.why or (old.failure_class or "") not in (now, WAS.get(now))
     if not judged and not also:
         return None
     return CellDiff(score.cell.cell.path, verdict, _judgement(old), _judgement(score), "; ".join(also))

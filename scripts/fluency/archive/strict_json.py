@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import pairwise
+from math import isfinite
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,6 +15,9 @@ from fluency.common.canonical import canonical_json, legacy_canonical_json
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
 from fluency.core.records import SCHEMA_VERSION, RecordType
+
+MAX_DEPTH = 64
+MAX_DIGITS = 40
 
 
 def strict_record(kind: type[RecordType], data: bytes, where: str) -> RecordType:
@@ -29,6 +34,45 @@ def strict_record(kind: type[RecordType], data: bytes, where: str) -> RecordType
         raise ArchiveError(f"it does not fit the schema: {place}: {first['msg']}", where=where) from None
 
 
+def untrusted_json(data: bytes, where: str, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """A JSON document of untrusted bytes; ArchiveError for what no other language reads alike or what nests too deeply.
+
+    Those are NaN, infinities, numbers beyond a double, integers of more than MAX_DIGITS digits, and bytes that are not
+    UTF-8. `pairs` is told each object's entries in their order.
+    """
+    try:
+        value = json.loads(
+            data.decode(), object_pairs_hook=pairs, parse_constant=_no_number, parse_float=_finite, parse_int=_integer
+        )
+    except (ValueError, RecursionError) as error:
+        raise ArchiveError(f"it is not JSON as this project writes it: {_reason(error)}", where=where) from None
+    if _nests_deeper(value, MAX_DEPTH):
+        raise ArchiveError(f"it nests deeper than {MAX_DEPTH} levels", where=where)
+    return value
+
+
+def _reason(error: Exception) -> str:
+    return "it nests too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if isfinite(number) else _no_number(text[:40])
+
+
+def _integer(text: str) -> int:
+    return int(text) if len(text) <= MAX_DIGITS else _no_number(f"an integer of {len(text):,} digits")
+
+
+def _nests_deeper(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return bool(inner) and (levels == 0 or any(_nests_deeper(item, levels - 1) for item in inner))
+
+
 def strict_json(data: bytes, where: str) -> Any:
     """A JSON document in one of the two forms this project writes, pretty or on one line, to the byte."""
     in_order = True
@@ -39,7 +83,7 @@ def strict_json(data: bytes, where: str) -> Any:
         return dict(pairs)
 
     try:
-        value = json.loads(data, object_pairs_hook=ordered)
+        value = untrusted_json(data, where, pairs=ordered)
         on_one_line = b"\n" not in data[:-1]
         if not (_is_canonical(value, data) if on_one_line else _is_pretty(value, data, in_order)):
             raise ArchiveError("its bytes are not in the form records are written in", where=where)

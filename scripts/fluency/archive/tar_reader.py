@@ -37,7 +37,7 @@ class ReadLimits:
     file the unpacked bytes may be (`ratio`) once there are `ratio_from` of them.
     """
 
-    files: int = 400_000
+    files: int = 200_000
     total: int = 8 << 30
     ratio: int = 1_000
     ratio_from: int = 64 << 20

@@ -15,6 +15,12 @@ from fluency.archive.tar_reader import LIMITS, ReadLimits, TarReader
 from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
 
+_UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+"""What contents of an unexpected type, size or depth raise, wherever they are used."""
+MAX_DOCUMENT = 64 << 20
+"""Bytes of a file that is read into memory."""
+STREAMED = ("image/", "logs/")
+
 
 @dataclass(frozen=True)
 class UnpackedArchive:
@@ -31,7 +37,21 @@ class UnpackedArchive:
 def unpacked(path: Path, limits: ReadLimits = LIMITS) -> Iterator[UnpackedArchive]:
     """The archive in a temporary folder, which is gone afterwards; ArchiveError when it is refused."""
     with TemporaryDirectory(prefix="fluency-archive-", ignore_cleanup_errors=True) as folder:
-        yield unpack(path, Path(folder), limits)
+        try:
+            yield unpack(path, Path(folder), limits)
+        except _UNFORESEEN as error:
+            raise ArchiveError(
+                f"it holds what this project does not write, and broke off on it: {type(error).__name__}: {error}",
+                where=str(path),
+                hint="if it is sound, this is a fault of this version: verify with the commit that made it (BESIDE=1)",
+            ) from error
+
+
+def manifest_of(path: Path) -> Manifest:
+    """An archive's manifest alone; the rest is not read."""
+    for name, size, chunks in TarReader(path):
+        return read_manifest(_manifest_bytes(path, name, size, chunks), str(path))
+    raise ArchiveError("the archive is empty", where=str(path))
 
 
 def unpack(path: Path, root: Path, limits: ReadLimits = LIMITS) -> UnpackedArchive:
@@ -44,6 +64,8 @@ def unpack(path: Path, root: Path, limits: ReadLimits = LIMITS) -> UnpackedArchi
         if manifest is None:
             data = _manifest_bytes(path, name, size, chunks)
             manifest = read_manifest(data, str(path))
+            if len(manifest.files) > limits.files:
+                raise ArchiveError(f"its manifest names more than {limits.files:,} files", where=str(path))
             if problem := manifest_problem(data):
                 problems.append(Finding(MANIFEST_NAME, problem))
             (root / MANIFEST_NAME).write_bytes(data)
@@ -51,6 +73,8 @@ def unpack(path: Path, root: Path, limits: ReadLimits = LIMITS) -> UnpackedArchi
         fact = manifest.files.get(name)
         if fact is None:
             raise ArchiveError("the archive holds a file that its manifest does not name", where=f"{path}: {name}")
+        if size > MAX_DOCUMENT and not name.startswith(STREAMED) and not name.endswith("/explorer.html"):
+            raise ArchiveError(f"it is larger than {MAX_DOCUMENT:,} bytes", where=f"{path}: {name}")
         seen.add(name)
         digest = _write(root / name, chunks, folders, path)
         if size != fact.bytes:

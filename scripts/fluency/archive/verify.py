@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from fluency.archive.archived_study import ArchivedStudy, read_archived_study
@@ -14,71 +13,23 @@ from fluency.archive.completeness import (
     check_prices,
     check_strays,
     check_tasks,
+    check_unnamed,
     check_worlds,
 )
 from fluency.archive.contents import STUDY_FILE, registration_name
 from fluency.archive.evidence_chain import EvidenceChain
-from fluency.archive.findings import Finding, Findings
-from fluency.archive.manifest import Manifest
+from fluency.archive.findings import Findings
+from fluency.archive.manifest import MANIFEST_NAME, Manifest
 from fluency.archive.rebuild import rebuild_products, rebuild_score
 from fluency.archive.unpack import unpacked
+from fluency.archive.verify_report import VerifyReport
 from fluency.archive.world_files import WORLD_INDEX
+from fluency.common.git import git_state
 from fluency.common.terminal import Say, say
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, CellRecords, row_of
 from fluency.core.records import ImageInfo, Row
-from fluency.core.stage_code import layer_hashes
-
-
-@dataclass(frozen=True)
-class VerifyReport:
-    """What a verification found. `sha256` is the archive's own hash, to be held against the decision record.
-
-    `problems`: the archive contradicts itself. `unproven`: this checkout cannot make the same bytes because its code,
-    tasks or libraries are others. `by_hash_only`: files that nothing else vouches for. `checked`: counts by kind.
-    """
-
-    path: Path
-    sha256: str
-    manifest: Manifest
-    problems: list[Finding]
-    unproven: list[Finding]
-    remarks: list[Finding]
-    by_hash_only: list[str]
-    checked: dict[str, int]
-    seconds: float
-
-    @property
-    def ok(self) -> bool:
-        """Nothing contradicts; what is unproven stands apart."""
-        return not self.problems
-
-    @property
-    def proven(self) -> bool:
-        """Everything that can be made anew came out the same."""
-        return self.ok and not self.unproven
-
-    def lines(self, most: int = 20) -> list[str]:
-        """The report for a terminal, at most so many lines of each weight."""
-        counts = ", ".join(f"{count:,} {kind}" for kind, count in self.checked.items())
-        lines = [f"{self.path.name}", f"SHA-256 {self.sha256}", f"checked: {counts} ({self.seconds:.1f} s)"]
-        if self.manifest.partial:
-            lines.append(f"PARTIAL: {len(self.manifest.missing)} of {self.manifest.cells} cells are missing")
-        lines += [f"not measured: {arm}: {why}" for arm, why in self.manifest.not_measured.items()]
-        for title, found in (("PROBLEM", self.problems), ("UNPROVEN", self.unproven), ("remark", self.remarks)):
-            lines += [f"{title} {problem}" for problem in found[:most]]
-            if len(found) > most:
-                lines.append(f"{title} … and {len(found) - most:,} more")
-        if self.problems:
-            verdict = "The archive was altered or is damaged: nothing may rest on it."
-        elif self.unproven:
-            verdict = (
-                "The archive agrees with itself, but this checkout is not the one that made it: "
-                f"check out commit {self.manifest.commit} and verify there for the rest."
-            )
-        else:
-            verdict = "Every hash, every link and every rebuilt file fits."
-        return [*lines, verdict]
+from fluency.core.stage_code import layer_hashes, layer_hashes_with
 
 
 def verify_archive(path: Path, say: Say = say, *, trust_tasks: bool = False) -> VerifyReport:
@@ -92,6 +43,7 @@ def verify_archive(path: Path, say: Say = say, *, trust_tasks: bool = False) -> 
         say(f"unpacked {len(archive.manifest.files):,} files")
         findings = Findings(_same_layers(archive.manifest), problems=list(archive.problems))
         findings.checked["hashes"] = len(archive.manifest.files) + 1
+        _check_code(archive.manifest, findings)
         vouched: set[str] = set()
         with findings.noting_errors():
             archived = read_archived_study(archive, trust_tasks=trust_tasks)
@@ -114,6 +66,16 @@ def _same_layers(manifest: Manifest) -> frozenset[str]:
     return frozenset(layer for layer in ours if manifest.code.get(layer) == ours[layer])
 
 
+def _check_code(manifest: Manifest, findings: Findings) -> None:
+    """Where the stated commit is the one checked out, its code must be the stated code, by the stated libraries."""
+    commit, dirty = git_state()
+    if commit is None or commit != manifest.commit or dirty or manifest.dirty:
+        return
+    for layer, digest in layer_hashes_with(manifest.environment).items():
+        what = f"the code it states for `{layer}` is not that of commit {commit}, which is checked out"
+        findings.check(manifest.code.get(layer) == digest, MANIFEST_NAME, what, kind="code")
+
+
 def _verify(archived: ArchivedStudy, findings: Findings, say: Say) -> set[str]:
     """All checks behind the hashes; returns the files that something else than their hash vouches for."""
     vouched = {STUDY_FILE, WORLD_INDEX}
@@ -130,6 +92,7 @@ def _verify(archived: ArchivedStudy, findings: Findings, say: Say) -> set[str]:
     vouched |= rebuild_products(archived, findings, rows)
     if archived.study.preregistration:
         vouched.add(registration_name(archived.study.preregistration))
+    check_unnamed(archived, findings, vouched)
     say(f"made {findings.checked.get('products', 0)} products anew")
     return vouched
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from fluency.archive.strict_json import untrusted_json
 from fluency.archive.tar_writer import Entry
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
@@ -59,9 +59,9 @@ def load_world(root: Path, folder: str) -> World:
 
     def document(name: str) -> Any:
         try:
-            return json.loads((where / name).read_bytes())
-        except (OSError, ValueError):
-            raise ArchiveError("a world's file is missing or no JSON", where=f"{folder}/{name}") from None
+            return untrusted_json((where / name).read_bytes(), f"{folder}/{name}")
+        except OSError:
+            raise ArchiveError("a world's file is missing", where=f"{folder}/{name}") from None
 
     fact = document("world.json")
     try:
@@ -77,7 +77,7 @@ def load_world(root: Path, folder: str) -> World:
             raise ArchiveError("the tree is not packed as this project packs it", where=f"{folder}/tree.tar")
         digest = world_sha256(tar, ages, http, processes)
         seed, stated = fact["seed"], fact["sha256"]
-    except (OSError, tarfile.TarError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, tarfile.TarError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ArchiveError(f"the world cannot be read: {type(error).__name__}: {error}", where=folder) from None
     if digest != stated or folder != f"worlds/{seed}-{digest[:16]}":
         raise ArchiveError("the world's files do not give its hash", where=folder)
@@ -89,7 +89,11 @@ def _tree(tar: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
     dirs: list[str] = []
     with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
         for member in archive:
-            source = archive.extractfile(member) if member.isreg() else None
+            # A sparse member states any size in a few bytes; one that this project packed is followed by its bytes.
+            plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.sparse and not member.pax_headers
+            if plain and member.offset_data + member.size > len(tar):
+                raise ValueError(f"{member.name} is larger than its tar")
+            source = archive.extractfile(member) if plain else None
             if source is not None:
                 files[member.name] = source.read()
             elif member.isdir():

@@ -10,6 +10,22 @@ def utc_now(timespec: str = "seconds") -> str:
     return datetime.now(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
+def moment(text: str) -> datetime:
+    """The moment such a text, or a date alone, stands for; ValueError if it stands for none."""
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None and len(text) > 10:
+        raise ValueError("the time has no zone")
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def is_moment(text: object) -> bool:
+    """Whether a document's value stands for a moment."""
+    try:
+        return isinstance(text, str) and bool(moment(text))
+    except ValueError:
+        return False
+
+
 def utc_date() -> str:
     """Today, as 2026-01-31."""
     return utc_now()[:10]

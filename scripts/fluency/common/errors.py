@@ -2,6 +2,7 @@
 
 UserError          the user's files, keys or machine: one line, exit code 2, never a traceback
 ├── SandboxError   a command could not be measured: the cell stays missing, the next run measures it
+│   └── Interrupted    it had started already: one of the few attempts that its cell has
 ├── CallError      a model could not be asked: the cell stays missing
 │   └── StopRun    asking on would be wrong or dear: every other call of the run is held back too
 └── ArchiveError   an archive that is refused
@@ -10,6 +11,11 @@ Anything else that escapes is a bug of this project and keeps its traceback.
 """
 
 from __future__ import annotations
+
+from fluency.common.terminal import one_line
+
+MADE_ANEW = "delete the file and run again; no answer is asked for twice"
+"""The hint for a damaged file that a run makes."""
 
 
 class UserError(Exception):
@@ -22,12 +28,16 @@ class UserError(Exception):
         super().__init__(what, where, hint)
 
     def __str__(self) -> str:
-        text = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{text}\nHint: {self.hint}" if self.hint else text
+        text = one_line(f"{self.where}: {self.what}" if self.where else self.what)
+        return f"{text}\nHint: {one_line(self.hint)}" if self.hint else text
 
 
 class SandboxError(UserError):
     """The sandbox failed, not the command it was to run; nothing may be scored from it."""
+
+
+class Interrupted(SandboxError):
+    """A command had started, and the engine or somebody outside kept its result from coming back."""
 
 
 class CallError(UserError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
@@ -12,11 +11,12 @@ from typing import Any, TypeVar
 from fluency import __version__
 from fluency.common.canonical import canonical_json
 from fluency.common.files import read_json, sha256_file
+from fluency.common.git import git_state
 from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords
 from fluency.core.part import Part
-from fluency.core.provenance import Provenance, Registered, Sampling
+from fluency.core.provenance import Provenance, Sampling
 from fluency.core.records import Execution, Generation
 from fluency.core.study import Price, Study
 from fluency.core.tasks import Task
@@ -34,8 +34,6 @@ def collect_provenance(
     load: Callable[[Cell], CellRecords],
     *,
     start_up_s: Mapping[str, float | None],
-    registration: Registered | None = None,
-    deviations: Sequence[str] = (),
 ) -> Provenance:
     """The provenance of a study as far as it is measured.
 
@@ -47,7 +45,8 @@ def collect_provenance(
     sampling = {
         model.alias: _sampling([g for g in generations if g.cell.model == model.alias]) for model in study.models
     }
-    times = [g.answer.received_utc for g in generations] + [e.provenance["utc"] for e in executions]
+    answered = [generation.answer.received_utc for generation in generations]
+    times = answered + [execution.provenance["utc"] for execution in executions]
     commit, dirty = git_state()
     return Provenance(
         commit=commit,
@@ -57,8 +56,6 @@ def collect_provenance(
         lock_sha256=sha256_file(ROOT / "envs" / "requirements.lock"),
         config_files={_relative(file): sha256_file(file) for file in files},
         decision=study.decision or None,
-        registration=registration,
-        deviations=list(deviations),
         task_sha256={task.id: task.sha256 for task in tasks},
         worlds=_worlds(executions),
         conditions=_distinct(run.condition for execution in executions for run in execution.runs),
@@ -68,6 +65,7 @@ def collect_provenance(
         start_up_s=dict(start_up_s),
         sampling=sampling,
         spent_usd=_total(model.cost_usd for model in sampling.values()),
+        first_answer_utc=min(answered, default=None),
         started_utc=min(times, default=None),
         ended_utc=max(times, default=None),
     )
@@ -77,19 +75,6 @@ def start_up_times(results: Path) -> dict[str, float | None]:
     """Shell -> seconds of an empty command, as measured when the image was made ready; empty where it was not."""
     path = Path(results) / "image.json"
     return read_json(path).get("start_up_s", {}) if path.exists() else {}
-
-
-def git_state() -> tuple[str | None, bool | None]:
-    """The commit checked out and whether tracked files differ from it; None where git cannot tell."""
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(ROOT), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-    try:
-        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no"))
-    except (OSError, subprocess.CalledProcessError):
-        return None, None
 
 
 def _sampling(generations: Sequence[Generation]) -> Sampling:

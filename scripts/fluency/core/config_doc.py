@@ -32,7 +32,10 @@ def _lines() -> Iterator[str]:
     yield "<!-- Written by `python -m fluency.core.config_doc` from scripts/fluency/core/study.py; edit there. -->\n"
     yield "`config.yaml` is the default study. A file given with `--configfile` (or `CONFIG=` to make) replaces what"
     yield "it names: mappings are merged, lists are replaced whole. An unknown key, a wrong type or an impossible"
-    yield "value is one sentence with file and key, exit code 2, before anything starts."
+    yield "value is one sentence with file and key, exit code 2, before anything starts. A text is never"
+    yield "taken for a number, nor `true` for 1, and no key may stand twice. A file that is no YAML at all is named"
+    yield "with its line by `make`; a bare `snakemake --configfile` reads it before the project does and says only"
+    yield "that it is not valid."
     for title, model, text in SECTIONS:
         yield f"\n## {title}\n\n{text}\n"
         yield "| key | default | meaning |\n|---|---|---|"

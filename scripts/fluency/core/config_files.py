@@ -1,16 +1,44 @@
-"""Configuration files: read, laid over each other, and a mistake in them told with file and key."""
+"""Configuration files: read, laid over each other, and a mistake in them told with file, key and the right form."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG
+
+_FORMS = {
+    "int_type": "a whole number, as in `{key}: 5`",
+    "float_type": "a number, as in `{key}: 0.5`",
+    "string_type": "a text, as in `{key}: name`",
+    "bool_type": "`{key}: true` or `{key}: false`",
+    "list_type": "a list, as in `{key}: [one, two]`",
+    "dict_type": "keys of its own, indented below `{key}:`",
+    "model_type": "keys of its own, indented below `{key}:`",
+    "too_short": "at least one entry, as in `{key}: [one]`",
+}
+"""The right form of a key by pydantic's type of error."""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which no key of a mapping stands twice: the second would silently win."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen and isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} stands twice in one mapping", key.start_mark
+                )
+            seen.add(str(key.value))
+        return super().construct_mapping(node, deep)
 
 
 def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
@@ -25,7 +53,7 @@ def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file's mapping; UserError names the file and the line where it does not parse."""
     try:
-        value = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        value = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
     except FileNotFoundError:
         raise UserError("there is no such file", where=str(path), hint="check the name") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -38,17 +66,32 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 def explain(error: ValidationError, files: Sequence[Path]) -> UserError:
     """The first problem of a validation as one sentence with file and key."""
-    problem = error.errors()[0]
+    problem, choices = _most_telling(error)
     keys = [str(part) for part in problem["loc"] if not str(part).startswith(("literal[", "list[", "constrained-"))]
-    what = problem["msg"].removeprefix("Value error, ")
+    what, hint = problem["msg"].removeprefix("Value error, "), "docs/config.md says what each key takes"
     if problem["type"] == "extra_forbidden":
         what, hint = "unknown key", "check the spelling; docs/config.md lists every key"
     elif problem["type"] == "missing":
         what, hint = "this key is missing", "docs/config.md says what it is for"
-    else:
-        hint = "docs/config.md says what each key takes"
+    elif problem["type"] in _FORMS and keys:
+        named = [key for key in keys if not key.isdecimal()]
+        form = _FORMS[problem["type"]].format(key=named[-1])
+        other = "".join(f", or `{keys[-1]}: {choice}`" for choice in choices)
+        what, hint = f"{json.dumps(problem['input'], default=str)} stands here; {what}", f"write {form}{other}"
     where = f"{naming(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
     return UserError(what, where=where, hint=hint)
+
+
+def _most_telling(error: ValidationError) -> tuple[ErrorDetails, list[str]]:
+    """The first problem, and the words that would also have been right there.
+
+    Where a key takes a word or another form, the complaint about the other form says more.
+    """
+    problems = error.errors()
+    key, words = problems[0]["loc"][:1], []
+    while problems[0]["type"] == "literal_error" and len(problems) > 1 and problems[1]["loc"][:1] == key:
+        words.append(problems.pop(0)["ctx"]["expected"].strip("'"))
+    return problems[0], words
 
 
 def naming(key: str, files: Sequence[Path]) -> str:

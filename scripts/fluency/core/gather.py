@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from fluency.common.errors import UserError
 from fluency.core.cells import Cell
+from fluency.core.conditions import AS_DESIGNED, BESIDE
 from fluency.core.part import Part
 from fluency.core.records import Execution, Generation, RecordType, Row, Run, Score, read_record
 from fluency.core.tasks import Task
@@ -62,18 +63,18 @@ def row_of(cell: Cell, category: str, records: CellRecords) -> Row:
             where=cell.path,
             hint="run the study again; it makes only what is missing",
         )
-    status = "not_measured" if score.not_measured else "measured"
-    headline = [w for w in score.worlds if w.condition == "as_designed" and w.reading == "strict"]
+    status = "not_measured" if score.not_measured else "missing" if execution.unmeasured else "measured"
+    headline = [w for w in score.worlds if w.condition == AS_DESIGNED.name and w.reading == "strict"]
     return Row(
         **values,
         status=status,
-        reason=score.not_measured,
+        reason=score.not_measured or execution.unmeasured,
         passed=score.passed,
         structural_pass=score.structural_pass,
         exit_ok=score.exit_ok,
         content_ok=score.content_ok,
         lenient_passed=score.lenient_passed,
-        no_unix_tools_passed=score.no_unix_tools_passed,
+        **{condition.mark: getattr(score, condition.mark) for condition in BESIDE},
         worlds_passed=sum(world.passed for world in headline) if status == "measured" else None,
         worlds_run=len(headline) if status == "measured" else None,
         failure_class=score.failure_class,
@@ -102,7 +103,7 @@ def _asked(generation: Generation) -> dict[str, object]:
 def _ran(execution: Execution) -> dict[str, object]:
     results = [run.result for run in headline_runs(execution)]
     if not results:
-        return {"command": execution.extraction.strict}
+        return {"command": execution.extraction.strict, "attempts": execution.attempts}
 
     def largest(name: str) -> int | None:
         told = [getattr(result.used, name) for result in results]
@@ -111,6 +112,7 @@ def _ran(execution: Execution) -> dict[str, object]:
     processor = [result.used.cpu_s for result in results if result.used.cpu_s is not None]
     return {
         "command": execution.extraction.strict,
+        "attempts": execution.attempts,
         "t_exec_s": round(fmean(result.wall_s for result in results), 6),
         "timed_out": any(result.timed_out for result in results),
         "peak_memory_bytes": largest("peak_memory_bytes"),
@@ -123,4 +125,4 @@ def _ran(execution: Execution) -> dict[str, object]:
 
 def headline_runs(execution: Execution) -> list[Run]:
     """The runs that decide: the strict reading, as designed, one a world."""
-    return [run for run in execution.runs if run.condition == "as_designed" and run.reading == "strict"]
+    return [run for run in execution.runs if run.condition == AS_DESIGNED.name and run.reading == "strict"]

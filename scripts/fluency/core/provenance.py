@@ -9,10 +9,11 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from fluency.common.canonical import canonical_json
-from fluency.common.errors import UserError
+from fluency.common.clock import moment
+from fluency.common.errors import MADE_ANEW, UserError
+from fluency.core.conditions import ConditionName
 from fluency.core.part import Part, first_problem
 from fluency.core.records import SCHEMA_VERSION, ImageInfo, SchemaVersion
-from fluency.core.shells import Condition
 from fluency.core.study import Limits, Price
 
 
@@ -21,6 +22,18 @@ class Registered(Part):
 
     path: str = Field(description="Relative to the project.")
     sha256: str | None = Field(None, description="Of the file.")
+    utc: str | None = Field(None, description="When it was made, by that machine's clock; null: it does not say.")
+    commit: str | None = Field(None, description="Of the checkout it was made in; null where git could not tell.")
+    dirty: bool | None = Field(None, description="Whether that checkout's tracked files differed from the commit.")
+
+    def in_advance(self, first_answer_utc: str | None) -> bool | None:
+        """Whether it was made before the first answer came; None where either time is not known."""
+        if self.utc is None:
+            return None
+        try:
+            return first_answer_utc is None or moment(self.utc) < moment(first_answer_utc)
+        except ValueError:
+            return None
 
 
 class Sampling(Part):
@@ -60,13 +73,14 @@ class Provenance(Part):
     deviations: list[str] = Field([], description="Departures from the registration, one sentence each.")
     task_sha256: dict[str, str] = Field({}, description="Task -> SHA-256 of its files.")
     worlds: dict[str, list[str]] = Field({}, description="Seed -> SHA-256 of its worlds; tasks may extend a world.")
-    conditions: list[Condition] = Field([], description="What commands ran under; since schema 2.")
+    conditions: list[ConditionName] = Field([], description="What commands ran under; since schema 2.")
     limits: list[Limits] = Field([], description="What an execution was allowed; since schema 2.")
     images: list[ImageInfo] = Field([], description="The images commands ran in.")
     engines: list[dict[str, Any]] = Field([], description="The container engines and their machines.")
     start_up_s: dict[str, float | None] = Field({}, description="Shell -> seconds of an empty command in the image.")
     sampling: dict[str, Sampling] = Field({}, description="Model -> what it was sent and what came back.")
     spent_usd: float | None = Field(None, description="Of all answers with a price; null: none has one.")
+    first_answer_utc: str | None = Field(None, description="When the earliest answer came; null: none has, or older.")
     started_utc: str | None = Field(None, description="The earliest answer or execution.")
     ended_utc: str | None = Field(None, description="The latest answer or execution.")
 
@@ -98,7 +112,7 @@ def read_provenance(path: Path) -> Provenance:
         raise UserError(
             f"this is no provenance: {error}",
             where=str(path),
-            hint="run `snakemake --forcerun gather`",
+            hint=MADE_ANEW,
         ) from None
 
 

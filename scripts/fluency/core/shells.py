@@ -14,9 +14,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from fluency.common.errors import UserError
+from fluency.core.conditions import CONDITIONS, Condition
 
-Condition = Literal["as_designed", "no_unix_tools"]
-"""as_designed is the headline; no_unix_tools runs the same answer without Unix programs on PATH."""
 Grammar = Literal["bash", "pwsh"]
 """The language a shell reads, which decides the parser and the dialect an answer is taken for."""
 
@@ -52,8 +51,8 @@ class Shell:
     """Regular expression of its complaint about a command that is not there; the group is the name."""
     syntax_error: str
     """Regular expression of its complaint about a text that it cannot parse."""
-    conditions: tuple[Condition, ...] = ("as_designed",)
-    """Under which an answer is run, where the study asks for them."""
+    conditions: tuple[Condition, ...] = ()
+    """Under which an answer is run again, beside as designed, where the study asks for them."""
     how_to_get: str = "rebuild the image: `make image`"
     """What a person does when the image lacks it."""
     policy: str = ""
@@ -104,8 +103,8 @@ SHELLS: dict[str, Shell] = {
             grammar="pwsh",
             missing_command=r"^(?:.*: )?The term '(.+?)' is not recognized as a name of a cmdlet",
             syntax_error=r"\AParserError",
-            conditions=("as_designed", "no_unix_tools"),
-            how_to_get="give its release by POWERSHELL_ARCHIVE=<tarball> make image",
+            conditions=(CONDITIONS["no_unix_tools"], CONDITIONS["windows_aliases"]),
+            how_to_get="put its release's tarball beside the Makefile and run `make image`",
             policy="PowerShell-first",
             foreign_programs="PowerShell on Linux runs Unix programs too: 35 of the 60 Bash references of the task "
             "bank run unchanged in it.",

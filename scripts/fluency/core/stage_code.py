@@ -7,7 +7,7 @@ move its answer, and every distribution that the closure imports is among its li
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -38,11 +38,13 @@ def _package(*patterns: str) -> tuple[str, ...]:
 _BASE = StageCode(
     _package(
         "common/canonical.py",
+        "common/clock.py",
         "common/errors.py",
         "common/files.py",
         "common/paths.py",
         "common/source_file.py",
         "core/cells.py",
+        "core/conditions.py",
         "core/config_files.py",
         "core/deadline.py",
         "core/part.py",
@@ -55,16 +57,14 @@ _BASE = StageCode(
     ),
     ("pydantic", "pyyaml", "rfc8785"),
 )
-_SCORE = _BASE + StageCode(
-    _package("scoring/**/*.*"),
-    ("tree-sitter", "tree-sitter-bash", "tree-sitter-pwsh"),
-)
+_GRAMMAR = StageCode(_package("core/grammar.py"), ("tree-sitter", "tree-sitter-bash", "tree-sitter-pwsh"))
+_SCORE = _BASE + _GRAMMAR + StageCode(_package("common/words.py", "scoring/**/*.*"))
 _TABLE = _BASE + StageCode(
     _package("core/collect.py", "core/gather.py", "core/provenance.py", "core/table.py"), ("pandas",)
 )
 _ANALYSIS = _TABLE + StageCode(_package("analysis/*.py"), ("numpy", "scipy"))
 _REPORT = _ANALYSIS + StageCode(
-    (*_package("report/*.py"), "report/report.md.j2", "report/sections/**/*.*"),
+    (*_package("core/control.py", "report/*.py"), "report/report.md.j2", "report/sections/**/*.*"),
     ("jinja2", "markupsafe", "matplotlib"),
 )
 _SANDBOX = _BASE + StageCode(
@@ -73,47 +73,64 @@ _SANDBOX = _BASE + StageCode(
 _REQUEST = _BASE + StageCode(
     _package("generation/*.py", "generation/providers/*.py", "generation/*.yaml"), ("anthropic",)
 )
+_COMMAND = (
+    _BASE
+    + _GRAMMAR
+    + StageCode(
+        _package("execution/attempts.py", "execution/command.py", "execution/execute.py", "execution/invocation.py")
+    )
+)
+
+DECIDES: Mapping[str, StageCode] = {
+    "asking": _REQUEST + StageCode(_package("common/words.py", "generation/local_model/*.*"), ("xllamacpp",)),
+    "command": _COMMAND,
+    "execution": _COMMAND + StageCode(_package("execution/sandbox/*.py", "execution/start_up_times.py")),
+    "scoring": _SCORE,
+    "table": _TABLE,
+    "analysis": _ANALYSIS,
+}
+"""Stage -> what decides a number there, from the prompt to the verdict; a registration freezes the hash of each."""
+
+_CONTROL = ("probes", "run_control", "soundness", "validate", "world_pairs")
 
 LAYERS: Mapping[str, StageCode] = {
     "worlds": _BASE,
     "request": _REQUEST,
     "sandbox": _SANDBOX,
-    "command": _BASE + StageCode(_package("execution/command.py", "execution/execute.py", "execution/invocation.py")),
+    "command": _COMMAND,
     "score": _SCORE,
     "table": _TABLE,
     "report": _REPORT,
     "explorer": _REPORT
     + _SCORE
     + StageCode((*_package("report/explorer/*.py"), "report/explorer*", "report/explorer/**/*.*")),
-    "registration": _REQUEST
-    + _SANDBOX
-    + _SCORE
+    "registration": sum(DECIDES.values(), _SANDBOX)
     + StageCode(
-        _package(
-            "analysis/analysis_plan.py",
-            "analysis/bands.py",
-            "archive/design.py",
-            "archive/registration*.py",
-            "common/self_hash.py",
-            "core/provenance.py",
-        )
+        _package("archive/design.py", "archive/registration*.py", "archive/strict_json.py", "common/self_hash.py")
     ),
 }
 """What each layer of an archive is made by. A file too many makes a difference unproven where it could be called a
 contradiction, a file too few the reverse; so what is in doubt is in."""
 
+# Not the base: what of it changes an execution stands in the rule's param itself (worlds, limits, needs), and what the
+# sandbox image is built from in the image's. The grammar tells which answers a condition is run for.
+_EXECUTE = _GRAMMAR + StageCode(
+    _package(
+        "execution/attempts.py",
+        "execution/command.py",
+        "execution/execute.py",
+        "execution/invocation.py",
+        "execution/sandbox/isolation.py",
+        "execution/sandbox/outcome.py",
+    )
+)
+
 RERUNS: Mapping[str, StageCode] = {
-    # Not the base: what of it changes an execution stands in the rule's param itself (worlds, limits, needs), and
-    # what the sandbox image is built from in the image's.
-    "execute": StageCode(
-        _package(
-            "execution/command.py",
-            "execution/execute.py",
-            "execution/invocation.py",
-            "execution/sandbox/isolation.py",
-        )
-    ),
+    "execute": _EXECUTE,
     "score": _SCORE,
+    "control": _EXECUTE
+    + _SCORE
+    + StageCode(_package("core/control.py", *(f"validation/{name}.py" for name in _CONTROL))),
     "gather": _TABLE,
     "report": LAYERS["report"] + LAYERS["explorer"],
 }
@@ -132,12 +149,23 @@ def code_sha256(rule: str) -> str:
 
 
 @cache
+def deciding_hashes() -> dict[str, str]:
+    """Stage -> SHA-256 over what decides a number there, libraries included."""
+    return {stage: _sha256(code) for stage, code in DECIDES.items()}
+
+
+@cache
 def layer_hashes() -> dict[str, str]:
     """Layer -> SHA-256 over the files that make it in this checkout and the versions of the libraries they draw on.
 
     Read once: what runs is what was loaded, whatever is edited meanwhile.
     """
     return {layer: _sha256(stage) for layer, stage in LAYERS.items()}
+
+
+def layer_hashes_with(versions: Mapping[str, str]) -> dict[str, str]:
+    """The layers' hashes if this checkout's files drew on libraries of the given versions."""
+    return {layer: _sha256(stage, lambda name: versions.get(name, "absent")) for layer, stage in LAYERS.items()}
 
 
 def library_versions() -> dict[str, str]:
@@ -152,9 +180,10 @@ def files_of(stage: StageCode) -> list[str]:
     return sorted(path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts)
 
 
-def _sha256(stage: StageCode) -> str:
+def _sha256(stage: StageCode, version_of: Callable[[str], str] | None = None) -> str:
+    version_of = version_of or _version
     files = [[name, sha256_file(ROOT / name)] for name in files_of(stage)]
-    return sha256(canonical_json([files, [[name, _version(name)] for name in sorted(set(stage.libraries))]]))
+    return sha256(canonical_json([files, [[name, version_of(name)] for name in sorted(set(stage.libraries))]]))
 
 
 def _version(name: str) -> str:

@@ -11,21 +11,31 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from fluency.common.canonical import EXACT, canonical_json
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG
 from fluency.core.cells import Cell
+from fluency.core.conditions import AS_DESIGNED, CONDITIONS, ConditionName
 from fluency.core.config_files import explain, merge, read_yaml
 from fluency.core.deadline import FLOOR_S
 from fluency.core.part import Part
-from fluency.core.shells import DESIGN, SHELLS, Condition, ShellName
+from fluency.core.shells import DESIGN, SHELLS, ShellName
 
 Seed = Annotated[int, Field(ge=-EXACT, le=EXACT)]
 
 
-class Price(Part):
+class Config(Part):
+    """Keys a person writes: a value of another type is a mistake, never converted (`true` is no number of trials)."""
+
+    model_config = ConfigDict(strict=True)
+
+
+STUDY_NAME = r"^[a-z0-9][a-z0-9-]{0,40}$"
+
+
+class Price(Config):
     """US dollars for a million tokens, and the day the price was read."""
 
     input_usd_per_mtok: float = Field(ge=0, description="Of what is sent.")
@@ -33,7 +43,7 @@ class Price(Part):
     dated: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="The day the price was read, YYYY-MM-DD.")
 
 
-class ModelConfig(Part):
+class ModelConfig(Config):
     """One model under test. What is left out comes from the policy table for the model's id."""
 
     alias: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$", description="Short name, used in paths.")
@@ -81,7 +91,7 @@ class ModelConfig(Part):
         return value
 
 
-class Limits(Part):
+class Limits(Config):
     """What one execution may use, alike for both arms."""
 
     timeout_s: dict[ShellName, float] = Field(
@@ -104,24 +114,24 @@ class Limits(Part):
         return merged
 
 
-class SandboxConfig(Part):
+class SandboxConfig(Config):
     """The container engine and its limits."""
 
     parallel: int | None = Field(None, ge=1, le=64, description="Containers at a time; empty: one a processor.")
     limits: Limits = Field(default_factory=Limits, description="What one execution may use.")
 
 
-class Budget(Part):
+class Budget(Config):
     """Dollars. Above `confirm_usd` a run asks; at `stop_usd` it stops with everything earned kept."""
 
     confirm_usd: float = Field(1.0, ge=0, description="A run that may cost more asks first.")
     stop_usd: float = Field(10.0, gt=0, description="Where a run stops, from the usage that came back.")
 
 
-class Study(Part):
+class Study(Config):
     """A validated configuration: what is asked of whom, how often, and where it runs."""
 
-    study: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$", description="Name of the study, and of its folder.")
+    study: str = Field(pattern=STUDY_NAME, description="Name of the study, and of its folder.")
     decision: str = Field("", description="The decision this study is for; empty: none, exploratory.")
     tasks: Literal["all"] | Annotated[list[str], Field(min_length=1)] = Field(
         "all", description="`all`, or a list of task ids."
@@ -133,9 +143,13 @@ class Study(Part):
     seeds: Annotated[list[Seed], Field(min_length=2)] = Field(
         default_factory=lambda: [11, 24], description="Worlds each answer runs in; at least one odd and one even."
     )
-    conditions: Annotated[list[Condition], Field(min_length=1)] = Field(
-        ["as_designed", "no_unix_tools"],
-        description="no_unix_tools runs each PowerShell answer again without Unix programs on PATH.",
+    conditions: Annotated[list[ConditionName], Field(min_length=1)] = Field(
+        default_factory=lambda: list(CONDITIONS),
+        description="as_designed is the headline. Of PowerShell answers, no_unix_tools runs each again without Unix "
+        "programs on PATH, windows_aliases those that call `ls`, `sort`, `cat` … again with the aliases of Windows.",
+    )
+    control: bool = Field(
+        False, description="Run each task's first reference and first wrong command too; the report shows them apart."
     )
     order_seed: Seed = Field(20260430, description="Seed of the order in which cells are asked.")
     models: Annotated[list[ModelConfig], Field(min_length=1)] = Field(description="The models, never pooled.")
@@ -153,7 +167,7 @@ class Study(Part):
                 raise ValueError(f"{name}: every entry must be different, got {list(values)}")
         if len({seed % 2 for seed in self.seeds}) < 2:
             raise ValueError("seeds: take at least one odd and one even seed, the worlds of a pair differ in kind")
-        if "as_designed" not in self.conditions:
+        if AS_DESIGNED.name not in self.conditions:
             raise ValueError("conditions: as_designed is the headline and cannot be left out")
         return self
 

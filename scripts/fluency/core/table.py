@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from fluency.common.errors import UserError
+from fluency.common.errors import MADE_ANEW, UserError
 from fluency.common.files import write_atomic
 from fluency.core.records import Row
 
 COLUMNS = list(Row.model_fields)
-# Not in the tables of the first archives, which stay readable: unknown there.
-LATER = {"peak_processes", "written_bytes", "output_truncated"}
+# Not in the tables of earlier archives, which stay readable: unknown there.
+LATER = {"peak_processes", "written_bytes", "output_truncated", "windows_aliases_passed", "attempts"}
 _TYPES = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
 
 
@@ -44,8 +44,8 @@ def read_table(path: Path) -> pd.DataFrame:
         raise UserError(
             f"the cells table cannot be read: {error}", where=str(path), hint="run the study, or `snakemake gather`"
         ) from None
-    if list(frame.columns) == [name for name in COLUMNS if name not in LATER]:
+    if list(frame.columns) == [name for name in COLUMNS if name not in LATER or name in frame.columns]:
         frame = frame.reindex(columns=COLUMNS).astype(dtypes())
     if list(frame.columns) != COLUMNS:
-        raise UserError("the cells table has other columns", where=str(path), hint="run `snakemake --forcerun gather`")
+        raise UserError("the cells table has other columns", where=str(path), hint=MADE_ANEW)
     return frame

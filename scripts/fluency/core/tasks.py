@@ -140,6 +140,9 @@ class Task(Part):
 def load_task(folder: Path) -> Task:
     """One task; UserError names the file and the key that is wrong."""
     path = Path(folder) / "task.yaml"
+    if not path.is_file():
+        hint = "restore the file, or remove the folder; docs/adding-a-task.md says what a task is"
+        raise UserError("this task folder holds no task.yaml", where=str(folder), hint=hint)
     values = read_yaml(path)
     try:
         task = Task.model_validate(values)
@@ -158,8 +161,11 @@ def load_task(folder: Path) -> Task:
 
 
 def load_tasks(wanted: Literal["all"] | Sequence[str] = "all", root: Path = TASKS) -> list[Task]:
-    """The tasks of a study in the order of their ids; UserError if one is unknown or written twice."""
-    folders = {path.parent.name: path.parent for path in sorted(Path(root).glob("*/task.yaml"))}
+    """The tasks of a study in the order of their ids; UserError if one is unknown or no task.
+
+    Every folder is a task, so that none vanishes unnoticed with its task.yaml; hidden ones and `__pycache__` are none.
+    """
+    folders = {path.name: path for path in sorted(Path(root).glob("[!._]*/"))}
     tasks = [load_task(folder) for folder in folders.values()]
     if wanted == "all":
         if not tasks:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from fluency import __version__
+from fluency.core.conditions import AS_DESIGNED, ConditionName
+from fluency.core.grammar import applies
 from fluency.core.records import Execution, Extraction, Generation, ImageInfo, Reading, Result, Run
-from fluency.core.shells import SHELLS, Condition
+from fluency.core.shells import SHELLS
 from fluency.core.study import Study
 from fluency.core.tasks import Task
+from fluency.execution.attempts import gave_up
 from fluency.execution.command import extract
 from fluency.execution.invocation import Invocation
 from fluency.world import World
@@ -35,15 +38,20 @@ def execute_cell(
     sandbox: Executor,
     world_for: Callable[[Task, int], World],
     utc: str,
+    failed: Sequence[str] = (),
 ) -> Execution:
-    """The execution record of a generated cell; SandboxError leaves the cell missing."""
+    """The execution record of a generated cell; SandboxError leaves the cell missing.
+
+    `failed` says why each earlier attempt at it failed; after the last that it has, nothing is run any more.
+    """
     shell = generation.cell.shell
     extraction = readings_of(generation)
     reason = unmeasured(sandbox, shell)
     limits = study.sandbox.limits
     timeout_s = limits.timeout_s[shell]
     runs = []
-    for reading, command, condition in [] if reason else planned(study, shell, extraction):
+    given_up = gave_up(failed)
+    for reading, command, condition in [] if reason or given_up else planned(study, shell, extraction):
         for seed in study.seeds:
             world = world_for(task, seed)
             result = sandbox.run(Invocation(shell, command, world, limits, timeout_s, task.needs, condition))
@@ -54,6 +62,8 @@ def execute_cell(
         extraction=extraction,
         runs=runs,
         not_measured=reason,
+        attempts=len(failed) + bool(runs),
+        unmeasured=given_up,
         image=sandbox.image,
         limits=limits,
         timeout_s=timeout_s,
@@ -69,14 +79,15 @@ def readings_of(generation: Generation) -> Extraction:
     return extract(generation.answer.text)
 
 
-def planned(study: Study, shell: str, extraction: Extraction) -> Iterator[tuple[Reading, str, Condition]]:
+def planned(study: Study, shell: str, extraction: Extraction) -> Iterator[tuple[Reading, str, ConditionName]]:
     """What is executed in each world: the headline first, then what is reported beside it."""
     if extraction.strict is not None:
+        yield "strict", extraction.strict, AS_DESIGNED.name
         for condition in SHELLS[shell].conditions:
-            if condition in study.conditions:
-                yield "strict", extraction.strict, condition
+            if condition.name in study.conditions and applies(condition, SHELLS[shell], extraction.strict):
+                yield "strict", extraction.strict, condition.name
     if extraction.lenient is not None and extraction.lenient != extraction.strict:
-        yield "lenient", extraction.lenient, "as_designed"
+        yield "lenient", extraction.lenient, AS_DESIGNED.name
 
 
 def unmeasured(sandbox: Executor, shell: str) -> str | None:

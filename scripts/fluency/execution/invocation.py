@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fluency.core.shells import Condition
+from fluency.core.conditions import AS_DESIGNED, ConditionName
 from fluency.core.study import Limits
 from fluency.world import World
 
@@ -22,4 +22,4 @@ class Invocation:
     """The deadline in seconds of the command's own time, its shell's start included and the container's excluded."""
     needs: Sequence[str] = ()
     """What is started of the world beside its tree: processes, http."""
-    condition: Condition = "as_designed"
+    condition: ConditionName = AS_DESIGNED.name

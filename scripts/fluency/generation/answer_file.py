@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator
+import resource
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,8 +14,11 @@ from pydantic import ValidationError
 
 from fluency.common.canonical import canonical_json, hashes_to
 from fluency.common.errors import StopRun, UserError
-from fluency.common.files import sha256
+from fluency.common.files import in_folder, sha256
 from fluency.core.records import Answer
+
+ROOM_BYTES = 32 * 1024 * 1024
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 class DamagedAnswer(UserError):
@@ -47,31 +51,72 @@ def decode_answer(data: bytes, key: str, path: Path) -> Answer:
     return answer
 
 
+def read_answer(path: Path) -> Answer | None:
+    """The answer in a file whose name is its key, or None if there is none; DamagedAnswer as the other two."""
+    data = read_file(path)
+    return None if data is None else decode_answer(data, path.stem, path)
+
+
 def read_file(path: Path) -> bytes | None:
-    """A file of the store, or None if there is none; DamagedAnswer if it cannot be read."""
+    """A file of the store, or None if there is none; DamagedAnswer if something is there that cannot be read."""
     try:
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        if not path.is_symlink() and (path.parent.is_dir() or not os.path.lexists(path.parent)):
+            return None
+        why = "it is a link that leads nowhere" if path.is_symlink() else f"{path.parent} is no folder"
     except OSError as error:
-        raise DamagedAnswer(
-            f"this stored answer cannot be read: {error.strerror}",
-            where=str(path),
-            hint="give read permission; it is not asked for again while it is here",
-        ) from None
+        why = str(error.strerror)
+    raise DamagedAnswer(
+        f"this stored answer cannot be read: {why}",
+        where=str(path),
+        hint="give read permission, or move away what is no answer; it is not asked for again while this is here",
+    )
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file, unflushed; OSError, and no file is left, if the disk does not take every byte."""
+    handle = in_folder(path, lambda: os.open(path, NEW_FILE, 0o644))
+    try:
+        left = memoryview(data)
+        while left:  # a disk that fills up takes a part without an error
+            left = left[os.write(handle, left) :]
+        if os.fstat(handle).st_size != len(data):
+            raise OSError(errno.EIO, "the file is not as long as what was written")
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(handle)
 
 
 @contextmanager
-def stop_if_unwritable(path: Path) -> Iterator[None]:
-    """StopRun instead of what a disk says that takes no answer."""
+def stop_if_unwritable(path: Path, hold: Callable[[], Path | None] = lambda: None) -> Iterator[None]:
+    """StopRun instead of what a disk says that takes no answer, which `hold` may keep elsewhere."""
     try:
         yield
     except OSError as error:
+        held = hold()
         raise StopRun(
-            f"an answer could not be written: {error.strerror}",
+            f"an answer could not be written: {error.strerror}{f'; it is held in {held}' if held else ''}",
             where=str(path),
             hint="make room or give write permission, then run again",
         ) from None
+
+
+def check_room(folder: Path) -> None:
+    """StopRun if the folder's disk, or the process's own limit, might not take the next answers."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        free, largest = os.statvfs(folder), resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        full = free.f_bavail * free.f_frsize < ROOM_BYTES or not os.access(folder, os.W_OK)
+        why = "the answer store cannot be written, or its disk is full" if full else ""
+        if 0 <= largest < ROOM_BYTES:
+            why = f"this process may write no file of more than {largest} bytes (`ulimit -f`)"
+    except OSError as error:
+        why = f"the answer store cannot be made: {error.strerror}"
+    if why:
+        raise StopRun(why, where=str(folder), hint="make room or give write permission, then run again")
 
 
 def link(source: Path, path: Path) -> bool:

@@ -12,8 +12,9 @@ from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ANSWERS
 from fluency.common.terminal import Say
+from fluency.common.words import counted
 from fluency.core.records import Answer
-from fluency.generation.answer_file import DamagedAnswer, decode_answer
+from fluency.generation.answer_file import DamagedAnswer, read_answer
 from fluency.generation.store import AnswerStore
 
 STALE_S = 3600
@@ -43,8 +44,7 @@ def verify(store: AnswerStore) -> Verified:
     found = Verified()
     for path in store.files():
         try:
-            decode_answer(path.read_bytes(), path.stem, path)
-            found.sound += 1
+            found.sound += read_answer(path) is not None
         except DamagedAnswer as error:
             found.damaged[str(path)] = error.what
     for path in (*store.arriving.glob("*.*"), *store.folder.glob("batches/.*.part")):
@@ -63,9 +63,11 @@ def merge(store: AnswerStore, other: Path) -> Merged:
     done = Merged()
     for path in AnswerStore(other).files():
         try:
-            answer = decode_answer(path.read_bytes(), path.stem, path)
+            answer = read_answer(path)
         except DamagedAnswer as error:
             done.damaged[str(path)] = error.what
+            continue
+        if answer is None:  # it has gone meanwhile
             continue
         mine = store.find(answer.request)
         if mine is None:
@@ -91,15 +93,19 @@ def audit(store: AnswerStore, other: Path | None = None, say: Say = print) -> in
         say(f"Merged {other}: {done.added} added, {done.same} here already, {len(done.different)} answered otherwise.")
         for key in done.different:
             say(f"  {key}: both stores hold an answer; the one here stays")
+    for held in store.shelter.files():
+        with store.lock(held.stem):
+            if (answer := store.pending(held.stem)) is not None:
+                store.commit(answer)
+                say(f"Brought back from {held}, where it was held while the disk here was full.")
     found = verify(store)
     damaged |= found.damaged
     say(f"{store.folder}: {found.sound} sound answers, {len(found.damaged)} damaged.")
     for line in _listing(store):
         say(f"  {line}")
     if found.waiting:
-        say(
-            f"  {len(found.waiting)} answers of a killed run wait for their place; the next run of their study gives it"
-        )
+        waiting = counted(len(found.waiting), "answer")
+        say(f"  of a killed run: {waiting} without a place yet; the next run of the study gives it")
     for path, why in damaged.items():
         say(f"  {path}: {why}")
     return 1 if damaged else 0
@@ -115,7 +121,8 @@ def _listing(store: AnswerStore) -> list[str]:
     groups: defaultdict[str, list[Answer]] = defaultdict(list)
     for path in store.files():
         with suppress(DamagedAnswer):
-            answer = decode_answer(path.read_bytes(), path.stem, path)
+            if (answer := read_answer(path)) is None:
+                continue
             sent = answer.request.temperature
             sampling = "provider default" if sent is None else f"temperature {sent:g}"
             groups[f"{answer.request.model_id}, {sampling}, by {answer.server}"].append(answer)
@@ -131,4 +138,4 @@ def _summary(answers: list[Answer]) -> str:
     tokens_out = sum(answer.usage.output_tokens or 0 for answer in answers)
     counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
     span = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-    return f"{len(answers)} answers ({counts}), {tokens_in} tokens in, {tokens_out} out, {span}"
+    return f"{counted(len(answers), 'answer')} ({counts}), {tokens_in} tokens in, {tokens_out} out, {span}"

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import json
-from contextlib import suppress
 from pathlib import Path
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from fluency.common.clock import utc_now
+from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256, write_atomic
 from fluency.core.records import Request
+from fluency.generation.answer_file import read_file
 from fluency.generation.providers.provider import Batch
 from fluency.generation.store import AnswerStore
 
-CLOCK_SKEW = dt.timedelta(minutes=10)
-
 
 class BatchNote(BaseModel):
-    """What was asked for, by key, since when, and how far the order got; `not_ours` are batches of somebody else."""
+    """What was asked for, by key, since when, and how far the order got.
+
+    `after` is the service's newest batch before the order; `not_ours` are batches of somebody else.
+    """
 
     model_id: str
     batch_id: str | None = None
     ordering: bool = False
     since_utc: str
+    after: str = ""
     not_ours: list[str] = []
     requests: dict[str, Request]
-
-    @property
-    def since(self) -> dt.datetime:
-        """The earliest moment at which the service may say that the batch was made."""
-        return dt.datetime.fromisoformat(self.since_utc) - CLOCK_SKEW
 
     def fits(self, batch: Batch) -> bool:
         """Whether a batch of the service's list may be this one."""
@@ -49,20 +45,29 @@ def new_note(store: AnswerStore, model_id: str, requests: dict[str, Request]) ->
     return path
 
 
-def read_note(path: Path) -> BatchNote:
-    """The note in a file."""
-    return BatchNote.model_validate_json(path.read_bytes())
+def read_note(path: Path) -> BatchNote | None:
+    """The note in a file, or None if there is none; UserError if something else is there."""
+    data = read_file(path)
+    try:
+        return None if data is None else BatchNote.model_validate_json(data)
+    except ValidationError:
+        raise UserError(
+            "this note of a batch that is out is damaged",
+            where=str(path),
+            hint="restore it from a copy, or delete it; then what the batch was to answer is paid again",
+        ) from None
 
 
 def outstanding(store: AnswerStore, model_id: str) -> list[Path]:
     """Notes of a model's batches that are out; one whose process died after its last answer is done with."""
     notes = []
     for path in sorted(_folder(store).glob(f"{name_of(model_id)}-*.json")):
-        with suppress(FileNotFoundError):  # another process has just finished it
-            if all(map(store.has, json.loads(path.read_bytes())["requests"])):
-                path.unlink()
-            else:
-                notes.append(path)
+        if (note := read_note(path)) is None:  # another process has just finished it
+            continue
+        if all(map(store.has, note.requests)):
+            path.unlink(missing_ok=True)
+        else:
+            notes.append(path)
     return notes
 
 

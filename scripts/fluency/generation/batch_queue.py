@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from fluency.common.errors import UserError
@@ -81,7 +81,7 @@ class BatchQueue:
     def _resume(self, path: Path) -> None:
         """From whatever state the note is in to answers in the store."""
         note = read_note(path)
-        while True:
+        while note is not None:
             if note.batch_id is None:
                 note.batch_id = self._lost_order(note) or self._order(path, note)
                 note.write(path)
@@ -100,8 +100,14 @@ class BatchQueue:
 
     def _order(self, path: Path, note: BatchNote) -> str:
         """Create the batch; after a failure that may hide a success, look for it before trying again."""
-        note.ordering = True
-        note.write(path)
+        if not note.ordering:
+            try:
+                note.after = self._call(lambda attempt: self._service.newest_batch())
+            except Failure as failure:
+                path.unlink(missing_ok=True)  # nothing was ordered
+                self._failures.raise_for(failure, self.context.where)
+            note.ordering = True
+            note.write(path)
 
         def create(attempt: int) -> str:
             found = self._listed(note) if attempt > 1 else None
@@ -121,7 +127,7 @@ class BatchQueue:
 
     def _listed(self, note: BatchNote) -> str | None:
         """The batch of the service's list that a lost order made: of the right size, and not known to be another's."""
-        return next((batch.id for batch in self._service.batches_since(note.since) if note.fits(batch)), None)
+        return next((batch.id for batch in self._service.batches_after(note.after) if note.fits(batch)), None)
 
     def _wait_for(self, batch_id: str) -> bool:
         """Wait for the end of a batch; False if the service does not know it any more."""
@@ -149,10 +155,17 @@ class BatchQueue:
             if message is None or context.store.has(key):
                 continue
             note = context.note(provider) | {"latency_s": None, "transport": "batch"}
-            # One that cannot be read is asked again by a single call, like errored and expired ones.
-            with suppress(Failure, ValueError, KeyError, TypeError):
+            # One that cannot be read is asked again by a single call, like errored and expired ones, but was billed.
+            try:
                 answer = answer_of(key, requests[key], provider.read(message), note)
-                context.received(context.store.put(answer))
+            except (Failure, ValueError, KeyError, TypeError):
+                context.count_lost(key, requests[key], "batch")
+            else:
+                answer = context.store.put(answer)
+                context.count(answer)
+                context.look_at(answer)
+        for key in requests.keys() - {result.key for result in results} if ours else ():
+            context.count_lost(key, requests[key], "batch")  # its line could not be read
         return bool(ours) or not results
 
     # ------------------------------------------------------------ calls

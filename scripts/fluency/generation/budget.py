@@ -6,27 +6,35 @@ import threading
 
 from fluency.common.errors import StopRun
 from fluency.core.records import Answer
-from fluency.generation.policies import Policy
+from fluency.generation.policies import Policy, cache_price_factor
+from fluency.generation.providers.messages_format import cache_tokens
+from fluency.generation.spending import SpendingLog
 
 
 class Budget:
-    """Dollars spent on the study, shared by all threads; `before` of them by earlier runs."""
+    """Dollars spent on the study, shared by all threads; `before` of them by earlier runs.
 
-    def __init__(self, stop_usd: float, before: float = 0.0) -> None:
-        self._stop, self._before, self.spent_usd = stop_usd, before, before
+    What other runs spend meanwhile counts too, whatever they spend it on: `log` tells.
+    """
+
+    def __init__(self, stop_usd: float, log: SpendingLog, before: float = 0.0) -> None:
+        self._stop, self._log, self._before, self.spent_usd = stop_usd, log, before, before
         self._change = threading.Lock()
 
-    def add(self, dollars: float) -> None:
-        """Count an answer's cost."""
+    def add(self, dollars: float, key: str, *, lost: bool = False) -> None:
+        """Count what a call has cost, whether an answer came of it or not."""
         with self._change:
             self.spent_usd += dollars
+        self._log.add(dollars, key, lost=lost)
 
     def check(self, ahead: float = 0.0) -> None:
         """StopRun if the budget is spent, or would be with `ahead` dollars more."""
-        total = self.spent_usd
+        others = self._log.by_others()
+        total = self.spent_usd + others
         if total >= self._stop or (ahead and total + ahead > self._stop):
             now = f"${total:.4f} of ${self._stop:g} spent"
             before = f", ${self._before:.4f} of it by earlier runs" if self._before else ""
+            before += f", ${others:.4f} by other runs at the same time" if others else ""
             ask = f", and what is next may cost ${ahead:.4f}" if ahead else ""
             raise StopRun(
                 f"the budget is used up: {now}{before}{ask}",
@@ -42,7 +50,8 @@ def cost_of(policy: Policy, answer: Answer) -> float | None:
         return 0.0
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
-    return policy.cost(usage.input_tokens, usage.output_tokens, answer.transport)
+    cached = sum(tokens * cache_price_factor(kind) for kind, tokens in cache_tokens(answer.raw).items())
+    return policy.cost(usage.input_tokens + cached, usage.output_tokens, answer.transport)
 
 
 def upper_bound_usd(policy: Policy, prompt: str, transport: str = "messages") -> float:

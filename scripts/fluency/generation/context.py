@@ -76,11 +76,18 @@ class GenerationContext:
         server = "embedded" if self.model.served_by == "embedded" else provider.server
         return {"received_utc": utc_now("milliseconds"), "server": server, "client": provider.name}
 
-    def received(self, answer: Answer) -> None:
-        """Count an answer's cost, the most it can be where the service did not say, and look at who answered."""
+    def count_lost(self, key: str, request: Request, transport: str = "messages", *, for_good: bool = True) -> None:
+        """Count a reply of no use (not `for_good`: for now) that may have been billed, as the dearest it can be."""
+        self.budget.add(upper_bound_usd(self.policy, request.prompt, transport), key, lost=for_good)
+
+    def count(self, answer: Answer) -> None:
+        """Count an answer's cost, the most it can be where the service did not say."""
         cost = cost_of(self.policy, answer)
         bound = upper_bound_usd(self.policy, answer.request.prompt, answer.transport)
-        self.budget.add(bound if cost is None else cost)
+        self.budget.add(bound if cost is None else cost, answer.request_key)
+
+    def look_at(self, answer: Answer) -> None:
+        """Say it once if another model answered than was asked."""
         asked, echoed = self.model.id, answer.model_echoed
         same = self.model.served_by == "embedded" or echoed is None or echoed.startswith(asked)
         if not same and echoed not in self._said:

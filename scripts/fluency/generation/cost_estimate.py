@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fluency.common.errors import UserError
+from fluency.common.words import counted
 from fluency.core.cells import Cell
 from fluency.core.records import Answer
 from fluency.core.study import ModelConfig, Study
@@ -17,9 +18,9 @@ from fluency.core.tasks import Task
 from fluency.generation.budget import cost_of, upper_bound_input_tokens
 from fluency.generation.keys import needs_key
 from fluency.generation.policies import Policy, resolve
-from fluency.generation.prompt import build_prompt
+from fluency.generation.prompt import build_prompt, earlier_prompts
 from fluency.generation.rate_limit import starts_per_minute
-from fluency.generation.request import request_for
+from fluency.generation.request import request_for, request_key
 from fluency.generation.store import AnswerStore
 
 LATENCY_S = {"endpoint": 3.0, "embedded": 4.0}
@@ -29,7 +30,10 @@ TOKENS_A_BYTE = 1 / 3
 
 @dataclass(frozen=True)
 class ModelEstimate:
-    """One model's share. Dollars are null where no price is known; `minutes` is null for batches."""
+    """One model's share. Dollars are null where no price is known; `minutes` is null for batches.
+
+    `to_older_prompt`: calls whose question was answered already, as an earlier version of the prompt put it.
+    """
 
     alias: str
     model_id: str
@@ -45,6 +49,7 @@ class ModelEstimate:
     spent_usd: float
     price: str
     priced: bool
+    to_older_prompt: int = 0
     note: str = ""
     missing_key: str = ""
 
@@ -54,6 +59,7 @@ class CostEstimate:
     """What a run would do. `reasons`: stage → why → jobs, as Snakemake's dry run gave them."""
 
     study: str
+    tasks: int
     models: list[ModelEstimate]
     stop_usd: float
     confirm_usd: float
@@ -77,7 +83,7 @@ class CostEstimate:
 
     @property
     def spent_usd(self) -> float:
-        """What the study's answers at hand have cost in dollars."""
+        """What the study's answers at hand, and replies of no use, have cost in dollars."""
         return sum(model.spent_usd for model in self.models)
 
     @property
@@ -99,15 +105,16 @@ def estimate_cost(
 
     UserError if a model has no policy or price, or a stored answer is damaged.
     """
-    prompts = {(task.id, shell): build_prompt(task.prompt, shell) for task in tasks for shell in study.shells}
-    cells = list(study.cells([task.id for task in tasks]))
+    texts = {task.id: task.prompt for task in tasks}
+    cells = list(study.cells(list(texts)))
     models = []
     for model in study.models:
-        own = {cell: prompts[cell.task, cell.shell] for cell in cells if cell.model == model.alias}
+        own = {cell: texts[cell.task] for cell in cells if cell.model == model.alias}
         models.append(_model_estimate(study, model, own, store, environ))
     lacking = [entry.missing_key for entry in models if entry.missing_key]
     return CostEstimate(
         study.study,
+        len(tasks),
         models,
         study.budget.stop_usd,
         study.budget.confirm_usd,
@@ -117,15 +124,21 @@ def estimate_cost(
 
 
 def _model_estimate(
-    study: Study, model: ModelConfig, prompts: Mapping[Cell, str], store: AnswerStore, environ: Mapping[str, str]
+    study: Study, model: ModelConfig, texts: Mapping[Cell, str], store: AnswerStore, environ: Mapping[str, str]
 ) -> ModelEstimate:
+    """`texts`: the model's cells with the texts of their tasks."""
     refused = model.on_refused_temperature == "provider-default" and store.temperature_refused(model.id)
     policy = resolve(model, refused=refused)
-    answers, to_ask = [], []
-    for cell, prompt in prompts.items():
-        answer = store.find(request_for(study, cell, prompt, refused=refused))
+    answers, to_ask, older, lost, lost_usd = [], [], 0, store.spending.lost(), 0.0
+    for cell, task in texts.items():
+        prompt = build_prompt(task, cell.shell)
+        request = request_for(study, cell, prompt, refused=refused)
+        answer = store.find(request)
+        lost_usd += lost.get(request_key(request), 0.0) if lost else 0.0
         if answer is None:
             to_ask.append(prompt)
+            earlier = (request_for(study, cell, text, refused=refused) for text in earlier_prompts(task, cell.shell))
+            older += any(map(store.holds, earlier))
         else:
             answers.append(answer)
     output = _mean([a.usage.output_tokens for a in answers], policy.expected_output_tokens)
@@ -137,16 +150,17 @@ def _model_estimate(
         model_id=model.id,
         sampling=_sampling(policy),
         transport=model.transport,
-        cells=len(prompts),
+        cells=len(texts),
         at_hand=len(answers),
         calls=len(to_ask),
         input_tokens=likely_input,
-        most_usd=policy.cost(most_input, policy.max_tokens * len(to_ask), model.transport),
+        most_usd=policy.cost(most_input, policy.max_tokens * len(to_ask)),  # what a batch leaves is asked singly
         expected_usd=policy.cost(likely_input, output * len(to_ask), model.transport),
         minutes=_minutes(model, len(to_ask), answers),
-        spent_usd=sum(cost_of(policy, answer) or 0.0 for answer in answers),
+        spent_usd=sum(cost_of(policy, answer) or 0.0 for answer in answers) + lost_usd,
         price=_price(policy, model),
         priced=policy.price is not None,
+        to_older_prompt=older,
         note=policy.note,
         missing_key=f"the key of {model.alias}: export {model.api_key_env}=…" if no_key else "",
     )
@@ -195,14 +209,14 @@ def confirm(estimate: CostEstimate, study: Study, *, is_terminal: bool, ask: Cal
     """
     if estimate.most_usd <= study.budget.confirm_usd or study.confirm == "yes":
         return
-    price = (
-        f"This run makes {estimate.calls} calls: about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}."
-    )
+    dollars = f"about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
+    price = f"This run makes {counted(estimate.calls, 'call')}: {dollars}."
     if not is_terminal:
         raise UserError(
             f"{price} Nobody has agreed to that",
             where="budget: confirm_usd",
-            hint="run it on a terminal and answer yes, or give `--config confirm=yes`; `make plan` shows the details",
+            hint='run it on a terminal and answer yes, or write `confirm: "yes"` into the study\'s file; '
+            "`make plan` shows the details",
         )
     if ask(f"{price} It stops at ${estimate.stop_usd:g}. Go on? [yes/no] ").strip().lower() not in ("y", "yes"):
         raise UserError(f"not agreed: {price} Nothing was asked", hint="answer yes to go on")

@@ -24,8 +24,8 @@ class Failure(Exception):
     """A call without an answer.
 
     scope: retry (this call, later) · cell (this cell stays missing) · model, run (no further call of the model, of
-    the run) · temperature (the model refuses the parameter). `unreadable`: a reply came, maybe billed, of no use.
-    `retry_after` in seconds.
+    the run) · temperature (the model refuses the parameter). `unreadable`: a reply came and is of no use; `billed`:
+    that, or a reply was cut, and may have cost. `retry_after` in seconds.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Failure(Exception):
         super().__init__(what)
         self.what, self.scope, self.hint = what, scope, hint
         self.retry_after, self.slow_down, self.unreadable = retry_after, slow_down, unreadable
-        self.status = status
+        self.billed, self.status = unreadable, status
 
 
 def unreadable(what: str, body: bytes = b"") -> Failure:
@@ -65,6 +65,14 @@ def from_status(
     if status == 403 or kind == "permission_error":
         hint = "check what the key may do, or leave the model out"
         return Failure(f"the key may not do this: {said}", scope="run", hint=hint)
+    retried = Failure(said, scope="retry", retry_after=retry_after(headers), unreadable=status == 200)
+    retried.slow_down = status in (429, 503, 529) or kind in ("overloaded_error", "rate_limit_error")
+    if headers.get("x-should-retry") == "true":
+        return retried
+    if 300 <= status < 400:
+        target = headers.get("location", "an address that it does not name")[:300]
+        hint = "if you trust it, set the model's `base_url` to it; redirects are not followed"
+        return Failure(f"the address redirects ({status}) to {target}", scope="model", hint=hint)
     if status == 404:
         hint = "check the model's `id` and `base_url`"
         return Failure(f"there is no such model or address: {said}", scope="model", hint=hint, status=404)
@@ -76,9 +84,7 @@ def from_status(
         return Failure(f"the model refuses the temperature: {said}", scope="temperature", hint=hint)
     kind_retried = kind in ("overloaded_error", "api_error", "rate_limit_error", "timeout_error")
     if (status in RETRIED or status >= 500 or kind_retried) and headers.get("x-should-retry") != "false":
-        slow = status in (429, 503, 529) or kind in ("overloaded_error", "rate_limit_error")
-        pause = retry_after(headers)
-        return Failure(said, scope="retry", retry_after=pause, slow_down=slow, unreadable=status == 200)
+        return retried
     if status == 200:
         return Failure(f"the reply is an error: {said}", scope="retry", unreadable=True)
     return Failure(f"the request was refused: {said}", scope="cell", hint="see the service's words above")

@@ -40,7 +40,7 @@ class Generator:
         spent_usd: float = 0.0,
     ) -> None:
         self.study = study
-        self.budget = Budget(study.budget.stop_usd, spent_usd)
+        self.budget = Budget(study.budget.stop_usd, store.spending, spent_usd)
         self._base_urls, self._base_url = dict(base_urls or {}), base_url
         # A copy of the environment: opening a connection hides part of it for a moment.
         environ = dict(os.environ if environ is None else environ)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Collection, Mapping
+from functools import cache
 
 from fluency.common.errors import StopRun, UserError
 from fluency.core.study import ModelConfig, Study
@@ -52,9 +54,30 @@ def require_keys(study: Study, environ: Mapping[str, str], aliases: Collection[s
                 raise UserError(error.what, where=error.where, hint=error.hint) from None
 
 
-def redact(text: str, *keys: str) -> str:
-    """The text without any of the keys, and without anything shaped like a key."""
-    for key in keys:
-        if key and key != NO_KEY:
-            text = text.replace(key, REMOVED)
-    return _KEY_SHAPE.sub(REMOVED, text)
+def without_key(text: str, key: str) -> str:
+    """The text without the key, however a service may spell it: escaped for JSON, an address or HTML, hex, Base64."""
+    return text if not key or key == NO_KEY else _spellings(key).sub(REMOVED, text)
+
+
+def redact(text: str, key: str) -> str:
+    """The text without the key, and without anything shaped like a key."""
+    return _KEY_SHAPE.sub(REMOVED, without_key(text, key))
+
+
+@cache
+def _spellings(key: str) -> re.Pattern[str]:
+    """What matches a key in any spelling; the forms as other texts only of one long enough not to be a common word."""
+    forms = {key: None}
+    if len(key) >= 12:
+        forms[key.encode().hex()] = None
+        for before in range(3):  # the bytes before it move the borders of Base64's groups of three
+            encoded = base64.b64encode(bytes(before) + key.encode()).decode().rstrip("=")
+            whole = encoded[(0, 2, 3)[before] : len(encoded) - ((before + len(key)) % 3 > 0)]
+            forms |= {whole: None, whole.translate(str.maketrans("+/", "-_")): None}
+    return re.compile("|".join("".join(map(_spelled, form)) for form in forms))
+
+
+def _spelled(sign: str) -> str:
+    plain, code = re.escape(sign), ord(sign)
+    escaped = rf"\\+(?:u00{code:02x}|x{code:02x})|%(?:25)*{code:02x}|&#0*{code};|&#x0*{code:x};"
+    return rf"(?:\\*{plain}|(?i:{escaped}))"

@@ -85,15 +85,14 @@ class ModelSession:
         """What an earlier run bought and could not put into the store, if there is anything."""
         for key, form in forms_by_key(request).items():
             answer = self.store.pending(key)
-            if answer is not None:
-                self.context.received(answer)
-                return self.store.commit(answer)
-            quarantined = self.store.quarantined(key)
-            if quarantined is not None:
+            if answer is None and (quarantined := self.store.quarantined(key)) is not None:
                 with suppress(Failure):  # no message after all
-                    answer = self.store.put(self._read(key, form, *quarantined))
+                    answer = self._take(key, form, *quarantined)
                 self.store.quarantine_path(key).unlink(missing_ok=True)
             if answer is not None:
+                answer = self.store.commit(answer)
+                self.context.count(answer)
+                self.context.look_at(answer)
                 return answer
         return None
 
@@ -113,13 +112,16 @@ class ModelSession:
             raise
         except CallError as error:
             raise CallError(error.what, where=error.where or cell.path, hint=error.hint) from None
+        finally:
+            self.context.rate_limit.gave_up(retrier)
 
     def _attempt(self, key: str, request: Request, retrier: Retrier) -> Answer:
         """One call; its answer is in the store when it returns."""
         context = self.context
         context.rate_limit.raise_if_stopped()  # before a connection is opened, or a model served, for nothing
         provider = self.provider()
-        slot = context.rate_limit.slot(retrier.deadline)
+        slot = context.rate_limit.slot(retrier.deadline, retrier)
+        kept: list[Answer] = []
         with ExitStack() as call:
 
             def budget_s() -> float:
@@ -129,33 +131,42 @@ class ModelSession:
                 context.budget.check()
                 return retrier.left_s()
 
-            def keep(reply: Reply) -> Answer:
+            def keep(reply: Reply) -> None:
                 own = {"attempts": retrier.attempt, "latency_s": round(reply.latency_s, 4)}
                 note = context.note(provider) | own | {"request_id": reply.request_id}
-                answer = self._read(key, request, note, reply.body)
-                # The call has ended and is paid: the next may start while the disk takes this one.
+                kept.append(self._take(key, request, note, reply.body))
+                # Counted, then the next may start while the disk flushes this one.
+                context.count(kept[0])
                 slot.succeeded(reply.pause_s)
-                self.store.write_pending(answer)
-                return answer
 
-            answer = provider.ask(request, budget_s, keep)
-        return self.store.commit(answer)
+            try:
+                provider.ask(request, budget_s, keep)
+            except Failure as failure:
+                if not kept:  # else it matters no more what became of the connection
+                    if failure.billed:  # counted before the next call may start
+                        context.count_lost(key, request)
+                    raise
+            finally:
+                kept = [self.store.commit(answer) for answer in kept]
+        context.look_at(kept[0])
+        return kept[0]
 
-    def _read(self, key: str, request: Request, note: Mapping[str, object], body: bytes) -> Answer:
-        """The answer in a reply, with its cost counted; Failure if the reply holds none."""
+    def _take(self, key: str, request: Request, note: Mapping[str, object], body: bytes) -> Answer:
+        """The answer in a reply, pending before anything else is done with it; Failure if the reply holds none."""
         try:
             answer = answer_of(key, request, provider_type(self.context.model).read(decode(body)), note)
-        except Failure:
+            self.store.write_pending(answer)
+        except (Failure, StopRun):
             raise
         except Exception as error:
             self.store.quarantine(key, note, body)
+            self.context.count_lost(key, request, for_good=False)
             raise CallError(
                 f"an answer came that could not be read ({type(error).__name__})",
                 where=str(self.store.quarantine_path(key)),
                 hint="the reply is kept there and is not asked for again; please report it",
             ) from error
         self.failures.succeeded()
-        self.context.received(answer)
         return answer
 
     def _open_provider(self) -> Provider:

@@ -66,6 +66,11 @@ def table() -> dict[str, Any]:
     return entries
 
 
+def cache_price_factor(kind: str) -> float:
+    """What a token costs that went into a cache or came from it, by the price of one that is sent."""
+    return float(table()["cache_price_factors"][kind])
+
+
 def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
     """The policy of a config entry; `refused`: the service would not take the temperature, none is sent.
 

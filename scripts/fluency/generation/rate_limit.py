@@ -12,11 +12,11 @@ from fluency.core.study import ModelConfig
 class Slot:
     """A call in flight, from entering to the end of the block or to `succeeded`, if that comes before."""
 
-    def __init__(self, limit: RateLimit, deadline: float | None) -> None:
-        self._limit, self._deadline, self._running = limit, deadline, False
+    def __init__(self, limit: RateLimit, deadline: float | None, asker: object) -> None:
+        self._limit, self._deadline, self._asker, self._running = limit, deadline, asker, False
 
     def __enter__(self) -> Slot:
-        self._limit._enter(self._deadline)
+        self._limit._enter(self._deadline, self._asker)
         self._running = True
         return self
 
@@ -34,7 +34,7 @@ class Slot:
 class RateLimit:
     """Shared by all threads that ask one model.
 
-    At most `in_flight` calls at a time, and one alone until the first has succeeded; starts follow a token
+    At most `in_flight` calls at a time, and one asker alone until its call has succeeded; starts follow a token
     bucket of `per_minute` that holds one second's worth (at least one). A pause longer than `longest_pause_s`
     is not waited for: calls fail until it is over.
     """
@@ -44,6 +44,7 @@ class RateLimit:
         self._room = max(1.0, self._rate or 1.0)
         self._tokens, self._filled = self._room, time.monotonic()
         self._most, self._running, self._proven = in_flight, 0, False
+        self._prober: object = None
         self._pause_until, self._longest_pause = 0.0, longest_pause_s
         self._stopped: StopRun | None = None
         lock = threading.Lock()
@@ -54,18 +55,29 @@ class RateLimit:
         """Whether a call has succeeded in this run."""
         return self._proven
 
-    def slot(self, deadline: float | None = None) -> Slot:
-        """The right to start one call, got on entering; CallError at `deadline` (monotonic), StopRun if stopped."""
-        return Slot(self, deadline)
+    def slot(self, deadline: float | None = None, asker: object = None) -> Slot:
+        """The right to start one call, got on entering; CallError at `deadline` (monotonic), StopRun if stopped.
 
-    def _enter(self, deadline: float | None) -> None:
+        The asker who comes first keeps the right to be the first, also between its attempts, until `gave_up`.
+        """
+        return Slot(self, deadline, asker)
+
+    def gave_up(self, asker: object) -> None:
+        """An asker makes no further attempt."""
+        with self._turn:
+            if self._prober is asker:
+                self._prober = None
+                self._turn.notify()
+
+    def _enter(self, deadline: float | None, asker: object) -> None:
         with self._turn:
             try:
-                while (wait := self._wait_s(deadline)) > 0:
+                while (wait := self._wait_s(deadline, asker)) > 0:
                     self._turn.wait(wait)
             except CallError:
                 self._turn.notify()  # whoever woke this one meant that somebody starts
                 raise
+            self._prober = self._prober or asker
             self._running += 1
             self._tokens -= 1
 
@@ -74,7 +86,7 @@ class RateLimit:
             self._running -= 1
             self._turn.notify()  # one: no more than one may start for it
 
-    def _wait_s(self, deadline: float | None) -> float:
+    def _wait_s(self, deadline: float | None, asker: object) -> float:
         """Seconds until it is worth looking again; 0: a call may start now."""
         self.raise_if_stopped()
         now = time.monotonic()
@@ -88,7 +100,8 @@ class RateLimit:
                     hint="run again after that; the cell stays to be run",
                 )
             wait = self._pause_until - now
-        if self._running >= (self._most if self._proven else 1):
+        probed = not self._proven and (self._running or self._prober not in (None, asker))
+        if probed or self._running >= self._most:
             wait = max(wait, 1.0)
         if self._rate is None:
             self._tokens = 1.0

@@ -13,6 +13,8 @@ from fluency.common.canonical import EXACT
 from fluency.core.records import Answer, Outcome, Request, Usage
 from fluency.generation.failure import unreadable
 
+MOST_LEVELS = 64
+DEEPER = f"[nested more than {MOST_LEVELS} levels deep]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -31,7 +33,7 @@ class Reading:
 def decode(body: bytes) -> Any:
     """The JSON value in a reply's body; Failure with `unreadable` if there is none."""
     try:
-        text = body.decode()
+        text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise unreadable("the reply is not UTF-8", body) from None
     try:
@@ -66,14 +68,19 @@ def text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def storable(value: Any) -> Any:
-    """The same value as canonical JSON gives it back: lone surrogates are U+FFFD, numbers beyond EXACT are texts."""
+def storable(value: Any, levels: int = MOST_LEVELS) -> Any:
+    """The same value as canonical JSON gives it back, as far down as a message goes.
+
+    Lone surrogates are U+FFFD, numbers beyond EXACT are texts, and what nests more than `levels` deep is DEEPER.
+    """
     if isinstance(value, str):
         return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)
+    if isinstance(value, list | dict) and not levels:
+        return DEEPER
     if isinstance(value, list):
-        return [storable(item) for item in value]
+        return [storable(item, levels - 1) for item in value]
     if isinstance(value, dict):
-        return {storable(name): storable(item) for name, item in value.items()}
+        return {storable(name): storable(item, levels - 1) for name, item in value.items()}
     return str(value) if isinstance(value, int | float) and not abs(value) <= EXACT else value
 
 

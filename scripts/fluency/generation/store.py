@@ -5,8 +5,10 @@
     answers/batches/<batch>.json             batches that are still out
     answers/arriving/<key>.held              an answer between its last byte and its place: written, not yet flushed
     answers/unread/<key>.reply               a reply that no code could read; a later version does
+    answers/spending.log                     what calls have cost (`spending.py`)
     answers/.lock                            empty; who is asking for what locks a byte of it
 
+An answer that this disk does not take is held elsewhere (`shelter.py`).
 Nothing here is ever overwritten: of two answers to one request the first stays.
 """
 
@@ -21,23 +23,25 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
-from fluency.common.errors import StopRun
 from fluency.common.files import flush, in_folder, pretty_json, sha256, write_atomic
 from fluency.core.records import Answer, Request
 from fluency.generation.answer_file import (
     DamagedAnswer,
+    check_room,
     decode_answer,
     encode_answer,
     link,
+    read_answer,
     read_file,
     stop_if_unwritable,
+    write_whole,
 )
 from fluency.generation.locks import exclusive
 from fluency.generation.request import forms_by_key
+from fluency.generation.shelter import Shelter
+from fluency.generation.spending import SpendingLog
 
-ROOM_BYTES = 32 * 1024 * 1024
 LOCK_TIMEOUT_S = 1800
-NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 class AnswerStore:
@@ -47,6 +51,8 @@ class AnswerStore:
         self.folder = Path(folder)
         # Files are made in one folder and then get their names in many: a folder's first file is dear to make.
         self.arriving = self.folder / "arriving"
+        self.shelter = Shelter(self.folder)
+        self.spending = SpendingLog(self.folder / "spending.log")
 
     def path(self, key: str) -> Path:
         """Where the answer to a request lies."""
@@ -54,7 +60,7 @@ class AnswerStore:
 
     def has(self, key: str) -> bool:
         """Whether there is an answer, sound or not."""
-        return self.path(key).is_file()
+        return os.path.lexists(self.path(key))
 
     def holds(self, request: Request) -> bool:
         """Whether there is an answer to a request, sound or not, as `find` looks for it."""
@@ -62,8 +68,7 @@ class AnswerStore:
 
     def get(self, key: str) -> Answer | None:
         """The answer, or None if there is none yet; DamagedAnswer if its file cannot be trusted."""
-        data = read_file(self.path(key))
-        return None if data is None else decode_answer(data, key, self.path(key))
+        return read_answer(self.path(key))
 
     def find(self, request: Request) -> Answer | None:
         """The answer to a request, under its key or the one it had in schema 1; DamagedAnswer as `get`."""
@@ -75,40 +80,44 @@ class AnswerStore:
         StopRun if the disk does not take it: asking on would buy answers that cannot be kept.
         """
         temporary = self.arriving / f"{answer.request_key}.{os.getpid()}-{threading.get_ident()}.part"
-        self._write(temporary, answer)
+        with stop_if_unwritable(temporary):
+            write_whole(temporary, encode_answer(answer))
         return self._name(temporary, answer)
 
     def write_pending(self, answer: Answer) -> None:
         """Write an answer down beside its place, so that a killed process does not lose it; `commit` comes next.
 
-        Call it holding the key's lock. Not flushed, since that takes long; StopRun as `put`.
+        Call it holding the key's lock. Not flushed, since that takes long; StopRun as `put`, with the answer sheltered.
         """
-        self._write(self.pending_path(answer.request_key), answer)
+        path, data = self.pending_path(answer.request_key), encode_answer(answer)
+        with stop_if_unwritable(path, lambda: self.shelter.hold(answer.request_key, data)):
+            write_whole(path, data)
 
     def commit(self, answer: Answer) -> Answer:
         """What `put` does, for an answer that is pending."""
         return self._name(self.pending_path(answer.request_key), answer)
 
     def pending(self, key: str) -> Answer | None:
-        """A whole answer that a killed process left pending; call it holding the key's lock."""
-        path = self.pending_path(key)
-        data = read_file(path)
-        try:
-            return None if data is None else decode_answer(data, key, path)
-        except DamagedAnswer:  # killed while it wrote
-            path.unlink(missing_ok=True)
-            return None
+        """A whole answer that a killed process left pending, or a full disk elsewhere; call it with the key's lock."""
+        for path in (self.pending_path(key), *self.shelter.files(key)):
+            if (data := read_file(path)) is None:
+                continue
+            try:
+                answer = decode_answer(data, key, path)
+            except DamagedAnswer:  # killed while it wrote
+                path.unlink(missing_ok=True)
+                continue
+            if (place := self.pending_path(key)) != path:
+                with stop_if_unwritable(place):
+                    write_whole(place, data)
+                    flush(place)
+                    path.unlink()
+            return answer
+        return None
 
     def pending_path(self, key: str) -> Path:
         """Where an answer lies until it is committed."""
         return self.arriving / f"{key}.held"
-
-    def _write(self, path: Path, answer: Answer) -> None:
-        with stop_if_unwritable(path):
-            data = encode_answer(answer)
-            handle = in_folder(path, lambda: os.open(path, NEW_FILE, 0o644))
-            with open(handle, "wb", buffering=0) as stream:  # noqa: PTH123
-                stream.write(data)
 
     def _name(self, temporary: Path, answer: Answer) -> Answer:
         """Flush an answer and give it its name unless that is taken."""
@@ -128,15 +137,7 @@ class AnswerStore:
 
     def check_room(self) -> None:
         """StopRun if the next answers might find no room: better before they are bought."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            free = os.statvfs(self.folder)
-            full = free.f_bavail * free.f_frsize < ROOM_BYTES or not os.access(self.folder, os.W_OK)
-            why = "the answer store cannot be written, or its disk is full"
-        except OSError as error:
-            full, why = True, f"the answer store cannot be made: {error.strerror}"
-        if full:
-            raise StopRun(why, where=str(self.folder), hint="make room or give write permission, then run again")
+        check_room(self.folder)
 
     # ------------------------------------------------------------ quarantine: replies that no code could read
 
@@ -186,5 +187,4 @@ class AnswerStore:
 
     def entries(self) -> Iterator[Answer]:
         """Every answer; DamagedAnswer at the first that cannot be trusted."""
-        for path in self.files():
-            yield decode_answer(path.read_bytes(), path.stem, path)
+        return filter(None, map(read_answer, self.files()))

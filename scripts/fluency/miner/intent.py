@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from fluency.core.grammar import Call, parse
 from fluency.core.shells import SHELLS
-from fluency.scoring.grammar import Call, parse
 
 _STEPS = {
     "list": "find fd fdfind ls tree dir get-childitem gci",

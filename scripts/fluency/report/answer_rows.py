@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fluency.analysis import Analysis, ModelAnalysis
-from fluency.analysis.robustness import NO_UNIX_TOOLS
+from fluency.core.conditions import BESIDE
 from fluency.core.shells import SHELLS
 from fluency.report.markdown import table
 
@@ -24,19 +24,19 @@ def task_table(analysis: Analysis, model: ModelAnalysis) -> str:
 
 
 def composition_table(model: ModelAnalysis) -> str:
-    """What the answers of each arm are made of, pass rates, and passes without Unix tools."""
-    again = any(NO_UNIX_TOOLS in SHELLS[shell].conditions for shell in model.outcomes.arms)
+    """What the answers of each arm are made of, pass rates, and passes under each further condition."""
+    under = [c for c in BESIDE if any(c in SHELLS[shell].conditions for shell in model.outcomes.arms)]
     rows = []
     for shell, arm in model.composition.items():
         for line in arm.lines:
-            second = f"{line.no_unix_tools_passed}/{line.no_unix_tools_run}" if line.no_unix_tools_run else "not run"
-            passed = f"{line.passed}/{line.measured}" if line.measured else "not run"
-            rows.append([SHELLS[shell].title, line.made_of, f"{line.answers}/{arm.answers}", passed, second])
+            counts = [(line.passed, line.measured), *(line.again[condition.name] for condition in under)]
+            passes = [f"{passed}/{of}" if of else "not run" for passed, of in counts]
+            rows.append([SHELLS[shell].title, line.made_of, f"{line.answers}/{arm.answers}", *passes])
         if arm.without_command:
-            rows.append([SHELLS[shell].title, "not classified", f"{arm.without_command}/{arm.answers}", "-", "-"])
-    headers = ["arm", "made of", "answers", "passed", "passed without Unix tools"]
-    columns = len(headers) if again else len(headers) - 1
-    return table(headers[:columns], [row[:columns] for row in rows], "llrrr")
+            none = ["-"] * (1 + len(under))
+            rows.append([SHELLS[shell].title, "not classified", f"{arm.without_command}/{arm.answers}", *none])
+    passes = ["passed", *(f"passed {condition.title}" for condition in under)]
+    return table(["arm", "made of", "answers", *passes], rows, "llr" + "r" * len(passes))
 
 
 def failure_table(model: ModelAnalysis) -> str:

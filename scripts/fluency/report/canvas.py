@@ -48,8 +48,12 @@ class Drawing:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The figures' settings, for one thread at a time: they are the library's globals."""
-    with _LOCK, matplotlib.rc_context(_STYLE):
+    """The figures' settings over the library's defaults, whatever the user's own are; for one thread at a time, since
+    they are the library's globals.
+    """
+    with _LOCK, matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
         yield
 
 

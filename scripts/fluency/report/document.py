@@ -6,19 +6,34 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from fluency.analysis import Analysis, bands
-from fluency.analysis.headline import headline_of
+from fluency.analysis import Analysis, analysis_plan, bands, simulated
+from fluency.analysis.headline import headline_of, tasks_needed
+from fluency.core.control import Control
 from fluency.core.provenance import Provenance
 from fluency.core.shells import SHELLS
 from fluency.core.study import Study
 from fluency.core.tasks import Task
-from fluency.report import answer_rows, resource_rows, result_rows, time_rows, wording
+from fluency.report import (
+    answer_rows,
+    control_rows,
+    first_paragraph,
+    resource_rows,
+    result_rows,
+    room,
+    time_rows,
+    wording,
+)
 from fluency.report.canvas import Drawing
-from fluency.report.provenance_facts import facts_of
+from fluency.report.provenance_facts import facts_of, other_builds, registered_how
 
 
 def document(
-    analysis: Analysis, study: Study, tasks: Sequence[Task], provenance: Provenance, figures: Sequence[Drawing]
+    analysis: Analysis,
+    study: Study,
+    tasks: Sequence[Task],
+    provenance: Provenance,
+    figures: Sequence[Drawing],
+    control: Control | None = None,
 ) -> dict[str, Any]:
     """The template's values. Figures are looked up by (kind, model)."""
     return {
@@ -29,12 +44,21 @@ def document(
         "bank": Counter(task.provenance for task in tasks),
         "provenance": provenance,
         "facts": facts_of(provenance),
+        "registered": registered_how(provenance),
+        "other_builds": other_builds(provenance),
         "start_up": {shell: s for shell, s in provenance.start_up_s.items() if s is not None},
         "bands": bands,
+        "plan": analysis_plan,
+        "simulated": simulated,
+        "tasks_needed": tasks_needed,
         "results": result_rows,
         "answers": answer_rows,
         "timing": time_rows,
+        "control": control,
+        "controls": control_rows,
         "resources": resource_rows,
+        "room": room,
+        "opening": first_paragraph,
         "wording": wording,
         "headline_of": headline_of,
         "shells": SHELLS,

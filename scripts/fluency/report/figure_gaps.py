@@ -35,13 +35,19 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(f"gap on pass@1, percentage points (right: {challenger} ahead)")
     legend = "◆ gap · thick 90 %, thin 95 %: tasks like these · grey bar 95 %: these tasks"
+    if any(gap.claims.edge for gap in gaps.values()):
+        legend += " · ◇ dashed: tasks that cannot tell"
     figure.text(left / figure.get_figwidth(), 0.06 / figure.get_figheight(), legend, fontsize=7.5, color=MID)
     alt = f"Gap on pass@1 per model, {challenger} less {baseline}, over the bands of the decision table. " + " ".join(
-        f"{model}: {signed(gap.value)} points, 95 % for tasks like these {span(gap.s95)}, "
+        f"{model}: {_no_room(gap)}{signed(gap.value)} points, 95 % for tasks like these {span(gap.s95)}, "
         + ("on these tasks undefined." if gap.fixed is None else f"on these tasks ±{points(gap.fixed)}.")
         for model, gap in gaps.items()
     )
     return Drawing("gaps", "", "gaps.svg", to_svg(figure, "Gaps over the decision table", alt), alt)
+
+
+def _no_room(gap: GapEstimate) -> str:
+    return f"no room, both arms at the {gap.claims.edge}; " if gap.claims.edge else ""
 
 
 def _bands(axes: Axes, limit: float, baseline: str, challenger: str) -> None:
@@ -73,16 +79,21 @@ def _bands(axes: Axes, limit: float, baseline: str, challenger: str) -> None:
 
 
 def _row(axes: Axes, row: int, gap: GapEstimate) -> None:
-    value = 100 * float(gap.value)
-    low, high = (100 * edge for edge in gap.s95)
-    axes.plot([low, high], [row, row], color=INK, linewidth=1.1, solid_capstyle="butt", zorder=3)
-    low90, high90 = (100 * edge for edge in gap.s90)
-    axes.plot([low90, high90], [row, row], color=INK, linewidth=3.4, solid_capstyle="butt", zorder=3)
+    """One model; where its tasks leave no room, dashed and hollow, and marked so."""
+    value, edge = 100 * float(gap.value), gap.claims.edge
+    low, high = (100 * end for end in gap.s95)
+    low90, high90 = (100 * end for end in gap.s90)
+    if edge:
+        axes.plot([low, high], [row, row], color=INK, linewidth=1.1, linestyle=(0, (3, 2)), zorder=3)
+    else:
+        axes.plot([low, high], [row, row], color=INK, linewidth=1.1, solid_capstyle="butt", zorder=3)
+        axes.plot([low90, high90], [row, row], color=INK, linewidth=3.4, solid_capstyle="butt", zorder=3)
     if gap.fixed:
         ends = [value - 100 * gap.fixed, value + 100 * gap.fixed]
         axes.plot(ends, [row + 0.24] * 2, color="#9a9a9a", linewidth=4, solid_capstyle="butt", zorder=2)
-    axes.plot([value], [row], marker="D", markersize=6.5, color=INK, markeredgecolor=PAPER, zorder=4)
-    note = f"{signed(gap.value)}  ({span(gap.s95)})"
+    fill, rim = (PAPER, INK) if edge else (INK, PAPER)
+    axes.plot([value], [row], marker="D", markersize=6.5, color=fill, markeredgecolor=rim, zorder=4)
+    note = f"{signed(gap.value)}  ({span(gap.s95)})" + (f"\nno room: both at the {edge}" if edge else "")
     axes.annotate(
         note, (1.0, row), xycoords=("axes fraction", "data"), xytext=(8, 0), textcoords="offset points", va="center"
     )

@@ -6,7 +6,8 @@ from fluency.analysis import Analysis, ModelAnalysis
 from fluency.analysis.number_format import percent, points, probability, signed, span
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.pass_at_k import ShareOfTasks
-from fluency.analysis.robustness import restricted_arms
+from fluency.analysis.robustness import conditions_of
+from fluency.core.conditions import Condition
 from fluency.core.shells import SHELLS
 from fluency.report.escape import text
 from fluency.report.markdown import table
@@ -17,10 +18,15 @@ COUNTS = ("model", "arm", "planned", "measured", "missing", "not measured", "why
 def summary_table(analysis: Analysis) -> str:
     """The one table that says it all, headers included, so that no two documents can label it differently."""
     rates = [f"{SHELLS[shell].short_title} pass@1" for shell in analysis.arms]
-    without = ["without Unix tools"] if restricted_arms(analysis.contrast) else []
+    under = [condition.title for condition in _summarised(analysis)]
     intervals = ["95 %, tasks like these", "95 %, these tasks"]
-    headers = ["model", "runs measured", *rates, "gap, pp", *without, *intervals, "p (sign-flip)", "by the table"]
+    headers = ["model", "runs measured", *rates, "gap, pp", *under, *intervals, "p (sign-flip)", "by the table"]
     return table(headers, [_summary(analysis, model) for model in analysis.models], "l" + "r" * (len(headers) - 2))
+
+
+def _summarised(analysis: Analysis) -> list[Condition]:
+    """The conditions whose gap has a column of its own."""
+    return [condition for condition in conditions_of(analysis.contrast) if condition.in_summary]
 
 
 def _summary(analysis: Analysis, model: ModelAnalysis) -> list[str]:
@@ -28,22 +34,30 @@ def _summary(analysis: Analysis, model: ModelAnalysis) -> list[str]:
     planned = sum(tally.planned for tally in model.tallies.values())
     measured = sum(tally.measured for tally in model.tallies.values())
     row = [model.model, f"{measured}/{planned}", *(rate_cell(model, shell) for shell in analysis.arms)]
-    gap, verdict = model.gap, model.verdict
-    restricted = bool(restricted_arms(analysis.contrast))
+    gap = model.gap
+    under = [model.under(condition) for condition in _summarised(analysis)]
     if gap is None:
-        return [*row, *["n/a"] * (4 + restricted), "no verdict"]
-    without = "n/a" if model.without_unix_tools is None else signed(model.without_unix_tools)
-    state = "resolved" if verdict.resolved else "not resolved"
+        return [*row, *["n/a"] * (4 + len(under)), "no verdict"]
     return [
         *row,
         signed(gap.value),
-        *([without] if restricted else []),
+        *("n/a" if found is None else signed(found.paired.gap) for found in under),
         span(gap.s95) + (" (floored)" if gap.floored else ""),
         "undefined" if gap.fixed is None else f"±{points(gap.fixed)}",
         probability(gap.p),
-        (f"{model.words[verdict.band].label}, {state}" if verdict.band else "no verdict")
-        + (", provisional" if verdict.provisional else ""),
+        _verdict(model),
     ]
+
+
+def _verdict(model: ModelAnalysis) -> str:
+    verdict = model.verdict
+    if verdict.band is None:
+        return "no verdict"
+    label = model.words[verdict.band].label
+    provisional = ", provisional" if verdict.provisional else ""
+    if verdict.edge:
+        return f"cannot tell, both at the {verdict.edge} (label: {label}{provisional})"
+    return f"{label}, {'resolved' if verdict.resolved else 'not resolved'}{provisional}"
 
 
 def rate_cell(model: ModelAnalysis, shell: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import unicodedata
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from rich.text import Text
 
 from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS, TASKS
+from fluency.common.terminal import visible
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, load_records, record_path
 from fluency.core.shells import SHELLS
@@ -25,7 +25,6 @@ from fluency.report.explorer.cell_view import cell_title, cell_view
 MARKS = {True: ("● passed", "green"), False: ("× failed", "red"), None: ("○ not judged", "yellow")}
 OPS = {"-": ("- ", "red"), "+": ("+ ", "cyan"), "=": ("  ", "")}
 WIDTH = 140  # columns of a table that goes to a file or a pipe
-UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
 def show(cell: Cell, results: Path = RESULTS, console: Console | None = None) -> None:
@@ -68,20 +67,6 @@ def terminal(stream: Any = None) -> Console:
     if stream.isatty():
         return Console(file=stream, highlight=False, markup=False)
     return Console(file=stream, highlight=False, markup=False, color_system=None, width=WIDTH)
-
-
-def visible(text: str) -> str:
-    """A text with every character that cannot be seen written as an escape; line ends and tabs stay."""
-    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
-        return text
-    return "".join(_escaped(c) if c not in "\n\t" and unicodedata.category(c) in UNSEEN else c for c in text)
-
-
-def _escaped(character: str) -> str:
-    code = ord(character)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _task_of(cell: Cell) -> Task | None:

@@ -14,7 +14,7 @@ TIMES = (
     "passes",
     "T_run, median (quartiles)",
     "t_exec, median (quartiles)",
-    "T_first, restricted mean",
+    "T_first, restricted mean, same tasks",
     "ERT, median task",
     "tasks never passed",
 )

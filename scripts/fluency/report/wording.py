@@ -1,23 +1,29 @@
-"""Sentences that weigh the numbers: the paragraph a decision maker reads, and what answers are made of."""
+"""Sentences that weigh the numbers: what was asked, what answers are made of, and what they ran into."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from fluency.analysis import Analysis, ModelAnalysis
-from fluency.analysis.bands import DIRECTION_PP, DIRECTIONS
-from fluency.analysis.number_format import percent, seconds, signed, span
-from fluency.analysis.outcomes import Rate
-from fluency.analysis.robustness import NO_UNIX_TOOLS, restricted_arms
+from fluency.analysis.number_format import seconds, signed, span
+from fluency.analysis.robustness import conditions_of, setting_for
+from fluency.core.conditions import Condition
 from fluency.core.shells import SHELLS, Shell
 from fluency.core.study import Study
-from fluency.report.escape import text
 
 
 def question(analysis: Analysis) -> str:
     """What the study asks of each model."""
     baseline, challenger = (SHELLS[shell].title for shell in analysis.contrast)
     return f"Does a model write a working one-shot command more often in {challenger} than in {baseline}?"
+
+
+def attempt(number: int | None, measured: bool) -> str | None:
+    """At which attempt a cell was measured or given up; None at the first, or where none was made."""
+    if number is None or number == 1:
+        return None
+    ordinal = f"{number}{ {2: 'nd', 3: 'rd'}.get(number, 'th') }"
+    return f"measured at the {ordinal} attempt" if measured else f"given up after the {ordinal} attempt"
 
 
 def beside_the_gap(analysis: Analysis) -> str:
@@ -27,75 +33,6 @@ def beside_the_gap(analysis: Analysis) -> str:
     if not others:
         return ""
     return f" The rest ({others}) stands beside them and enters no gap: *both shells* below means {pair}."
-
-
-def paragraph(analysis: Analysis) -> str:
-    """What was asked, what came out, and what it carries: Markdown, one paragraph."""
-    planned = sum(tally.planned for model in analysis.models for tally in model.tallies.values())
-    measured = sum(tally.measured for model in analysis.models for tally in model.tallies.values())
-    count = len(analysis.models)
-    shells = listed([SHELLS[shell].title for shell in analysis.shells])
-    parts = [
-        question(analysis),
-        f"{_number(count, 'model was', 'models were each')} asked {_number(len(analysis.tasks), 'task', 'tasks')} "
-        f"in {shells}, {_number(analysis.trials, 'trial', 'trials')} a task and shell "
-        f"({planned} runs planned, {measured} measured).",
-        *(_model(model) for model in analysis.models),
-        conclusion(analysis),
-    ]
-    return " ".join(parts)
-
-
-def _model(model: ModelAnalysis) -> str:
-    name = f"**{model.model}**:"
-    if model.gap is None or model.verdict.band is None:
-        seen = [
-            f"{SHELLS[shell].title} passed {rate.passes} of {rate.scored} runs"
-            for shell in model.tallies
-            if (rate := model.rates[shell])
-        ]
-        return f"{name} no verdict, because {text('; '.join(model.verdict.refused))}{_also(seen)}."
-    paired = model.gap.paired
-    baseline, challenger = (SHELLS[shell].short_title for shell in model.outcomes.contrast)
-    state = "resolved" if model.verdict.resolved else "not resolved"
-    provisional = ", provisional" if model.verdict.provisional else ""
-    return (
-        f"{name} {challenger} passed {_runs(paired.challenger_rate)}, {baseline} {_runs(paired.baseline_rate)}, "
-        f"a gap of {signed(model.gap.value)} points (95 % interval for tasks like these {span(model.gap.s95)}); "
-        f"by the decision table, {model.words[model.verdict.band].meaning}; **{state}**{provisional}."
-    )
-
-
-def conclusion(analysis: Analysis) -> str:
-    """What may be concluded: never more than the least sure of the models allows."""
-    judged = [model for model in analysis.models if model.verdict.band]
-    resolved = [model for model in judged if model.verdict.resolved and not model.verdict.provisional]
-    if not judged:
-        return "Nothing can be decided from this report."
-    if not resolved and any(model.verdict.resolved for model in judged):
-        return "Missing cells could still change the row of the table: finish the study before deciding."
-    if not resolved:
-        label = "This verdict is a label" if len(judged) == 1 else "These verdicts are labels"
-        return (
-            f"{label} from the table, not evidence: the data fit other rows of it as well, "
-            "and a change of policy could not rest on it."
-        )
-    parts = []
-    ahead = [model.model for model in resolved if model.verdict.band in DIRECTIONS]
-    level = [model.model for model in resolved if model.verdict.band == "falsified"]
-    if ahead:
-        parts.append(
-            f"The data carry the direction for {', '.join(ahead)}, though not that the gap is "
-            f"{DIRECTION_PP} points or more"
-        )
-    if level:
-        parts.append(f"The data carry that the gap is small for {', '.join(level)}")
-    parts.append(
-        "All of this holds for these model versions, these settings and one-shot tasks like these, nothing wider"
-    )
-    if len(resolved) < len(judged):
-        parts.append("The other verdicts are labels from the table, not evidence")
-    return ". ".join(parts) + "."
 
 
 def composition_title(analysis: Analysis) -> str:
@@ -142,40 +79,34 @@ def _composition(model: ModelAnalysis, shell: Shell) -> str:
     return f"Of {arm.answers} {shell.short_title} answers, {part}{rest}.{executed}"
 
 
-def restricted_column(analysis: Analysis) -> str:
-    """What the summary's column on Unix tools says, as a line of its legend; empty where there is no such column."""
-    names, others = _restricted(analysis.contrast)
-    if not names:
-        return ""
-    designed = f", {others} as designed" if others else ""
-    return f"- *without Unix tools*: the gap when {names} finds no Unix programs{designed} (see the next section).\n"
-
-
-def restricted_gap_sentence(model: ModelAnalysis) -> str:
-    """The gap of the same answers without Unix tools; empty where the study has no such condition."""
-    names, others = _restricted(model.outcomes.contrast)
-    if not names:
-        return ""
-    found = next(line.estimate for line in model.sensitivities if line.key == NO_UNIX_TOOLS)
-    if found is None:
-        return f"The gap without Unix tools on PATH for {names} was not measured."
-    paired = found.paired
-    baseline, challenger = (SHELLS[shell].short_title for shell in model.outcomes.contrast)
-    designed = f", and {others} as designed" if others else ""
-    return (
-        f"With no Unix tools on PATH for {names}{designed}, the gap is **{signed(paired.gap)} pp** "
-        f"({challenger} {paired.challenger_rate.passes}/{paired.challenger_rate.scored}, "
-        f"{baseline} {paired.baseline_rate.passes}/{paired.baseline_rate.scored}, {len(paired.tasks)} tasks; "
-        f"95 % {span(found.interval)}), against {signed(model.gap.value) if model.gap else 'n/a'} pp as designed. "
-        "It is the same answers executed again: a model told that no Unix tools are there might have written others."
+def summary_columns(analysis: Analysis) -> str:
+    """What the summary's columns on conditions say, a line of its legend each."""
+    return "".join(
+        f"- *{condition.title}*: the gap with {setting_for(condition, analysis.contrast)} (see the next section).\n"
+        for condition in conditions_of(analysis.contrast)
+        if condition.in_summary
     )
 
 
-def _restricted(contrast: tuple[str, str]) -> tuple[str, str]:
-    """The arms that are also run without Unix tools, and the others; each may be empty."""
-    restricted = restricted_arms(contrast)
-    others = [SHELLS[shell].short_title for shell in contrast if shell not in restricted]
-    return listed([SHELLS[shell].short_title for shell in restricted]), listed(others)
+def gaps_under_conditions(model: ModelAnalysis) -> str:
+    """The gap of the same answers under each condition, a paragraph each; empty where no arm has one."""
+    return "\n\n".join(_gap_under(model, condition) for condition in conditions_of(model.outcomes.contrast))
+
+
+def _gap_under(model: ModelAnalysis, condition: Condition) -> str:
+    setting = setting_for(condition, model.outcomes.contrast)
+    found = model.under(condition)
+    if found is None:
+        return f"The gap with {setting} was not measured."
+    paired = found.paired
+    baseline, challenger = (SHELLS[shell].short_title for shell in model.outcomes.contrast)
+    return (
+        f"With {setting}, the gap is **{signed(paired.gap)} pp** "
+        f"({challenger} {paired.challenger_rate.passes}/{paired.challenger_rate.scored}, "
+        f"{baseline} {paired.baseline_rate.passes}/{paired.baseline_rate.scored}, {len(paired.tasks)} tasks; "
+        f"95 % {span(found.interval)}), against {signed(model.gap.value) if model.gap else 'n/a'} pp as designed. "
+        f"{condition.caveat}"
+    )
 
 
 def leakage_sentence(model: ModelAnalysis) -> str:
@@ -203,18 +134,3 @@ def deadlines(analysis: Analysis, study: Study) -> str:
     """Each arm's deadline."""
     limits = study.sandbox.limits.timeout_s
     return listed([f"{seconds(limits[shell])} in {SHELLS[shell].short_title}" for shell in analysis.arms])
-
-
-def _runs(rate: Rate) -> str:
-    whole = f"{rate.passes} of {rate.scored} runs"
-    if rate.value * rate.scored == rate.passes:
-        return whole
-    return f"{whole} ({percent(rate.value)} with equal task weight)"
-
-
-def _number(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
-
-
-def _also(parts: list[str]) -> str:
-    return f" ({'; '.join(parts)})" if parts else ""

@@ -1,4 +1,4 @@
-"""`report.md` and its figures, from the cells table, the design and the provenance alone."""
+"""`report.md` and its figures, from the cells table, the design, the provenance and the control alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pandas as pd
 
 from fluency.analysis import analyse
 from fluency.common.files import write_atomic
+from fluency.core.control import Control
 from fluency.core.provenance import Provenance
 from fluency.core.study import Study
 from fluency.core.tasks import Task
@@ -23,6 +24,7 @@ def write_report(
     study: Study,
     tasks: Sequence[Task],
     provenance: Provenance | None = None,
+    control: Control | None = None,
 ) -> None:
     """Write `path` and `figures/*.svg` beside it; the same inputs give the same bytes.
 
@@ -35,4 +37,4 @@ def write_report(
         stale.unlink()
     for figure in figures:
         write_atomic(folder / figure.name, figure.svg)
-    write_atomic(path, render(document(analysis, study, tasks, provenance or Provenance(), figures)))
+    write_atomic(path, render(document(analysis, study, tasks, provenance or Provenance(), figures, control)))

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from fluency.core.grammar import POWERSHELL, Call, Parsed, parse
 from fluency.core.records import Composition, MadeOf
 from fluency.core.shells import Grammar
-from fluency.scoring.grammar import POWERSHELL, Call, Parsed, parse
 
-_DATA = Path(__file__).with_name("data")
+DATA = Path(__file__).with_name("data")
 _INTERPRETER = re.compile(
     r"(?:bash|sh|dash|ash|zsh|ksh|mksh|fish|csh|tcsh|busybox|pwsh|powershell|cmd|python|pypy|perl|ruby|node|nodejs"
     r"|deno|bun|php|lua|luajit|tclsh|Rscript|osascript|ipython|expect|guile|raku)(?:-?[\d.]+)?(?:\.exe)?",
@@ -59,41 +59,7 @@ def is_interpreter(name: str) -> bool:
     return _INTERPRETER.fullmatch(PurePosixPath(name.replace("\\", "/")).name) is not None
 
 
-@cache
-def cmdlets() -> frozenset[str]:
-    """The names PowerShell brings along, in lower case."""
-    return frozenset(line.lower() for line in _lines("cmdlets.txt"))
-
-
-@cache
-def alias_names() -> dict[str, str]:
-    """Alias in lower case -> what it stands for."""
-    return {name.lower(): target for name, target in (line.split() for line in _lines("aliases.txt"))}
-
-
-@cache
-def _verbs() -> frozenset[str]:
-    return frozenset(word for line in _lines("verbs.txt") for word in line.split())
-
-
-def _lines(name: str) -> list[str]:
-    text = (_DATA / name).read_text(encoding="utf-8")
-    return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-
-
-def _kind(parsed: Parsed, aliases: bool) -> MadeOf:
-    if any(is_interpreter(name) for call in parsed.calls for name in _runs(call)):
-        return "delegation"
-    own = {name.lower() for name in parsed.functions}
-    kinds = {is_cmdlet(call.name, aliases) for call in parsed.calls if call.name.lower() not in own}
-    if not kinds:
-        return "no-commands"
-    if len(kinds) == 2:
-        return "mixed"
-    return "cmdlets-only" if kinds == {True} else "unix-only"
-
-
-def _runs(call: Call) -> Iterator[str]:
+def programs_of(call: Call) -> Iterator[str]:
     """The programs a call names: itself, and what it is told to run if it is a wrapper or find."""
     name, rest = call.name, call.arguments
     yield name
@@ -105,6 +71,41 @@ def _runs(call: Call) -> Iterator[str]:
             return
         name, rest = rest[position], rest[position + 1 :]
         yield name
+
+
+@cache
+def cmdlets() -> frozenset[str]:
+    """The names PowerShell brings along, in lower case."""
+    return frozenset(line.lower() for line in data_lines("cmdlets.txt"))
+
+
+@cache
+def alias_names() -> dict[str, str]:
+    """Alias in lower case -> what it stands for."""
+    return {name.lower(): target for name, target in (line.split() for line in data_lines("aliases.txt"))}
+
+
+def data_lines(name: str) -> list[str]:
+    """The lines of a list in the data folder, without comments and empty ones."""
+    text = (DATA / name).read_text(encoding="utf-8")
+    return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    return frozenset(word for line in data_lines("verbs.txt") for word in line.split())
+
+
+def _kind(parsed: Parsed, aliases: bool) -> MadeOf:
+    if any(is_interpreter(name) for call in parsed.calls for name in programs_of(call)):
+        return "delegation"
+    own = {name.lower() for name in parsed.functions}
+    kinds = {is_cmdlet(call.name, aliases) for call in parsed.calls if call.name.lower() not in own}
+    if not kinds:
+        return "no-commands"
+    if len(kinds) == 2:
+        return "mixed"
+    return "cmdlets-only" if kinds == {True} else "unix-only"
 
 
 def _first_program(arguments: tuple[str, ...]) -> int | None:

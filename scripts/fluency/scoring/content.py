@@ -27,6 +27,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluency.common.errors import UserError
+from fluency.common.words import counted
 from fluency.scoring import normalise
 from fluency.scoring.json_values import NOT_JSON, frozen, parse_json
 
@@ -87,7 +88,9 @@ def _ordered(expected: Any, text: str, lines: list[str]) -> str | None:
         if want != got:
             return f"line {number} is {quoted(got)} instead of {quoted(want)}"
     if len(lines) > len(wanted):
-        return f"line {len(wanted) + 1} {quoted(lines[len(wanted)])} is too much ({_count(wanted, 'line')} expected)"
+        return (
+            f"line {len(wanted) + 1} {quoted(lines[len(wanted)])} is too much ({counted(len(wanted), 'line')} expected)"
+        )
     if len(lines) < len(wanted):
         return f"line {len(lines) + 1} {quoted(wanted[len(lines)])} is missing"
     return None
@@ -100,7 +103,7 @@ def _hex(expected: Any, text: str, lines: list[str]) -> str | None:
     if len(lines) == len(wanted) == 1 and key(lines[0]) == key(wanted[0]):
         return None
     if len(lines) != 1:
-        return f"{_count(lines, 'line')} instead of one"
+        return f"{counted(len(lines), 'line')} instead of one"
     return f"{quoted(lines[0])} instead of {quoted(wanted[0])}"
 
 
@@ -152,7 +155,7 @@ def _multiset(wanted: list[str], got: list[str], noun: str) -> str | None:
     more = [line for line in dict.fromkeys(got) if extra[line] > 0]
     clauses = []
     if lost:
-        clauses.append(f"{noun} {quoted(lost[0])} is missing ({len(lost)} of {_count(wanted, noun)})")
+        clauses.append(f"{noun} {quoted(lost[0])} is missing ({len(lost)} of {counted(len(wanted), noun)})")
     if more:
         word = "stands there twice" if more[0] in wanted else "is too much"
         clauses.append(f"{noun} {quoted(more[0])} {word}" + (f" ({len(more)} such)" if len(more) > 1 else ""))
@@ -179,7 +182,3 @@ def _unfit(rule: str, form: str) -> UserError:
 
 def _shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _count(items: list[Any], noun: str) -> str:
-    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

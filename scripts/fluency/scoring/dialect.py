@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from fluency.core.grammar import BASH, parse
 from fluency.core.records import Result
 from fluency.core.shells import Shell, other_dialect
 from fluency.scoring import normalise
 from fluency.scoring.composition import is_cmdlet
-from fluency.scoring.grammar import BASH, parse
 
 _BASH_ONLY = re.compile(
     r"\w+\+?=.*|\[\[?|test|\(\(|let|export|local|declare|typeset|read|mapfile|readarray|source|shopt|getopts|eval|unset|then"

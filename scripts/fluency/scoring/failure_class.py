@@ -10,14 +10,16 @@ format              the reply is prose or holds a prompt sign, loose fences or s
                     parse, calls a command that is not there, or cannot be started
 other-dialect       the shell cannot read it or lacks its commands, and it is written in the other dialect
 does-not-parse      the shell says so, or it says nothing at all and the grammar says so
-command-not-found   a command it calls is not there
+missing-program     a command it calls is not there, and every such one exists elsewhere
+invented-command    a command it calls is not there, nor anywhere else
 timeout             a run was stopped at the deadline
 resource-limit      a run met a limit: memory, file size, processes, room, output, length of the command line
 non-zero-exit       a run ended with another exit code than 0, or by a signal
 one-world-only      it is right in some worlds only: luck, or fitted to one
 table-noise         the answer is there, with header, rule or group lines around it
-wrong-structure     the output is empty or not of the form that was asked for
-side-effects        a run changed the tree, left processes behind or stopped what the task set up
+no-output           exit code 0, and nothing was printed
+wrong-structure     the output is not of the form that was asked for
+side-effects        a run left processes behind or stopped what the task set up
 silent-wrong        exit code 0, right form, wrong content
 ==================  ===================================================================================================
 """
@@ -28,11 +30,13 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fluency.core.records import Extraction, FailureClass, Outcome, Result
+from fluency.core.grammar import parse
+from fluency.core.records import Extraction, FailureClass, Outcome, Result, changed_paths
 from fluency.core.shells import Shell, other_dialect
+from fluency.scoring.composition import programs_of
 from fluency.scoring.content import quoted
 from fluency.scoring.dialect import is_other_dialect, is_syntax_error, missing_commands, stderr_of
-from fluency.scoring.grammar import parse
+from fluency.scoring.known_names import exists_elsewhere
 from fluency.scoring.verdict import Verdict
 
 SIGXCPU, SIGXFSZ = 24, 25
@@ -97,8 +101,15 @@ def _unreadable(command: str, extraction: Extraction, shell: Shell, failing: lis
     if broken:
         return Failure("does-not-parse", f"{shell.title} cannot parse it{_first_line(broken[0].result)}.")
     if absent:
-        return Failure("command-not-found", f"{shell.title} {_words(broken, names)}.")
+        there = all(exists_elsewhere(name, shell.grammar) for name in names or _last_called(shell, command))
+        return Failure("missing-program" if there else "invented-command", f"{shell.title} {_words(broken, names)}.")
     return None
+
+
+def _last_called(shell: Shell, command: str) -> list[str]:
+    """The program that an exit code of 127 speaks of where the shell's words were thrown away: the last one called."""
+    calls = parse(shell.grammar, command).calls
+    return list(programs_of(calls[-1]))[-1:] if calls else [""]
 
 
 def _ended_badly(failing: list[Headline]) -> Failure | None:
@@ -118,6 +129,8 @@ def _ended_badly(failing: list[Headline]) -> Failure | None:
 def _limit(result: Result) -> str | None:
     if result.spawn_error is not None:
         return f"the command could not be started: {result.spawn_error}"
+    if result.lost is not None:
+        return f"nothing came back of it: {result.lost}"
     if result.used.oom_killed:
         return "it ran out of memory"
     if result.signal in (SIGXCPU, SIGXFSZ) or result.exit_code in (128 + SIGXCPU, 128 + SIGXFSZ):
@@ -139,12 +152,14 @@ def _wrong_output(failing: list[Headline], some_passed: bool) -> Failure:
         return Failure("one-world-only", f"Right in another world, but {_in_world(first, start='in world')}")
     if all(run.verdict.table_noise for run in failing):
         return Failure("table-noise", _in_world(first))
+    if all(run.verdict.empty for run in failing):
+        return Failure("no-output", _in_world(first))
     for run in failing:
         if not run.verdict.structure_ok:
             return Failure("wrong-structure", _in_world(run))
     for run in failing:
         effects = side_effects(run.result)
-        if effects:
+        if run.result.leftover or not run.result.helpers_intact:
             return Failure("side-effects", f"World {run.seed}: {', '.join(effects)}; {_lower(run.verdict.why)}")
     return Failure("silent-wrong", _in_world(first))
 
@@ -153,7 +168,9 @@ def side_effects(result: Result) -> list[str]:
     """What a run did beside printing, as clauses."""
     effects = []
     if result.tree_changed:
-        effects.append("the tree was changed")
+        counts = {name: found.count for name, found in changed_paths(result)}
+        told = f": {', '.join(f'{count} {name}' for name, count in counts.items())}" if counts else ""
+        effects.append(f"the working folder was changed{told}")
     if result.leftover:
         effects.append(f"processes were left running: {', '.join(result.leftover)}")
     if not result.helpers_intact:

@@ -7,14 +7,15 @@ from typing import Any
 
 from fluency import __version__
 from fluency.common.errors import UserError
+from fluency.core.conditions import AS_DESIGNED, BESIDE, Condition, ConditionName
+from fluency.core.grammar import applies, parse
 from fluency.core.records import Composition, Execution, Generation, Reading, Run, Score, WorldScore
-from fluency.core.shells import SHELLS, Condition, Shell
+from fluency.core.shells import SHELLS, Shell
 from fluency.core.stage_code import code_sha256
 from fluency.core.tasks import Task
 from fluency.scoring.composition import composition_of
 from fluency.scoring.dialect import is_syntax_error
 from fluency.scoring.failure_class import Headline, failure_class, side_effects
-from fluency.scoring.grammar import parse
 from fluency.scoring.verdict import Verdict, judge
 from fluency.world import World
 
@@ -26,13 +27,13 @@ def score_cell(
     world_for: Callable[[Task, int], World],
     *,
     seeds: Sequence[int] | None = None,
-    conditions: Sequence[Condition] | None = None,
+    conditions: Sequence[ConditionName] | None = None,
 ) -> Score:
     """The score of a cell from its records.
 
-    `seeds` and `conditions` are the study's: with them it is checked that every world was run, and an answer without
-    a command fails the second condition too instead of being unknown there. UserError if the records do not belong
-    together, or to the present worlds.
+    `seeds` and `conditions` are the study's: with them it is checked that every world was run, and an answer that a
+    condition did not run, because it has no command or calls nothing that the condition changes, counts as designed
+    instead of being unknown there. UserError if the records do not belong together, or to the present worlds.
     """
     _check(task, generation, execution, seeds)
     common = {
@@ -42,9 +43,9 @@ def score_cell(
         "provenance": {"version": __version__, "check_sha256": task.check_sha256, "code_sha256": code_sha256("score")},
     }
     shell, command = SHELLS[generation.cell.shell], execution.extraction.strict
-    if execution.not_measured is not None:
+    if execution.not_measured is not None or execution.unmeasured is not None:
         unrun = _composition(shell, command, [])
-        return Score(**common, **_unmeasured(execution.not_measured), make_up=unrun)
+        return Score(**common, **_unmeasured(execution), make_up=unrun)
     judged = [(run, *_judge(task, run, world_for)) for run in execution.runs]
     worlds = [_world_score(run, verdict, expected) for run, verdict, expected in judged]
     headline = [Headline(r.seed, r.result, v) for r, v, _ in judged if (r.condition, r.reading) == DECIDES]
@@ -58,7 +59,7 @@ def score_cell(
         exit_ok=ran and all(run.verdict.exit_ok for run in headline),
         content_ok=ran and all(run.verdict.structure_ok and run.verdict.content for run in headline),
         lenient_passed=_lenient(execution, worlds, passed),
-        no_unix_tools_passed=_second_condition(shell, command, worlds, conditions or ()),
+        **{c.mark: _under(c, shell, command, worlds, conditions or (), passed) for c in BESIDE},
         failure_class=failure.failure_class,
         why=failure.why,
         worlds=worlds,
@@ -68,7 +69,7 @@ def score_cell(
     )
 
 
-DECIDES: tuple[Condition, Reading] = ("as_designed", "strict")
+DECIDES: tuple[ConditionName, Reading] = (AS_DESIGNED.name, "strict")
 
 
 def _check(task: Task, generation: Generation, execution: Execution, seeds: Sequence[int] | None) -> None:
@@ -80,7 +81,7 @@ def _check(task: Task, generation: Generation, execution: Execution, seeds: Sequ
         raise UserError(
             "the execution is of another answer", where=cell.path, hint="delete the execution and run again"
         )
-    if seeds is None or execution.not_measured is not None or execution.extraction.strict is None:
+    if seeds is None or (execution.not_measured or execution.unmeasured) or execution.extraction.strict is None:
         return
     ran = [run.seed for run in execution.runs if (run.condition, run.reading) == DECIDES]
     if sorted(ran) != sorted(seeds):
@@ -125,13 +126,13 @@ def _world_score(run: Run, verdict: Verdict, expected: Any) -> WorldScore:
     )
 
 
-def _unmeasured(reason: str) -> dict[str, Any]:
-    unknown = ("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed", "no_unix_tools_passed")
-    return dict.fromkeys(unknown) | {
+def _unmeasured(execution: Execution) -> dict[str, Any]:
+    unknown = ("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed")
+    return dict.fromkeys([*unknown, *(condition.mark for condition in BESIDE)]) | {
         "failure_class": None,
-        "why": f"Not measured: {reason}.",
+        "why": f"Not measured: {execution.not_measured or execution.unmeasured}.",
         "worlds": [],
-        "not_measured": reason,
+        "not_measured": execution.not_measured,
         "side_effects": [],
     }
 
@@ -141,18 +142,25 @@ def _lenient(execution: Execution, worlds: Sequence[WorldScore], passed: bool) -
     extraction = execution.extraction
     if extraction.lenient == extraction.strict or extraction.lenient is None:
         return passed
-    return _all_passed(worlds, "as_designed", "lenient")
+    return _all_passed(worlds, AS_DESIGNED.name, "lenient")
 
 
-def _second_condition(
-    shell: Shell, command: str | None, worlds: Sequence[WorldScore], conditions: Sequence[Condition]
+def _under(
+    condition: Condition,
+    shell: Shell,
+    command: str | None,
+    worlds: Sequence[WorldScore],
+    conditions: Sequence[ConditionName],
+    passed: bool,
 ) -> bool | None:
-    if command is None and "no_unix_tools" in shell.conditions and "no_unix_tools" in conditions:
-        return False
-    return _all_passed(worlds, "no_unix_tools", "strict")
+    """Whether the answer passes under a condition; None where that was not asked, or asked and not run."""
+    ran = _all_passed(worlds, condition.name, "strict")
+    if ran is not None or condition not in shell.conditions or condition.name not in conditions:
+        return ran
+    return passed if command is None or not applies(condition, shell, command) else None
 
 
-def _all_passed(worlds: Sequence[WorldScore], condition: Condition, reading: Reading) -> bool | None:
+def _all_passed(worlds: Sequence[WorldScore], condition: ConditionName, reading: Reading) -> bool | None:
     runs = [world.passed for world in worlds if (world.condition, world.reading) == (condition, reading)]
     return all(runs) if runs else None
 

@@ -22,6 +22,7 @@ class Verdict:
     `structural` is the design document's check (exit 0 and every line matches, also of an empty output);
     `structure_ok` is the structure alone, whatever the exit code, and false for an empty output;
     `table_noise` says that the content would be right without a header, rule or group line;
+    `empty` that there is no line in the output;
     `why` is one sentence about the first thing that is wrong.
     """
 
@@ -32,6 +33,7 @@ class Verdict:
     passed: bool
     why: str
     table_noise: bool = False
+    empty: bool = False
 
 
 def judge(task: Task, result: Result, expected: Any) -> Verdict:
@@ -54,6 +56,7 @@ def judge(task: Task, result: Result, expected: Any) -> Verdict:
         passed=ending is None and real is None and wrong is None,
         why=_sentence(ending, real or wrong, noise),
         table_noise=noise,
+        empty=not lines,
     )
 
 

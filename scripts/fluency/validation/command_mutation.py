@@ -15,11 +15,11 @@ from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.common.terminal import Say, say
+from fluency.core.grammar import BASH
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, load_study
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
-from fluency.scoring.grammar import BASH
 from fluency.validation.command_operators import mutants
 from fluency.validation.probes import Probe
 from fluency.validation.validate import Prober

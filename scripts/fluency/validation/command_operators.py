@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from fluency.scoring.grammar import BASH, syntax_tree
+from fluency.core.grammar import BASH, syntax_tree
 
 _URL = re.compile(r"https?://[0-9.:]+")
 _NUMBER = re.compile(r"\d+")

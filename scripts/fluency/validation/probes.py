@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fluency.core.shells import SHELLS, Condition, other_dialect
+from fluency.core.conditions import AS_DESIGNED, ConditionName
+from fluency.core.grammar import applies
+from fluency.core.shells import SHELLS, other_dialect
 from fluency.core.tasks import Task
 from fluency.scoring import normalise, structure
 from fluency.scoring.content import JSON_RULES
@@ -41,7 +43,7 @@ class Probe:
     kind: Kind
     command: str
     seed: int
-    condition: Condition = "as_designed"
+    condition: ConditionName = AS_DESIGNED.name
     repeat: int = 1
 
 
@@ -77,12 +79,13 @@ def further_probes(
             for seed in seeds:
                 if seed % 2 != source % 2:
                     yield Probe(task.id, shell, "hard-coded", hard_coded(shell, task, answer), seed)
-        if "no_unix_tools" in SHELLS[shell].conditions:
-            for seed in seeds:
-                for command in references:
-                    yield Probe(task.id, shell, "reference", command, seed, "no_unix_tools")
-                for command in other:
-                    yield Probe(task.id, shell, "other-dialect", command, seed, "no_unix_tools")
+        for condition in SHELLS[shell].conditions:
+            own = [command for command in references if applies(condition, SHELLS[shell], command)]
+            alien = () if condition.tools else other  # with its programs there, another dialect may well pass
+            for kind, commands in (("reference", own), ("other-dialect", alien)):
+                for command in commands:
+                    for seed in seeds:
+                        yield Probe(task.id, shell, kind, command, seed, condition.name)
 
 
 def trivial(task: Task, shell: str) -> list[str]:

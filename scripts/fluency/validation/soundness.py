@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from fluency.core.conditions import AS_DESIGNED, BESIDE, Condition
 from fluency.core.shells import SHELLS, other_dialect
 from fluency.validation.probes import Probe
 
@@ -17,12 +18,12 @@ TITLES = (
     "trivial",
     "hard-coded",
     "dialect",
-    "no Unix tools",
+    *(condition.title for condition in BESIDE),
     "repeats",
     "slowest",
     "verdict",
 )
-TIMED = ("reference", "as_designed")
+TIMED = ("reference", AS_DESIGNED.name)
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,7 @@ class Report:
 
 def summarise(report: Report, task: str, shell: str, findings: Sequence[Finding]) -> None:
     """Add the row of one task in one shell and what is wrong with it; `findings` are of that pair alone."""
-    designed = [f for f in findings if f.probe.condition == "as_designed"]
-    bare = [f for f in findings if f.probe.condition == "no_unix_tools"]
+    designed = [f for f in findings if f.probe.condition == AS_DESIGNED.name]
     problems: list[str] = []
 
     def of(kind: str, among: Iterable[Finding] = designed) -> list[Finding]:
@@ -100,7 +100,9 @@ def summarise(report: Report, task: str, shell: str, findings: Sequence[Finding]
         cells.append(f"{len(commands) - len(slipped)}/{len(commands)} fail")
     dialect = of("other-dialect")
     cells.append(f"{'passes' if dialect and all(f.passed for f in dialect) else 'fails'}" if dialect else "-")
-    cells.append(_bare(shell, bare, problems))
+    for condition in BESIDE:
+        under = [f for f in findings if f.probe.condition == condition.name]
+        cells.append(_under(condition, shell, under, problems))
     cells.append(f"{len(references)} {'differ' if flaky else 'agree'}")
     slow = slowest_s(references)
     cells.append("-" if slow is None else f"{slow:.2f} s")
@@ -135,20 +137,21 @@ def passing_anywhere(findings: Iterable[Finding]) -> list[str]:
     return sorted({f.probe.command for f in findings if f.passed})
 
 
-def _bare(shell: str, bare: Sequence[Finding], problems: list[str]) -> str:
-    """The cell of the second condition: the shell's own references must pass, the other dialect's must fail."""
-    if not bare:
+def _under(condition: Condition, shell: str, found: Sequence[Finding], problems: list[str]) -> str:
+    """The cell of a condition: the shell's own references must pass, the other dialect's, where it was run, fail."""
+    if not found:
         return "-"
     here, other = SHELLS[shell], other_dialect(SHELLS[shell])
-    own = [f for f in bare if f.probe.kind == "reference"]
+    own = [f for f in found if f.probe.kind == "reference"]
     for f in own:
         if not f.passed:
-            problems.append(f"a reference fails without Unix tools in world {f.probe.seed}: {f.probe.command}: {f.why}")
-    alien = [f for f in bare if f.probe.kind == "other-dialect"]
+            where = f"{condition.title} in world {f.probe.seed}"
+            problems.append(f"a reference fails {where}: {f.probe.command}: {f.why}")
+    alien = [f for f in found if f.probe.kind == "other-dialect"]
     slipped = passing_everywhere(alien)
-    passes = f"a {other.short_title} reference passes in {here.short_title} without Unix tools"
+    passes = f"a {other.short_title} reference passes in {here.short_title} {condition.title}"
     problems += [f"{passes}: {command}" for command in slipped]
-    return f"{_share(own)}, {other.name} {_share(alien)}"
+    return _share(own) + (f", {other.name} {_share(alien)}" if alien else "")
 
 
 def _share(findings: Sequence[Finding]) -> str:

@@ -1,12 +1,37 @@
-"""What a person wrote on the command line or after a make target, as values; a mistake is a sentence and a hint."""
+"""Commands and their arguments: what a person wrote, as values; a mistake is a sentence and a hint."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from fluency.common.errors import UserError
+
+Command = Callable[[argparse.Namespace], int]
+Argument = tuple[tuple[str, ...], dict[str, Any]]
+COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], Command]] = {}
+
+
+def command(*arguments: Argument) -> Callable[[Command], Command]:
+    """Register a function as a command; its docstring is the help, its name the command's."""
+
+    def register(function: Command) -> Command:
+        def add(parser: argparse.ArgumentParser) -> None:
+            for names, options in arguments:
+                parser.add_argument(*names, **options)
+
+        COMMANDS[function.__name__.rstrip("_")] = (add, function)
+        return function
+
+    return register
+
+
+def argument(*names: str, **options: Any) -> Argument:
+    """One argument of a command, as argparse takes it."""
+    return names, options
+
 
 STAGES = ("score", "execute")
 
@@ -52,3 +77,10 @@ def stage(text: str) -> str:
             "there is no such stage to replay", where=f"STAGE={text}", hint="write STAGE=score or STAGE=execute"
         )
     return text
+
+
+def markdown_file(text: str) -> Path:
+    """Where Markdown is to be written; refused before hours are spent on what goes into it."""
+    if not text or Path(text).is_dir():
+        raise UserError("this is no file to write", where=f"MARKDOWN={text}", hint="name a file: MARKDOWN=replay.md")
+    return Path(text)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from fluency.analysis import analyse, headline
 from fluency.common.paths import RESULTS
+from fluency.core.control import read_control
 from fluency.core.table import read_table
+from fluency.report.control_rows import control_sentence
 from fluency.workflow.ready_study import ReadyStudy
 
 
-def print_headline(ready: ReadyStudy) -> None:
-    """End with what the report says and where it is, on standard output."""
+def ending_of(ready: ReadyStudy) -> str:
+    """What the report says and where it is, as text for a terminal."""
     folder = RESULTS / ready.study.study
-    frame = read_table(folder / "cells.csv")
-    print()
-    print(headline(analyse(frame, ready.study, ready.tasks)))
-    print(f"Report:   {folder / 'report.md'}")
-    print(f"Explorer: {folder / 'explorer.html'}")
+    lines = ["", headline(analyse(read_table(folder / "cells.csv"), ready.study, ready.tasks))]
+    control = read_control(folder) if ready.study.control else None
+    if control:
+        lines.append(control_sentence(control))
+    return "\n".join([*lines, f"Report:   {folder / 'report.md'}", f"Explorer: {folder / 'explorer.html'}"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NoReturn
@@ -10,6 +12,7 @@ from typing import Any, NoReturn
 from fluency.common.errors import UserError
 from fluency.workflow.pipeline import Pipeline
 from fluency.workflow.preflight import check_before_run
+from fluency.workflow.progress import Narrator
 from fluency.workflow.run_lock import hold_run_lock
 
 
@@ -19,11 +22,30 @@ class FrontedPipeline(Pipeline):
     def start(self) -> None:
         """Before the first job: one run at a time, keys at hand, the price agreed."""
         self._held = ExitStack()  # for as long as the process lives
+        Narrator.spending = self._spending
+        end_in_a_thread()
         try:
             self._held.enter_context(hold_run_lock())
             check_before_run(self)
         except UserError as error:
             exit_with(error)
+
+    def _spending(self) -> tuple[float, float] | None:
+        """Dollars spent and where the run stops, once a model with a price is asked."""
+        generator = self.generator.made
+        spent = generator.budget.spent_usd if generator else 0.0
+        return (spent, self.study.budget.stop_usd) if spent else None
+
+
+def end_in_a_thread() -> None:
+    """Let SIGTERM end the run in a thread of its own.
+
+    Snakemake's handler takes the scheduler's lock; in the main thread, which may hold it, it would wait for ever.
+    """
+    handler = signal.getsignal(signal.SIGTERM)
+    if callable(handler):
+        end = handler
+        signal.signal(signal.SIGTERM, lambda *told: threading.Thread(target=end, args=told, daemon=True).start())
 
 
 def open_pipeline(config: dict[str, Any], workflow: Any) -> FrontedPipeline:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from fluency.archive.pack import archive_name, make_archive
 from fluency.common.clock import utc_date
+from fluency.common.git import git_state
 from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
-from fluency.core.collect import git_state
 from fluency.core.gather import STAGES
 from fluency.execution.sandbox.image_export import save_image
 from fluency.workflow.ready_study import ReadyStudy
+from fluency.workflow.signature import sign
 
 
 def archive_path(ready: ReadyStudy) -> str:
@@ -26,12 +27,12 @@ def logs_of(ready: ReadyStudy) -> list[Path]:
     return sorted(file for file in [*logs, *(ROOT / "logs" / ready.study.study).glob("*.log")] if file.is_file())
 
 
-def pack(ready: ReadyStudy, *, partial: bool = False, image: bool = False) -> Path:
-    """Write the archive and return its path."""
+def pack(ready: ReadyStudy, *, partial: bool = False, image: bool = False, key: Path | None = None) -> Path:
+    """Write the archive, signed if there is a key, and return its path."""
     commit, dirty = git_state()
     config_files = {f"config/{file.name}": file for file in ready.files[1:]}
     logs = {str(file.relative_to(ROOT)): file for file in logs_of(ready)}
-    return make_archive(
+    packed = make_archive(
         ready.study,
         ready.tasks,
         RESULTS,
@@ -45,3 +46,6 @@ def pack(ready: ReadyStudy, *, partial: bool = False, image: bool = False) -> Pa
         extra_files=config_files | logs,
         save_image=save_image,
     )
+    if key:
+        sign(packed, key.expanduser())
+    return packed

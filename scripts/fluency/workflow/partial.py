@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fluency.common.paths import RESULTS
 from fluency.common.terminal import say
+from fluency.common.words import counted
+from fluency.core.control import read_control
 from fluency.core.gather import gather_rows
 from fluency.core.table import to_frame, write_table
 from fluency.report.explorer import write_explorer
@@ -21,8 +23,10 @@ def write_partial(ready: ReadyStudy) -> int:
     frame = to_frame(rows)
     write_table(folder / "cells.csv", rows)
     write_explorer(folder / "explorer.html", frame, ready.study, ready.tasks, ready.load)
-    write_report(folder / "report.md", frame, ready.study, ready.tasks, provenance_of(ready))
+    control = read_control(folder.parent)
+    write_report(folder / "report.md", frame, ready.study, ready.tasks, provenance_of(ready), control)
     missing = sum(row.status == "missing" for row in rows)
-    say(f"{len(rows) - missing} of {len(rows)} cells are measured or known to be unmeasurable; {missing} are missing.")
+    known = f"{len(rows) - missing} of {counted(len(rows), 'cell')}"
+    say(f"Measured or known to be unmeasurable: {known}; missing: {missing}.")
     print(folder / "report.md")
     return 0

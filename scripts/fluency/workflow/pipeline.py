@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_now
-from fluency.common.files import pretty_json, write_atomic
+from fluency.common.errors import Interrupted
+from fluency.common.files import pretty_json, sha256, write_atomic
 from fluency.common.once import Once
-from fluency.common.paths import ANSWERS
+from fluency.common.paths import ANSWERS, RESULTS
 from fluency.common.terminal import say
 from fluency.core.records import Execution, Generation, read_record, write_record
 from fluency.workflow.logged import logged
@@ -57,13 +59,26 @@ class Pipeline(ReadyStudy):
 
     @logged
     def execute(self, wildcards: Any, input: Any, output: Any) -> None:
-        """Run the answer's command in every world."""
+        """Run the answer's command in every world; give a cell up that several attempts could not measure."""
         from fluency.core.task_world import world_for
+        from fluency.execution.attempts import Attempts, gave_up
         from fluency.execution.execute import execute_cell
 
-        record = read_record(Generation, Path(input.generation[0]))
-        task = self.task_of[wildcards.task]
-        write_record(Path(output[0]), execute_cell(self.study, task, record, self.sandbox(), world_for, utc_now()))
+        generation = read_record(Generation, Path(input.generation[0]))
+        task, sandbox = self.task_of[wildcards.task], self.sandbox()
+        key = [self.key.execute(wildcards), sandbox.image.model_dump(), generation.answer.request_key]
+        attempts = Attempts(RESULTS / "attempts" / f"{cell_of(wildcards).path}.json", sha256(canonical_json(key)))
+
+        def execution() -> Execution:
+            return execute_cell(self.study, task, generation, sandbox, world_for, utc_now(), attempts.failed)
+
+        try:
+            record = execution()
+        except Interrupted as error:
+            if gave_up(attempts.add(error.what)) is None:
+                raise
+            record = execution()
+        write_record(Path(output[0]), record)
 
     @logged
     def score(self, wildcards: Any, input: Any, output: Any) -> None:
@@ -82,6 +97,13 @@ class Pipeline(ReadyStudy):
         write_record(Path(output[0]), score)
 
     @logged
+    def control(self, output: Any) -> None:
+        """Run commands that are known to be right and wrong."""
+        from fluency.validation.run_control import run_control
+
+        write_record(Path(output[0]), run_control(self.study, self.tasks, self.sandbox()))
+
+    @logged
     def gather(self, output: Any) -> None:
         """Lay all cells into one table, and say where they came from."""
         from fluency.core.gather import gather_rows
@@ -95,6 +117,7 @@ class Pipeline(ReadyStudy):
     @logged
     def report(self, input: Any, output: Any) -> None:
         """Write the report with its figures, and the page on which every cell can be doubted."""
+        from fluency.core.control import read_control
         from fluency.core.provenance import read_provenance
         from fluency.core.table import read_table
         from fluency.report.explorer import write_explorer
@@ -102,7 +125,10 @@ class Pipeline(ReadyStudy):
 
         frame = read_table(Path(input.table))
         write_explorer(Path(output.explorer), frame, self.study, self.tasks, self.load)
-        write_report(Path(output.report), frame, self.study, self.tasks, read_provenance(Path(input.provenance)))
+        provenance, control = read_provenance(Path(input.provenance)), None
+        if self.study.control:
+            control = read_control(Path(input.table).parent)
+        write_report(Path(output.report), frame, self.study, self.tasks, provenance, control)
 
     def archive_path(self) -> str:
         """Where the archive of this study, of today and of this commit stands."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+from fluency.common.words import counted
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate
 
 
 def render(estimate: CostEstimate) -> str:
     """The plan as text for a terminal."""
-    lines = [f"Study {estimate.study}: {estimate.calls} calls to make."]
+    lines = [f"Study {estimate.study}: {counted(estimate.tasks, 'task')}, {counted(estimate.calls, 'call')} to make."]
+    if not estimate.calls:
+        lines.append("Every answer is at hand: no model and no key is needed.")
     for model in estimate.models:
         lines += ["", *_render_model(model)]
     if estimate.most_usd or estimate.spent_usd:
@@ -28,7 +31,7 @@ def render(estimate: CostEstimate) -> str:
 def _render_model(model: ModelEstimate) -> list[str]:
     lines = [
         f"{model.alias} ({model.model_id}): {model.sampling}",
-        f"  {model.cells} cells, {model.at_hand} answered, {model.calls} to ask",
+        f"  {counted(model.cells, 'cell')}, {model.at_hand} answered, {model.calls} to ask",
         f"  price    {model.price}",
     ]
     if model.calls:
@@ -41,6 +44,9 @@ def _render_model(model: ModelEstimate) -> list[str]:
             lines.append("  cost     nothing")
         when = "a batch: most within an hour, 24 h at most" if model.minutes is None else _duration(model.minutes)
         lines.append(f"  time     {when}")
+    if count := model.to_older_prompt:
+        answers = "1 stored answer belongs" if count == 1 else f"{count} stored answers belong"
+        lines.append(f"  prompt   the prompt has changed since: {answers} to the older prompt and will not be used")
     if model.note:
         lines.append(f"  note     {model.note}")
     return lines

@@ -8,13 +8,17 @@ import sys
 from fluency.common.files import read_json
 from fluency.common.paths import ANSWERS, RESULTS
 from fluency.common.terminal import say
-from fluency.core.shells import find_shell
+from fluency.core.shells import Shell, find_shell
+from fluency.execution.sandbox import powershell
 from fluency.generation.cost_estimate import CostEstimate, confirm, estimate_cost
 from fluency.generation.keys import require_keys
 from fluency.generation.store import AnswerStore
+from fluency.workflow.answer_check import check_answers
 from fluency.workflow.plan_text import render
 from fluency.workflow.ready_study import ReadyStudy
-from fluency.workflow.rerun_reasons import rerun_reasons
+from fluency.workflow.rerun_reasons import containers_to_start, jobs_to_run, rerun_reasons
+
+IMAGE_RECORD = RESULTS / "image.json"
 
 
 def estimate_of(ready: ReadyStudy, reasons: dict[str, dict[str, int]] | None = None) -> CostEstimate:
@@ -30,28 +34,47 @@ def estimate_of(ready: ReadyStudy, reasons: dict[str, dict[str, int]] | None = N
 
 
 def sandbox_lacks(ready: ReadyStudy) -> list[str]:
-    """A sentence for each thing the image record says is not there, or that there is no record yet."""
-    record = RESULTS / "image.json"
-    if not record.exists():
-        return ["the sandbox image: the run builds it first (`make image` does only that)"]
-    shells = read_json(record)["image"]["shells"]
+    """A sentence for each thing the image record says is not there; none while there is no record."""
     return [
         f"{shell.short_title} in the sandbox image: its arm will be reported as not measured; {shell.how_to_get}"
-        for shell in map(find_shell, ready.study.shells)
-        if not shells.get(shell.name)
+        for shell in shells_lacking(ready)
     ]
+
+
+def image_will_lack(ready: ReadyStudy) -> list[str]:
+    """A sentence if no image is recorded yet and the one to be built will hold no PowerShell; asks its release page."""
+    if IMAGE_RECORD.exists() or powershell.NAME not in ready.study.shells or powershell.powershell_source():
+        return []
+    why = powershell.can_download()
+    shell = find_shell(powershell.NAME)
+    if why is None:
+        return []
+    return [f"{shell.short_title}: {why}; its arm will be reported as not measured; {shell.how_to_get}"]
+
+
+def shells_lacking(ready: ReadyStudy) -> list[Shell]:
+    """The study's shells that the image record says are not there; none as long as there is no record."""
+    if not IMAGE_RECORD.exists():
+        return []
+    there = read_json(IMAGE_RECORD)["image"]["shells"]
+    return [shell for shell in map(find_shell, ready.study.shells) if not there.get(shell.name)]
 
 
 def print_plan(ready: ReadyStudy, command: list[str]) -> int:
     """`make plan`: the plan with Snakemake's reasons, on standard output."""
-    print(render(estimate_of(ready, rerun_reasons(ready, command))), end="")
+    jobs = jobs_to_run(command)
+    print(render(estimate_of(ready, rerun_reasons(ready, jobs))), end="")
+    containers = containers_to_start(ready, jobs, [shell.name for shell in shells_lacking(ready)])
+    print(f"\n{containers}\n" if containers else "", end="")
+    if not IMAGE_RECORD.exists():
+        print("\nNo study here has used the sandbox image yet: the run takes the one that is built, or builds it.")
     return 0
 
 
 def ask_price(ready: ReadyStudy) -> str:
     """Before Snakemake starts: show what a paid run costs and ask; returns the value of `confirm` for the run."""
     made = estimate_of(ready)
-    require_keys_of(ready, made)
+    require_ready(ready, made)
     if made.most_usd > 0:
         say(render(made))
     confirm(made, ready.study, is_terminal=sys.stdin.isatty(), ask=input)
@@ -61,10 +84,12 @@ def ask_price(ready: ReadyStudy) -> str:
 def check_before_run(ready: ReadyStudy) -> None:
     """Before the first job of any run, also of a bare `snakemake`: the keys are there and the price is agreed."""
     made = estimate_of(ready)
-    require_keys_of(ready, made)
+    require_ready(ready, made)
     confirm(made, ready.study, is_terminal=False, ask=input)
 
 
-def require_keys_of(ready: ReadyStudy, made: CostEstimate) -> None:
-    """Keys are needed only for the models that will be asked."""
+def require_ready(ready: ReadyStudy, made: CostEstimate) -> None:
+    """Keys are needed only for the models that will be asked, and only then must every answer be known."""
     require_keys(ready.study, os.environ, made.aliases_to_ask)
+    if made.calls:
+        check_answers(ready.tasks, ready.study.seeds)

@@ -1,4 +1,4 @@
-"""What a run says while it works: bars on a terminal, a line now and then in a log, each failure once."""
+"""What a run says while it works: one line that stays on a terminal, one now and then in a log, each failure once."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from logging import WARNING, LogRecord
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 from rich.console import Console
+from rich.live import Live
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.text import Text
 
 from fluency.common.errors import UserError
+from fluency.common.words import NOTHING_TO_DO, counted
+from fluency.workflow.progress_count import STAGES, ProgressCount
 
-STAGES = {"generate": "generations", "execute": "executions", "score": "scores"}
 LINE_EVERY_S = 15.0
+BAR = 12
 _RULE_ERROR = re.compile(r"^RuleException:\n(?P<kind>\w+) in file .*?, line \d+:\n(?P<text>.*?)(?:\n  File .*)?$", re.S)
+_ENDED_BY_USER = "Terminating processes on user request"
 
 
 def sentence_kinds(kind: type[UserError] = UserError) -> set[str]:
@@ -36,18 +32,18 @@ def sentence_kinds(kind: type[UserError] = UserError) -> set[str]:
 class Narrator:
     """Counts a workflow's events and tells a person what they amount to."""
 
+    spending: ClassVar[Callable[[], tuple[float, float] | None]] = staticmethod(lambda: None)
+    """Dollars spent, and where the run stops: told by the pipeline, since Snakemake makes the narrator."""
+
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = Console(file=stream, stderr=False, highlight=False, soft_wrap=True)
-        self._live = stream.isatty()
+        self._is_terminal = stream.isatty()
         self._clock = clock
-        self._started = self._last_line = clock()
-        self._totals: Counter[str] = Counter()
-        self._done: Counter[str] = Counter()
-        self._rule_of: dict[int, str] = {}
+        self._last_line = clock()
+        self._count = self._new_count()
         self._failures: Counter[str] = Counter()
         self._failed_jobs = 0
-        self._bars: Progress | None = None
-        self._bar_of: dict[str, TaskID] = {}
+        self._live: Live | None = None
 
     def hear(self, record: LogRecord) -> None:
         """Take in one of Snakemake's log records."""
@@ -55,47 +51,47 @@ class Narrator:
         handler = getattr(self, f"_on_{event}", None)
         if handler:
             handler(record)
-        elif not event and (record.levelno >= WARNING or "Nothing to be done" in str(record.msg)):
-            self._say_plain(record)
+        elif not event:
+            self._on_plain(record)
 
     def close(self) -> None:
-        """Stop the bars; say how much was done, and how often each failure came."""
-        if self._bars:
-            self._bars.stop()
-            self._bars = None
-        if any(self._totals.values()) and not self._live:
-            self._say(self._counts())
+        """End the line; say how much was done, what took longest, and how often each failure came."""
+        self._end_line()
+        if any(self._count.planned.values()) and not self._is_terminal:
+            self._say_line()
         for text, times in self._failures.items():
             if times > 1:
                 self._say(f"({times} times) {text.splitlines()[0]}")
         if self._failed_jobs:
-            self._say(
-                f"{self._failed_jobs} jobs failed; what was measured is kept, and the next run goes on from here."
-            )
-        self._totals.clear()
+            failed = counted(self._failed_jobs, "job")
+            self._say(f"{failed} failed; what was measured is kept, and the next run goes on from here.")
+        if slowest := self._count.slowest_sentence():
+            self._say(slowest)
+        self._count = self._new_count()
         self._failures.clear()
         self._failed_jobs = 0
 
+    def _new_count(self) -> ProgressCount:
+        return ProgressCount(self._clock, lambda: type(self).spending())
+
     def _on_run_info(self, record: LogRecord) -> None:
         stats = getattr(record, "stats", {}) or {}
-        new = [rule for rule in STAGES if stats.get(rule) and not self._totals[rule]]
-        for rule in new:
-            self._totals[rule] = stats[rule]
-            if self._live:
-                self._bar_of[rule] = self._progress().add_task(STAGES[rule], total=stats[rule])
-        if new and not self._live:
-            self._say(self._counts())
+        new = {rule: stats[rule] for rule in STAGES if stats.get(rule) and not self._count.planned[rule]}
+        self._count.planned.update(new)
+        if new and self._is_terminal:
+            self._live = self._live or Live(console=self._console, get_renderable=self._drawn, refresh_per_second=4)
+            self._live.start()
+        elif new:
+            self._say_line()
 
     def _on_job_info(self, record: LogRecord) -> None:
-        self._rule_of[int(record.__dict__["jobid"])] = record.__dict__["rule_name"]
+        told = record.__dict__
+        self._count.start(int(told["jobid"]), told["rule_name"], dict(told.get("wildcards") or {}))
 
     def _on_job_finished(self, record: LogRecord) -> None:
-        rule = self._rule_of.get(int(record.__dict__["job_id"]), "")
-        self._done[rule] += 1
-        if rule in self._bar_of:
-            self._progress().advance(self._bar_of[rule])
-        elif not self._live and self._clock() - self._last_line >= LINE_EVERY_S:
-            self._say(self._counts())
+        self._count.finish(int(record.__dict__["job_id"]))
+        if not self._is_terminal and self._clock() - self._last_line >= LINE_EVERY_S:
+            self._say_line()
 
     def _on_job_error(self, record: LogRecord) -> None:
         self._failed_jobs += 1
@@ -110,39 +106,30 @@ class Narrator:
         if self._failures[text] == 1:
             self._say(text, style="red")
 
-    def _say_plain(self, record: LogRecord) -> None:
+    def _on_plain(self, record: LogRecord) -> None:
         message = str(record.msg).strip()
-        if message.startswith("Exiting because a job execution failed"):
-            return
-        self._say(
-            "Nothing to do: every record is there and up to date." if "Nothing to be done" in message else message
-        )
+        if message.startswith(_ENDED_BY_USER):
+            self._end_line()
+            self._say("Ending: what is under way may finish; what was measured is kept.")
+        elif "Nothing to be done" in message:
+            self._say(NOTHING_TO_DO)
+        elif record.levelno >= WARNING and not message.startswith("Exiting because a job execution failed"):
+            self._say(message)
 
-    def _counts(self) -> str:
-        self._last_line = now = self._clock()
-        parts = [
-            f"{noun} {self._done[rule]}/{self._totals[rule]}" for rule, noun in STAGES.items() if self._totals[rule]
-        ]
-        done = sum(self._done[rule] for rule in STAGES)
-        left = sum(self._totals.values()) - done
-        if done and left > 0:
-            seconds = (now - self._started) / done * left
-            parts.append(f"about {max(1, round(seconds / 60))} min left")
-        return ", ".join(parts)
+    def _drawn(self) -> Text:
+        planned, done = sum(self._count.planned.values()), sum(self._count.done.values())
+        full = BAR * done // planned if planned else 0
+        text = self._count.line(max(1, self._console.width - BAR - 2))
+        return Text.assemble(("━" * full, "green"), ("━" * (BAR - full), "dim"), " ", text, no_wrap=True)
 
-    def _progress(self) -> Progress:
-        if self._bars is None:
-            columns = (
-                TextColumn("{task.description:<12}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
-            )
-            self._bars = Progress(*columns, console=self._console)
-            self._bars.start()
-        return self._bars
+    def _end_line(self) -> None:
+        if self._live:
+            self._live.stop()
+            self._live = None
+
+    def _say_line(self) -> None:
+        self._last_line = self._clock()
+        self._say(self._count.line())
 
     def _say(self, text: str, style: str = "") -> None:
         self._console.print(escape(text), style=style or None)

@@ -24,6 +24,8 @@ class ReadyStudy:
 
     def __init__(self, config: dict[str, Any], files: Sequence[str | Path] = ()) -> None:
         self.files = [CONFIG, *map(Path, files)]
+        for file in self.files:
+            read_yaml(file)  # Snakemake merged them already, and takes a key that stands twice without a word
         self.study: Study = validate_study(config, self.files)
         check_models(self.study, self.files)
         self.tasks: list[Task] = load_tasks(self.study.tasks)

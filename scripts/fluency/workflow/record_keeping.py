@@ -2,43 +2,83 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
 from fluency.archive.decision import write_decision
 from fluency.archive.registration import preregister as freeze
+from fluency.archive.registration_file import read_registration
 from fluency.archive.replay import replay_archive
 from fluency.archive.verify import verify_archive
+from fluency.archive.verify_report import EXIT_CODES
 from fluency.common.clock import utc_now
+from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
-from fluency.common.terminal import say
+from fluency.common.terminal import say, tell
 from fluency.core.study import SandboxConfig
 from fluency.execution.sandbox.sandbox import open_sandbox
 from fluency.workflow.ready_study import ReadyStudy
+from fluency.workflow.signature import signer_of
+from fluency.workflow.verify_beside import next_step, verify_beside
+
+_REGISTERED = """{path}
+Put this into the study's file:
+  preregistration: {name}
+  decision: {decision}
+A clock can be set. Who doubts the order believes a third party, so leave one a trace before the first answer:
+  git add {name} && git commit -m "Register {name}" && git push
+  openssl ts -query -data {name} -sha256 -cert -out {name}.tsq
+  curl -H "Content-Type: application/timestamp-query" --data-binary @{name}.tsq -o {name}.tsr "$TSA"
+The last two keep an answer by RFC 3161 of the time-stamping service whose address is in $TSA."""
 
 
-def verify(archive: Path) -> int:
-    """Verify an archive and print what was found; 0 if nothing contradicts, 1 otherwise."""
+def verify(archive: Path, *, beside: bool = False, signers: Path | None = None) -> int:
+    """Verify an archive and print what was found; 0: proven, 1: altered, 3: not proven by this checkout.
+
+    With `beside` the code of the commit that the archive names verifies it, in a checkout of its own.
+    With `signers` it must also be signed by one of them, as it is.
+    """
+    if signers:
+        if (signer := signer_of(archive, signers.expanduser())) is None:
+            tell([f"PROBLEM {archive.name}: it is signed by none of the allowed signers as it is"])
+            return EXIT_CODES["altered"]
+        tell([f"signed by {signer}"])
+    if beside:
+        return verify_beside(archive, say)
     report = verify_archive(archive, say)
-    print("\n".join(report.lines()))
-    return 0 if report.ok else 1
+    tell(report.lines())
+    if report.verdict() == "unproven":
+        tell([next_step(report)])
+    return report.exit_code
 
 
-def replay(archive: Path, stage: Literal["score", "execute"]) -> int:
-    """Rescore or re-execute an archive with the present code and image, and print the differences."""
+def replay(
+    archive: Path, stage: Literal["score", "execute"], allowed: Collection[str] = (), markdown: Path | None = None
+) -> int:
+    """Rescore or re-execute an archive with the present code and image; print the differences, and write them."""
     sandbox = open_sandbox(SandboxConfig(), say=say) if stage == "execute" else None
-    print(replay_archive(archive, stage, sandbox, say, utc=utc_now()).markdown())
+    found = replay_archive(archive, stage, sandbox, say, utc=utc_now(), allowed=allowed)
+    tell(found.lines())
+    if markdown:
+        write_atomic(markdown, found.markdown())
+        say(f"written to {markdown}")
     return 0
 
 
 def preregister(ready: ReadyStudy, decision: str) -> int:
     """Freeze a study's design into a file to be committed, and say how the study names it."""
     path = freeze(ready.study, ready.tasks, decision or ready.study.decision, ROOT / "preregistrations")
-    print(f"{path}\nCommit it, and put `preregistration: {path.relative_to(ROOT)}` into the study's file.")
+    frozen, name = read_registration(path), path.relative_to(ROOT)
+    text = _REGISTERED.format(name=name, decision=json.dumps(frozen["decision"], ensure_ascii=False), path=path)
+    tell(text.split("\n"))
+    if frozen["commit"] is None or frozen["dirty"]:
+        print("Mind: no commit holds the code it was made by; commit your changes before you register.")
     return 0
 
 
 def decide(archive: Path, title: str) -> int:
     """Write a decision record that rests on a verified archive."""
-    print(write_decision(archive, title, ROOT / "decisions", say=say))
+    tell([str(write_decision(archive, title, ROOT / "decisions", say=say))])
     return 0

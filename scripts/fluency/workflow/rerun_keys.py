@@ -55,7 +55,7 @@ class RerunKeys:
                 "code": code_sha256("execute"),
                 "worlds": self._world_keys[wildcards.task],
                 "needs": self._task[wildcards.task].needs,
-                "conditions": sorted(set(self.study.conditions) & set(SHELLS[wildcards.shell].conditions)),
+                "conditions": [c.name for c in SHELLS[wildcards.shell].conditions if c.name in self.study.conditions],
                 "limits": sandbox.limits.model_dump(exclude={"timeout_s"}),
                 "timeout_s": sandbox.limits.timeout_s[wildcards.shell],
             }
@@ -71,6 +71,13 @@ class RerunKeys:
                 "conditions": self.study.conditions,
             }
         )
+
+    def control(self) -> str:
+        """Changes with what changes an execution or a score of any task, in any shell, and with its commands."""
+        limits = self.study.sandbox.limits.model_dump()
+        tasks = {task.id: [task.sha256, self._world_keys[task.id]] for task in self.tasks}
+        code = code_sha256("control")
+        return canonical_json({"code": code, "tasks": tasks, "shells": self.study.shells, "limits": limits})
 
     def gather(self) -> str:
         """Changes with the design and with the files that the provenance names."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS, ROOT
 from fluency.core.cells import Cell
+from fluency.core.conditions import AS_DESIGNED, CONDITIONS
 from fluency.core.gather import record_path
 from fluency.core.records import Generation, read_record
+from fluency.core.shells import SHELLS
+from fluency.execution.execute import planned, readings_of
 from fluency.generation.request import request_for
 from fluency.workflow.ready_study import ReadyStudy
 
@@ -57,12 +60,42 @@ def _cell(wildcards: str) -> Cell | None:
     return Cell(named["model"], named["shell"], named["task"], int(named["trial"]))
 
 
-def rerun_reasons(ready: ReadyStudy, command: list[str]) -> dict[str, dict[str, int]]:
+def rerun_reasons(ready: ReadyStudy, jobs: Sequence[Job]) -> dict[str, dict[str, int]]:
     """Rule → why → jobs."""
     counted: dict[str, Counter[str]] = defaultdict(Counter)
-    for job in jobs_to_run(command):
+    for job in jobs:
         counted[job.rule][in_words(ready, job)] += 1
     return {rule: dict(why) for rule, why in counted.items()}
+
+
+def containers_to_start(ready: ReadyStudy, jobs: Sequence[Job], missing: Collection[str]) -> str:
+    """How many containers these jobs start, by condition, as a sentence; empty if they start none.
+
+    `missing`: shells that the image lacks. An answer that is still to be asked for counts with one reading and under
+    every condition of its shell, so the number is then about right and that of a condition not for all an upper bound.
+    """
+    asked = {job.cell for job in jobs if job.rule == "generate"}
+    counted: Counter[str] = Counter()
+    unknown = False
+    for cell in (job.cell for job in jobs if job.rule == "execute"):
+        if cell is None or cell.shell in missing:
+            continue
+        path = record_path(Path(RESULTS), "generations", cell)
+        if cell in asked or not path.exists():
+            unknown = True
+            under = {AS_DESIGNED.name, *(c.name for c in SHELLS[cell.shell].conditions)} & set(ready.study.conditions)
+            counted.update(under)
+        else:
+            extraction = readings_of(read_record(Generation, path))
+            counted.update(condition for _, _, condition in planned(ready.study, cell.shell, extraction))
+    worlds = len(ready.study.seeds)
+    parts = [
+        f"{'up to ' if unknown and condition.calls else ''}{counted[name] * worlds} {condition.title}"
+        for name, condition in CONDITIONS.items()
+        if counted[name]
+    ]
+    about = "about " if unknown else ""
+    return f"The executions start {about}{counted.total() * worlds} containers: {', '.join(parts)}." if parts else ""
 
 
 def in_words(ready: ReadyStudy, job: Job) -> str:

@@ -2,25 +2,68 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 
 from fluency.common.paths import ROOT
 from fluency.common.terminal import say
-from fluency.workflow.preflight import ask_price
-from fluency.workflow.ready_study import open_study
+from fluency.workflow.preflight import ask_price, estimate_of, image_will_lack, sandbox_lacks
+from fluency.workflow.ready_study import ReadyStudy, open_study
 from fluency.workflow.run_lock import hold_run_lock
 
 
 def run(files: Sequence[str], arguments: Sequence[str] = ()) -> int:
     """Run a study; returns the exit code: 0 all measured, 1 some cells missing, 2 a user's error."""
-    confirmed = ask_price(open_study(files))
+    ready = open_study(files)
+    confirmed = ask_price(ready)
     release_stale_lock()
+    tell_unmeasurable(ready)
     command = snakemake(files, "--config", f"confirm={confirmed}") + list(arguments)
-    code = subprocess.run(command, cwd=ROOT, check=False).returncode
+    code = run_to_its_end(command)
     if code == 1 and not arguments:
         say("Not every cell could be measured. `make report` shows what there is; run again to go on from here.")
+    return code
+
+
+def tell_unmeasurable(ready: ReadyStudy) -> None:
+    """Say before a model is asked which answers nobody will be able to run here."""
+    if estimate_of(ready).calls:
+        for sentence in sandbox_lacks(ready) or image_will_lack(ready):
+            say(f"Missing: {sentence}. Its answers are asked and kept all the same.")
+
+
+def run_to_its_end(command: Sequence[str]) -> int:
+    """The exit code of a command that ends as it sees fit, also when this process is told to end.
+
+    Ctrl-C reaches it from the terminal, SIGTERM is passed on; KeyboardInterrupt once it has ended. A second Ctrl-C
+    ends it at once.
+    """
+    told: list[int] = []
+    running: list[subprocess.Popen[bytes]] = []
+
+    def hear(number: int, _frame: object) -> None:
+        told.append(number)
+        for process in running:
+            if number == signal.SIGTERM:
+                process.send_signal(number)
+            elif told.count(number) > 1:
+                process.kill()
+
+    # Before it starts, so that no moment is left in which Ctrl-C would end this process alone.
+    before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with subprocess.Popen(command, cwd=ROOT) as process:
+            running.append(process)
+            if signal.SIGTERM in told:
+                process.terminate()
+            code = process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if signal.SIGINT in told:
+        raise KeyboardInterrupt
     return code
 
 

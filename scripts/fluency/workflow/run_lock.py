@@ -22,7 +22,7 @@ def hold_run_lock(path: Path = LOCK) -> Iterator[None]:
         raise UserError(
             f"another run is at work in this folder ({holder or 'unknown process'})",
             where=str(path),
-            hint="wait for it, or end it; what it measured is kept",
+            hint="wait for it, or end it: `kill <process>`, or `kill -9` if it hangs; what it measured is kept",
         ) from None
 
     with file_lock(path, refuse) as handle:

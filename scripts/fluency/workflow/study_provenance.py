@@ -11,14 +11,12 @@ from fluency.workflow.ready_study import ReadyStudy
 
 def provenance_of(ready: ReadyStudy) -> Provenance:
     """Where the study's numbers come from, as far as results/ goes."""
-    registration, deviations = followed(ready.study, ready.tasks)
-    return collect_provenance(
+    collected = collect_provenance(
         ready.study,
         ready.tasks,
         ready.cells,
         ready.files,
         ready.load,
         start_up_s=start_up_times(RESULTS),
-        registration=registration,
-        deviations=deviations,
     )
+    return followed(collected, ready.study, ready.tasks)

@@ -143,7 +143,7 @@ def small_server(small_weights: Path) -> Iterator[EmbeddedServer]:
 
 @pytest.fixture(scope="session")
 def default_server() -> Iterator[EmbeddedServer]:
-    """The model of the default study, fetched if it is not there: the demo wants the same file."""
+    """The model of the default study, fetched if it is not there."""
     model_id = "qwen2.5-coder-0.5b-instruct"
     with EmbeddedServer(ensure_weights(model_id), model_id) as server:
         yield server

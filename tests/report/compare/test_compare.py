@@ -89,7 +89,7 @@ def test_change_agrees_with_scipy(tmp_path, seed) -> None:
             n_resamples=np.inf,
             vectorized=True,
         )
-        assert float(change.p) == pytest.approx(min(1, flips.pvalue))
+        assert float(change.p.value) == pytest.approx(min(1, flips.pvalue))
         assert change.differing == np.count_nonzero(counts[0] - counts[1])
 
 
@@ -108,7 +108,9 @@ def test_swapping_the_studies_turns_every_sign(tmp_path_factory, seed) -> None:
 def test_a_study_against_itself_has_changed_nowhere(tmp_path) -> None:
     study(tmp_path, "same", dice(3))
     found = compare("same", "same", tmp_path)
-    assert all(change.change == 0 and change.p == 1 and change.interval.low < 0 for change in found.models[0].changes)
+    assert all(
+        change.change == 0 and change.p.value == 1 and change.interval.low < 0 for change in found.models[0].changes
+    )
     text = as_markdown(found)
     assert "0 of 12 tasks changed, 12 did not" in text and "Nothing that was recorded differs." in text
 

@@ -168,6 +168,10 @@ class Page:
     def screenshot(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
+    def print(self) -> bytes:
+        """The page as the browser prints it: a PDF."""
+        return base64.b64decode(self.call("Page.printToPDF")["data"])
+
     def accessible(self, role: str | None = None) -> list[dict[str, Any]]:
         """What assistive technology is told: role and name of each node it meets."""
         nodes = self.call("Accessibility.getFullAXTree")["nodes"]

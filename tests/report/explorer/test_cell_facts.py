@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fluency.core.records import Result, Stream, Used
+from fluency.core.records import Paths, Result, Stream, TreeChanges, Used
 from fluency.report.explorer.cell_facts import bytes_text, generation_facts, run_facts, score_facts
 
 from .factory import make_explorer
@@ -53,8 +53,19 @@ def test_the_end_of_a_command_is_its_exit_code_or_what_kept_it_from_one(how: dic
 def test_only_what_is_out_of_the_ordinary_is_told() -> None:
     assert set(facts(exit_code=0)) == {"Ended", "Time to run"}
     told = facts(exit_code=0, helpers_intact=False, tree_changed=True, leftover=["sleep"], spawn_error="why")
-    assert told["Helper processes harmed"] == told["World changed"] == "yes"
+    assert told["Helper processes harmed"] == told["Working folder changed"] == "yes"
     assert (told["Left running"], told["Not started"]) == ("sleep", "why")
+
+
+def test_what_was_done_to_the_working_folder_is_told_path_by_path() -> None:
+    none = Paths(count=0, paths=[])
+    made = Paths(count=60, paths=[f"f{number:02}" for number in range(50)])
+    changes = TreeChanges(
+        created=made, changed=none, removed=Paths(count=1, paths=["a\nb"]), bytes=61_440, complete=False
+    )
+    said = facts(exit_code=0, tree_changed=True, changes=changes)["Working folder changed"]
+    assert said.startswith("60 created: f00, f01, ")
+    assert said.endswith("f19, …; 1 removed: a\nb; 61.4 kB written; not all of it was looked at")
 
 
 def test_the_labels_are_words_for_readers() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -13,28 +13,30 @@ from .hostile import CANARY, HOSTILE, MARKUP, RIGHT_TO_LEFT, WITH_NUL
 OURS = {
     "HTML", "HEAD", "META", "TITLE", "STYLE", "BODY", "HEADER", "H1", "H2", "H3", "H4", "SPAN", "P", "MAIN", "FORM", "LABEL", "INPUT",
     "SELECT", "OPTION", "OPTGROUP", "BUTTON", "OUTPUT", "UL", "LI", "DIV", "TABLE", "THEAD", "TBODY", "TR", "TH", "TD", "KBD", "CODE",
-    "DIALOG", "SCRIPT", "NAV", "PRE", "DL", "DT", "DD", "SECTION", "DETAILS", "SUMMARY", "NOSCRIPT",
+    "DIALOG", "SCRIPT", "NAV", "PRE", "DL", "DT", "DD", "SECTION", "DETAILS", "SUMMARY", "NOSCRIPT", "A",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("state", ["passed", "silent-wrong", "format"])
-def test_hostile_text_in_every_field_stays_text(write, new_page, state) -> None:
+@pytest.mark.parametrize("view", ["cell", "arms"])
+def test_hostile_text_in_every_field_stays_text(write, new_page, state, view) -> None:
     made = make_explorer(1, 2, 1, text=WITH_NUL, states=dict.fromkeys(PATHS, state))
     page = new_page(height=2000)
     path = write(made)
-    page.open(path, PATHS[2])
+    page.open(path, f"{PATHS[2] if view == 'cell' else LINES[0]}?{urlencode({'text': HOSTILE})}")
     page.run("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     assert page.run("document.getElementById('cell').open")
     assert page.run("window.canary") is None
     assert set(page.run("[...new Set([...document.querySelectorAll('*')].map((e) => e.tagName))]")) <= OURS
-    assert (
-        page.run("document.querySelectorAll('[style],[onerror],[onload],[href],[src],[srcdoc],[action]').length") == 0
-    )
+    assert page.run("document.querySelectorAll('[style],[onerror],[onload],[src],[srcdoc],[action]').length") == 0
+    links = page.run("[...document.querySelectorAll('[href]')].map((e) => e.getAttribute('href'))")
+    beside = [PATHS[0], LINES[0]] if view == "cell" else [PATHS[0], PATHS[2]]
+    assert links == [f"#{place}" for place in (*LINES, *beside)]
     assert page.run("document.querySelectorAll('script').length") == 3
     shown = page.run("document.getElementById('cell').textContent")
     # Command, its outcome, why, each stream, the expected answer, the notes, the provenance: all show it whole.
     for line in MARKUP:
-        assert shown.count(line) >= 10, line
+        assert shown.count(line) >= (10 if view == "cell" else 4), line
     assert page.run("getComputedStyle(document.querySelector('#cell pre')).display") == "block"
 
 
@@ -73,7 +75,13 @@ def test_searching_for_hostile_text_finds_it_and_runs_nothing(write, new_page) -
 
 def test_a_hostile_address_opens_nothing(write, new_page) -> None:
     path = write(make_explorer(1, 1, 1))
-    for address in (quote(MARKUP[6]), "__proto__", "%E0%A4%A", f"javascript:{CANARY}"):
+    for address in (
+        quote(MARKUP[6]),
+        "__proto__",
+        "%E0%A4%A",
+        f"javascript:{CANARY}",
+        f"a?{urlencode({'text': HOSTILE})}",
+    ):
         page = new_page()
         page.open(path, address)
         assert not page.run("document.getElementById('cell').open")
@@ -124,6 +132,7 @@ def test_every_failure_class_is_drawn(write, new_page) -> None:
         )
 
 
+LINES = ["qwen-0.5b/stale-lockfiles-0", "qwen-0.5b/crate-versions-1"]
 PATHS = [
     f"qwen-0.5b/{shell}/{task}/1" for shell in ("bash", "pwsh") for task in ("stale-lockfiles-0", "crate-versions-1")
 ]

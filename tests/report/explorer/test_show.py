@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fluency.common.errors import UserError
+from fluency.common.terminal import visible
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, record_path
 from fluency.core.records import write_record
 from fluency.report.explorer.cell_view import cell_title
-from fluency.report.show import show, terminal, visible
+from fluency.report.show import show, terminal
 
 from .factory import make_explorer
 from .hostile import MARKUP, WITH_NUL

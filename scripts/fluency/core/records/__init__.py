@@ -9,20 +9,24 @@ from fluency.core.records.execution import (
     Extraction,
     HttpRequest,
     ImageInfo,
+    Paths,
     ProcessFact,
     Reading,
     Result,
     Run,
     Stream,
+    TreeChanges,
     Used,
+    changed_paths,
 )
 from fluency.core.records.generation import Answer, Generation, Outcome, Request, Usage
 from fluency.core.records.record import SCHEMA_VERSION, CellName, RecordType, SchemaVersion, read_record, write_record
 from fluency.core.records.row import Row, Status
-from fluency.core.records.score import Composition, FailureClass, MadeOf, Score, WorldScore
+from fluency.core.records.score import WAS, Composition, FailureClass, MadeOf, Score, WorldScore
 
 __all__ = [
     "SCHEMA_VERSION",
+    "WAS",
     "Answer",
     "CellName",
     "Composition",
@@ -35,6 +39,7 @@ __all__ = [
     "MadeOf",
     "Outcome",
     "Part",
+    "Paths",
     "ProcessFact",
     "Reading",
     "RecordType",
@@ -46,9 +51,11 @@ __all__ = [
     "Score",
     "Status",
     "Stream",
+    "TreeChanges",
     "Usage",
     "Used",
     "WorldScore",
+    "changed_paths",
     "read_record",
     "write_record",
 ]

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from fluency.core.conditions import ConditionName
 from fluency.core.part import Part
 from fluency.core.records.record import SCHEMA_VERSION, CellName, SchemaVersion
-from fluency.core.shells import Condition
 from fluency.core.study import Limits
 
 Reading = Literal["strict", "lenient"]
@@ -68,6 +68,23 @@ class Used(Part):
     oom_killed: bool = False
 
 
+class Paths(Part):
+    """Paths of the working folder: how many, and the first fifty in order."""
+
+    count: int
+    paths: list[str]
+
+
+class TreeChanges(Part):
+    """What a command did to the working folder. Shown as a side effect, never judged."""
+
+    created: Paths
+    changed: Paths
+    removed: Paths
+    bytes: int = Field(description="Of the created and changed files, as they stood at the end.")
+    complete: bool = Field(description="False: more was there than was looked at, and the counts are the least.")
+
+
 class Result(Part):
     """The sandbox's document about one command in one world."""
 
@@ -82,8 +99,18 @@ class Result(Part):
     processes: list[ProcessFact] = Field(default_factory=list)
     http_requests: list[HttpRequest] = Field(default_factory=list)
     tree_changed: bool = False
+    changes: TreeChanges | None = Field(None, description="Null: none, or a record from before they were told.")
     leftover: list[str] = Field([], description="Names of processes the command left running.")
     helpers_intact: bool = True
+    lost: str | None = Field(None, description="Why nothing came back after the command had started: its own failure.")
+
+
+def changed_paths(result: Result) -> list[tuple[str, Paths]]:
+    """What was done to the working folder (created, changed, removed) with the paths, where there are any."""
+    if result.changes is None:
+        return []
+    kinds = {kind: getattr(result.changes, kind) for kind in ("created", "changed", "removed")}
+    return [(kind, found) for kind, found in kinds.items() if found.count]
 
 
 class Run(Part):
@@ -91,7 +118,7 @@ class Run(Part):
 
     seed: int
     world_sha256: str
-    condition: Condition
+    condition: ConditionName
     reading: Reading
     result: Result
 
@@ -114,6 +141,12 @@ class ImageInfo(Part):
     architecture: str
     shells: dict[str, str | None] = Field(description="Version of each shell; null: not in the image.")
     packages_sha256: str
+    archives: dict[str, str] = Field(
+        default_factory=dict, description="Shell -> SHA-256 of the archive it was taken from, where it was from one."
+    )
+    unofficial: list[str] = Field(
+        default_factory=list, description="Shells whose archive is not that of the official release that is pinned."
+    )
 
 
 class Execution(Part):
@@ -125,6 +158,8 @@ class Execution(Part):
     extraction: Extraction
     runs: list[Run] = Field(description="Empty when there was no command to run, or the arm is not measured.")
     not_measured: str | None = Field(None, description="Why this arm cannot be measured at all; else null.")
+    attempts: int = Field(1, description="Times that its commands were started, until all were measured or given up.")
+    unmeasured: str | None = Field(None, description="Why no attempt could measure this cell; it is not tried again.")
     image: ImageInfo
     limits: Limits
     timeout_s: float

@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field, ValidationError
 
-from fluency.common.errors import UserError
+from fluency.common.errors import MADE_ANEW, UserError
 from fluency.common.files import pretty_json, write_atomic
 from fluency.core.cells import Cell
 from fluency.core.part import Part, first_problem
@@ -52,7 +52,7 @@ def read_record(kind: type[RecordType], path: Path) -> RecordType:
         raise UserError(
             f"this is not a {kind.__name__.lower()} record of schema {SCHEMA_VERSION}: {first_problem(error)}",
             where=str(path),
-            hint="delete the file and run again; no answer is asked for twice",
+            hint=MADE_ANEW,
         ) from None
 
 

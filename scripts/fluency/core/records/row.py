@@ -19,7 +19,7 @@ class Row(Part):
     task: str
     trial: int
     category: str
-    status: Status = Field(description="missing: to be measured by the next run; not_measured: the arm cannot be.")
+    status: Status = Field(description="missing: no measurement yet, or given up; not_measured: the arm cannot be.")
     reason: str | None = Field(None, description="Of missing and not_measured.")
     passed: bool | None = None
     structural_pass: bool | None = None
@@ -27,6 +27,7 @@ class Row(Part):
     content_ok: bool | None = None
     lenient_passed: bool | None = None
     no_unix_tools_passed: bool | None = None
+    windows_aliases_passed: bool | None = None
     worlds_passed: int | None = Field(None, description="Of the headline's runs (as designed, strict).")
     worlds_run: int | None = None
     failure_class: str | None = None
@@ -49,4 +50,5 @@ class Row(Part):
     written_bytes: int | None = Field(None, description="In /tmp and HOME; largest over the headline's worlds.")
     output_truncated: bool | None = Field(None, description="A stream was longer than what is kept of it.")
     side_effects: str | None = None
+    attempts: int | None = Field(None, description="Times that its commands were started; null: not executed.")
     asked_utc: str | None = None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
 
+from fluency.core.conditions import ConditionName
 from fluency.core.part import Part
 from fluency.core.records.execution import Reading
 from fluency.core.records.record import SCHEMA_VERSION, CellName, SchemaVersion
-from fluency.core.shells import Condition
 
 FailureClass = Literal[
     "refusal",
@@ -18,16 +19,25 @@ FailureClass = Literal[
     "format",
     "other-dialect",
     "does-not-parse",
+    "missing-program",
+    "invented-command",
     "command-not-found",
     "timeout",
     "resource-limit",
     "non-zero-exit",
+    "no-output",
     "wrong-structure",
     "table-noise",
     "silent-wrong",
     "one-world-only",
     "side-effects",
 ]
+WAS: Mapping[str, str] = {
+    "missing-program": "command-not-found",
+    "invented-command": "command-not-found",
+    "no-output": "wrong-structure",
+}
+"""Class -> the wider one that it was part of before; `command-not-found` stands in no record that is written today."""
 MadeOf = Literal["cmdlets-only", "mixed", "unix-only", "delegation", "does-not-parse", "no-commands"]
 
 
@@ -35,7 +45,7 @@ class WorldScore(Part):
     """The judgement of one run."""
 
     seed: int
-    condition: Condition
+    condition: ConditionName
     reading: Reading
     exit_ok: bool
     structural: bool
@@ -64,7 +74,10 @@ class Score(Part):
     exit_ok: bool | None
     content_ok: bool | None = Field(description="Structure and content, whatever the exit code.")
     lenient_passed: bool | None
-    no_unix_tools_passed: bool | None = Field(description="The second condition; null where it was not run.")
+    no_unix_tools_passed: bool | None = Field(description="Under that condition; null where it was not run.")
+    windows_aliases_passed: bool | None = Field(
+        None, description="Under that condition; as designed where it does not apply; null where it was not run."
+    )
     failure_class: FailureClass | None
     why: str
     worlds: list[WorldScore]

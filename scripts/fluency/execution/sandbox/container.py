@@ -6,6 +6,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import docker.errors
@@ -19,31 +20,57 @@ FRAME = 8
 NEXT_RUN = "the cell stays missing and the next run measures it"
 
 
+@dataclass
+class Talk:
+    """What was heard of a container from its start to its end."""
+
+    container: str | None
+    began: float
+    streams: dict[int, bytearray] = field(default_factory=lambda: {1: bytearray(), 2: bytearray()})
+    first_line: float | None = None
+    """When the first line of standard output was there; times are of the monotonic clock but `began`, seconds UTC."""
+    ended: float = 0.0
+    failure: SandboxError | None = None
+    """Why it was not heard to its end."""
+    engine_failed: bool = False
+
+    @property
+    def output(self) -> bytes:
+        """Standard output, as far as it came."""
+        return bytes(self.streams[1])
+
+    @property
+    def seconds(self) -> float:
+        """From the first line to the end."""
+        return self.ended - (self.first_line or self.ended)
+
+
 def run_container(
     engine: Engine, config: dict[str, Any], sent: bytes, most_bytes: int, within_s: float, container: str | None = None
-) -> bytes:
-    """Standard output of a fresh container that was sent `sent`; SandboxError if it did not come to its end by itself.
+) -> Talk:
+    """What a fresh container said that was sent `sent`; after a `failure` it may still be there, for `remove`.
 
     `container` is one that was created before with this config; else it is created now.
     """
-    client = engine.client()
-    began = time.time()
+    talk = Talk(container, time.time())
     try:
-        container = container or client.create_container_from_config(config)["Id"]
-        stream = client.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+        client = engine.client()
+        talk.container = container or client.create_container_from_config(config)["Id"]
+        stream = client.attach_socket(talk.container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         with _raw_socket(stream) as connection:
-            client.start(container)
+            client.start(talk.container)
             connection.settimeout(within_s)
             with contextlib.suppress(BrokenPipeError):  # a container that ended at once; what it said follows
                 connection.sendall(sent)
-            output, errors = _read(connection, most_bytes, time.monotonic() + within_s)
+            _read(connection, talk, most_bytes, time.monotonic() + within_s)
     except BaseException as error:
-        remove(engine, container)
-        raise _as_sandbox_error(error, within_s) from None
-    if not output:
-        why = _why_it_ended(engine, container, began, errors)
-        raise SandboxError(f"the container ended without a result{why}", where=WHERE, hint=NEXT_RUN)
-    return output
+        failure = _as_sandbox_error(error, within_s)
+        if not isinstance(failure, SandboxError):
+            remove(engine, talk.container)
+            raise
+        talk.failure, talk.engine_failed = failure, not isinstance(error, TimeoutError | SandboxError)
+    talk.ended = time.monotonic()
+    return talk
 
 
 def _as_sandbox_error(error: BaseException, within_s: float) -> BaseException:
@@ -86,9 +113,8 @@ def _raw_socket(stream: Any) -> Iterator[socket.socket]:
             stream.close()
 
 
-def _read(connection: socket.socket, most_bytes: int, deadline: float) -> tuple[bytes, bytes]:
+def _read(connection: socket.socket, talk: Talk, most_bytes: int, deadline: float) -> None:
     """Both streams of the container: the engine sends frames of a type, a size and that many bytes."""
-    kept: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
     buffer = bytearray()
     while True:
         left = deadline - time.monotonic()
@@ -97,33 +123,17 @@ def _read(connection: socket.socket, most_bytes: int, deadline: float) -> tuple[
         connection.settimeout(left)
         piece = connection.recv(1 << 18)
         if not piece:
-            return bytes(kept[1]), bytes(kept[2])
+            return
         buffer += piece
         start = 0
         while len(buffer) - start >= FRAME:
             size = int.from_bytes(buffer[start + 4 : start + FRAME], "big")
             if len(buffer) - start - FRAME < size:
                 break
-            kept.get(buffer[start], kept[2]).extend(buffer[start + FRAME : start + FRAME + size])
+            talk.streams.get(buffer[start], talk.streams[2]).extend(buffer[start + FRAME : start + FRAME + size])
             start += FRAME + size
         del buffer[:start]
-        if sum(map(len, kept.values())) + len(buffer) > most_bytes:
+        if talk.first_line is None and b"\n" in talk.streams[1]:
+            talk.first_line = time.monotonic()
+        if sum(map(len, talk.streams.values())) + len(buffer) > most_bytes:
             raise SandboxError("the container sent more than a result can hold", where=WHERE, hint=NEXT_RUN)
-
-
-def _why_it_ended(engine: Engine, container: str, began: float, errors: bytes) -> str:
-    """What the engine's events say about a container that is gone already."""
-    with contextlib.suppress(Exception):
-        seen = list(
-            engine.patient_client(10).events(
-                since=int(began) - 1, until=int(time.time()) + 1, filters={"container": container}, decode=True
-            )
-        )
-        if any(event.get("Action") == "oom" for event in seen):
-            return ": the memory limit ended the runner itself"
-        for event in seen:
-            if event.get("Action") == "die":
-                code = event["Actor"]["Attributes"].get("exitCode")
-                last = errors.decode("utf-8", "replace").strip().splitlines()[-1:]
-                return f": exit code {code}" + (f", {last[0][:200]}" if last else "")
-    return ""

@@ -49,6 +49,7 @@ def find_image(engine: Engine, tag: str) -> ImageInfo | None:
     labels = {key.removeprefix(LABEL): value for key, value in (found["Config"].get("Labels") or {}).items()}
     if labels.get("content") != content_sha256():
         return None
+    archives, unofficial = powershell.origin(labels.get("powershell-source", ""), found["Architecture"])
     return ImageInfo(
         image_id=found["Id"],
         content_sha256=labels["content"],
@@ -56,6 +57,8 @@ def find_image(engine: Engine, tag: str) -> ImageInfo | None:
         architecture=found["Architecture"],
         shells={name: labels.get(f"version.{name}") for name in SHELLS},
         packages_sha256=labels["packages"],
+        archives=archives,
+        unofficial=unofficial,
     )
 
 

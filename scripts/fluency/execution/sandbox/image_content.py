@@ -31,11 +31,17 @@ SOURCES = (
 
 @cache
 def content_sha256(folder: Path = SANDBOX) -> str:
-    """Of every file that goes into the image, of the shells it is to hold, and of the protocol.
+    """Of every file that goes into the image, of the shells it is to hold, their conditions, and of the protocol.
 
     An archive's copy of the files lies in another folder.
     """
-    shells = {shell.name: [shell.argv, shell.packages, shell.version_command] for shell in SHELLS.values()}
+    shells = {
+        shell.name: [
+            *(shell.argv, shell.packages, shell.version_command),
+            {beside.name: [beside.tools, beside.leaves_out, beside.home] for beside in shell.conditions},
+        ]
+        for shell in SHELLS.values()
+    }
     files = {name: sha256_file(folder / name) for name in SOURCES}
     return sha256(canonical_json({"protocol": PROTOCOL, "shells": shells} | files))
 

@@ -23,7 +23,7 @@ def isolation(limits: Limits) -> Measures:
         # The engine would copy the host's resolver into the container, although there is nobody to ask.
         "no-resolver": {"Dns": ["127.0.0.1"], "DnsSearch": ["."]},
         "read-only-root": {"ReadonlyRootfs": True},
-        "few-capabilities": {"CapDrop": ["ALL"], "CapAdd": ["SETUID", "SETGID", "KILL"]},
+        "few-capabilities": {"CapDrop": ["ALL"], "CapAdd": ["CHOWN", "SETUID", "SETGID", "KILL"]},
         "no-new-privileges": {"SecurityOpt": ["no-new-privileges"]},
         "pids": {"PidsLimit": limits.pids},
         "memory": {"Memory": memory},
@@ -32,7 +32,7 @@ def isolation(limits: Limits) -> Measures:
         "file-size": {"Ulimits": [_ulimit("fsize", limits.file_mb << 20)]},
         "open-files": {"Ulimits": [_ulimit("nofile", limits.open_files)]},
         "tmp-size": {"Tmpfs": {"/tmp": _tmpfs(limits.tmpfs_mb, "mode=1777")}},
-        # The runner makes HOME in it: not every engine can give a tmpfs to a user.
+        # The runner makes HOME in it and gives away the world: not every engine can give a tmpfs to a user.
         "home-size": {"Tmpfs": {"/home": _tmpfs(limits.tmpfs_mb, "mode=0755")}},
         "world-size": {"Tmpfs": {WORK_DIR: _tmpfs(WORLD_MB, "mode=0755")}},
         "no-shared-memory": {"IpcMode": "none"},

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import tarfile
 import urllib.error
 import urllib.request
@@ -16,14 +15,18 @@ from pathlib import Path
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import SandboxError
 from fluency.common.files import sha256, write_atomic
-from fluency.common.paths import CACHE, SANDBOX
+from fluency.common.paths import CACHE
 from fluency.common.terminal import Say
+from fluency.execution.sandbox.powershell_release import MIRROR, from_mirror, lying_nearby, pinned, release_name
 
 NAME = "pwsh"
 VARIABLE = "POWERSHELL_ARCHIVE"
 KEPT = CACHE / "powershell"
 RELEASE_PAGE = "https://github.com/PowerShell/PowerShell/releases"
-HOW = f"give the release tarball: {VARIABLE}=powershell-7.6.5-linux-x64.tar.gz make image"
+HOW = (
+    f"put {release_name()} beside the Makefile and run `make image` "
+    f"({VARIABLE}=… names another file, {MIRROR}=… a mirror)"
+)
 # Exit codes of the Dockerfile's PowerShell step.
 BUILD_FAILURES = {
     65: ("there is no PowerShell release for this processor", HOW),
@@ -40,7 +43,7 @@ def build_argument(source: str | None, say: Say) -> tuple[str, dict[str, str]]:
     `source` is the SHA-256 of a given archive.
     """
     if source:
-        if source not in pinned():
+        if source not in pinned().values():
             say("the PowerShell archive is not the pinned release; the image's label and every record tell its version")
         return "given", {}
     if why := can_download():
@@ -49,20 +52,41 @@ def build_argument(source: str | None, say: Say) -> tuple[str, dict[str, str]]:
     return "download", {}
 
 
-def pinned() -> list[str]:
-    """SHA-256 of the release archives that the Dockerfile downloads."""
-    text = (SANDBOX / "Dockerfile").read_text(encoding="utf-8")
-    return re.findall(r"^ARG POWERSHELL_SHA256_\w+=([0-9a-f]{64})$", text, re.MULTILINE)
+def origin(label: str, architecture: str) -> tuple[dict[str, str], list[str]]:
+    """The archive that an image's PowerShell came from, under the shell's name, and whether it is another build.
+
+    label: `download`, which the Dockerfile held against its pinned hash, or the SHA-256 of a given archive;
+    architecture: the image's, as the engine names it. Empty where the image holds none, or does not tell.
+    """
+    official = {name.rsplit("-", 1)[1]: digest for name, digest in pinned().items()}
+    if label == "download":
+        digest = official.get("x64.tar.gz" if architecture == "amd64" else f"{architecture}.tar.gz")
+        return ({NAME: digest} if digest else {}), []
+    if len(label) != 64:
+        return {}, []
+    return {NAME: label}, [] if label in official.values() else [NAME]
 
 
 def powershell_source() -> str | None:
-    """SHA-256 of the archive given by POWERSHELL_ARCHIVE, now or earlier; None: none was given."""
+    """SHA-256 of the archive that the image takes instead of downloading one; None: there is none.
+
+    Named by POWERSHELL_ARCHIVE now or earlier, or else lying nearby, or else fetched once from POWERSHELL_URL.
+    """
     given = os.environ.get(VARIABLE)
     if given:
         return _keep(Path(given).expanduser())
     current = KEPT / "current"
     source = current.read_text(encoding="utf-8").strip() if current.exists() else None
-    return source if source and archive_path(source).exists() else None
+    if source and archive_path(source).exists():
+        return source
+    if nearby := lying_nearby():
+        return _keep(nearby)
+    if fetched := from_mirror(KEPT):
+        try:
+            return _keep(fetched)
+        finally:
+            fetched.unlink()
+    return None
 
 
 def archive_path(source: str) -> Path:

@@ -1,4 +1,5 @@
-"""The protocol of harness and runner: an encoded invocation goes into the container, a result document comes out."""
+"""The protocol of harness and runner: an encoded invocation goes into the container; out come a line that says that the
+command starts, and the result document."""
 
 from __future__ import annotations
 
@@ -9,26 +10,28 @@ from typing import Any
 from pydantic import ValidationError
 
 from fluency.common.errors import SandboxError
-from fluency.core.records import HttpRequest, ProcessFact, Result, Stream, Used
+from fluency.core.conditions import CONDITIONS
+from fluency.core.records import HttpRequest, ProcessFact, Result, Stream, TreeChanges, Used
 from fluency.core.shells import SHELLS
 from fluency.execution.invocation import Invocation
 from fluency.world.model import PORT, WORK_DIR
 
-PROTOCOL = 3
+PROTOCOL = 5
 
 
 def encode(invocation: Invocation, nonce: str) -> bytes:
     """An invocation as the runner reads it: size of the header, newline, header (JSON), the world's tar."""
-    world = invocation.world
+    world, condition = invocation.world, CONDITIONS[invocation.condition]
     header = {
         "protocol": PROTOCOL,
         "nonce": nonce,
         "root": WORK_DIR,
         "port": PORT,
         "shell": invocation.shell,
-        "argv": SHELLS[invocation.shell].argv,
+        "argv": [word for word in SHELLS[invocation.shell].argv if word not in condition.leaves_out],
         "command": _text(invocation.command.encode("utf-8", "surrogatepass")),
-        "condition": invocation.condition,
+        "tools": condition.tools,
+        "home": dict(condition.home),
         "timeout_s": invocation.timeout_s,
         "output_bytes": invocation.limits.output_bytes,
         "ages": dict(world.ages),
@@ -63,13 +66,26 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
     return b"%d\n%b%b" % (len(text), text, world.tar)
 
 
-def decode(document: bytes, nonce: str) -> Result:
-    """The result in a document; SandboxError if it is anything but the whole, true document of this execution."""
+def read_start(said: bytes, nonce: str) -> list[ProcessFact] | None:
+    """The helpers as they were when the runner said that the command starts now; None if it did not say so."""
+    line, whole, _ = said.partition(b"\n")
+    try:
+        start = json.loads(line) if whole else {}
+        if (start.get("protocol"), start.get("nonce")) != (PROTOCOL, nonce):
+            return None
+        return [ProcessFact(**fact) for fact in start["processes"]]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+
+
+def decode(said: bytes, nonce: str) -> Result:
+    """The result in what came out; SandboxError if it is anything but the whole, true document of this execution."""
+    document = said.rpartition(b"\n")[2]
     try:
         answer = json.loads(document)
     except ValueError:
         raise SandboxError(
-            f"the sandbox gave no whole result document ({len(document)} bytes came back)",
+            f"the sandbox gave no whole result document ({len(said)} bytes came back)",
             where="sandbox",
             hint="the cell stays missing and the next run measures it; `make doctor` looks at the engine",
         ) from None
@@ -81,7 +97,7 @@ def decode(document: bytes, nonce: str) -> Result:
     if answer.get("nonce") != nonce:
         raise SandboxError("the result is of another execution", where="sandbox", hint="the next run measures the cell")
     try:
-        return _result(answer["result"])
+        return _result(answer["result"], read_start(said, nonce))
     except (KeyError, TypeError, ValueError, ValidationError) as error:
         why = " ".join(str(error).split())[:200]
         raise SandboxError(
@@ -89,15 +105,18 @@ def decode(document: bytes, nonce: str) -> Result:
         ) from None
 
 
-def _result(found: dict[str, Any]) -> Result:
+def _result(found: dict[str, Any], processes: list[ProcessFact] | None) -> Result:
+    if processes is None:
+        raise ValueError("it does not say that the command started")
     return Result(
         **{key: found[key] for key in ("exit_code", "signal", "timed_out", "spawn_error", "wall_s", "tree_changed")},
+        changes=None if found["changes"] is None else TreeChanges(**found["changes"]),
         leftover=found["leftover"],
         helpers_intact=found["helpers_intact"],
         stdout=_stream(found["stdout"]),
         stderr=_stream(found["stderr"]),
         used=Used(**found["used"]),
-        processes=[ProcessFact(**fact) for fact in found["processes"]],
+        processes=processes,
         http_requests=[HttpRequest(**request) for request in found["http_requests"]],
     )
 

@@ -8,7 +8,7 @@ import secrets
 import threading
 from typing import Any
 
-from fluency.common.errors import SandboxError
+from fluency.common.errors import Interrupted, SandboxError
 from fluency.common.terminal import Say, say
 from fluency.core.records import ImageInfo, Result
 from fluency.core.shells import SHELLS
@@ -20,7 +20,8 @@ from fluency.execution.sandbox.container import remove, run_container
 from fluency.execution.sandbox.engine import Engine
 from fluency.execution.sandbox.image import ensure_image, why_missing
 from fluency.execution.sandbox.isolation import Measures, container_config, isolation
-from fluency.execution.sandbox.protocol import decode, encode
+from fluency.execution.sandbox.outcome import result_of
+from fluency.execution.sandbox.protocol import encode
 from fluency.execution.sandbox.start_engine import ensure_engine
 
 GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with others
@@ -39,7 +40,11 @@ class Sandbox:
         self._canary_lock = threading.Lock()
 
     def run(self, invocation: Invocation) -> Result:
-        """One command in one world, measured; SandboxError when it could not be measured."""
+        """One command in one world, measured; SandboxError when it could not be measured.
+
+        A result that was lost after the command had started is the command's failure if the sandbox is then found
+        to be sane.
+        """
         if not self.image.shells.get(invocation.shell):
             raise SandboxError(
                 f"the image holds no {SHELLS[invocation.shell].title}", where="sandbox", hint="`make doctor` says how"
@@ -47,10 +52,17 @@ class Sandbox:
         if self._doubted.is_set():
             self.canary(invocation.limits)
         try:
-            return self._run(invocation)
+            result = self._run(invocation)
         except SandboxError:
             self._doubted.set()
             raise
+        if result.lost is not None:
+            self._doubted.set()
+            try:
+                self.canary(invocation.limits)
+            except SandboxError as error:
+                raise Interrupted(f"{result.lost}, and then: {error.what}", where="sandbox", hint=error.hint) from None
+        return result
 
     def why_missing(self, shell: str) -> str | None:
         """Why the image holds no such shell; None if it does."""
@@ -68,8 +80,8 @@ class Sandbox:
         config = container_config(self.image.image_id, labels.labels(), measures or isolation(limits))
         most_bytes, within_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
         with self._slots:
-            document = run_container(self._engine, config, encode(invocation, nonce), most_bytes, within_s)
-        return decode(document, nonce)
+            talk = run_container(self._engine, config, encode(invocation, nonce), most_bytes, within_s)
+            return result_of(self._engine, talk, nonce)
 
     def remove_leftovers(self) -> int:
         """Remove the containers of runs that were killed; how many there were."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ def load_sdk() -> tuple[Any, Any]:
         # Takes two seconds, and reads the environment that is hidden here.
         import anthropic  # noqa: PLC0415
         import httpx2  # noqa: PLC0415
+    for name in ("anthropic", "httpx2", "httpcore2"):  # they log a service's headers, in which it may echo the key
+        logging.getLogger(name).setLevel(logging.WARNING)
     # 150,000 objects that stay: a collection that walks through them holds up all calls in flight for 0.1 s.
     gc.freeze()
     return anthropic, httpx2

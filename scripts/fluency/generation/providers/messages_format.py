@@ -102,6 +102,17 @@ def pause_of(headers: Mapping[str, str], now: dt.datetime | None = None) -> floa
     return min(pause, LONGEST_HEADER_PAUSE_S) * (1 + 0.1 * random.random()) if pause > 0 else 0.0
 
 
+def cache_tokens(raw: Mapping[str, Any]) -> dict[str, int]:
+    """Tokens of a message's prompt by what a cache did with them; `input_tokens` does not count these."""
+    usage = raw.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    by_time = usage.get("cache_creation")
+    hour = count_or_none(by_time.get("ephemeral_1h_input_tokens")) if isinstance(by_time, dict) else None
+    written = count_or_none(usage.get("cache_creation_input_tokens")) or 0
+    read = count_or_none(usage.get("cache_read_input_tokens")) or 0
+    return {"write": max(0, written - (hour or 0)), "write_1h": hour or 0, "read": read}
+
+
 def _usage(value: Any) -> Usage:
     usage = value if isinstance(value, dict) else {}
     details = usage.get("output_tokens_details")

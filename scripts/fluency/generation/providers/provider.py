@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
@@ -81,8 +80,11 @@ class BatchProvider(Provider, Protocol):
     def order_batch(self, requests: Mapping[str, Request]) -> str:
         """Order the answers to requests by their keys; the batch's id."""
 
-    def batches_since(self, moment: dt.datetime) -> list[Batch]:
-        """The batches made since a moment, the newest first."""
+    def newest_batch(self) -> str:
+        """The id of the batch that was made last; an empty text if there is none."""
+
+    def batches_after(self, batch_id: str) -> list[Batch]:
+        """The batches made after one, the newest first; all if it is not among them. No clock has a part in it."""
 
     def batch_has_ended(self, batch_id: str) -> bool:
         """Whether the results are there; a Failure of status 404 if the service does not know the batch."""

@@ -11,8 +11,9 @@ from fractions import Fraction
 from math import ceil
 
 from fluency.analysis.gap import mean, pair
-from fluency.analysis.intervals import Interval, fixed_task_halfwidth, floored_interval, signflip_p, t_interval
+from fluency.analysis.intervals import Interval, fixed_task_halfwidth, floored_interval, t_interval
 from fluency.analysis.outcomes import Arm, Outcomes, count_outcomes
+from fluency.analysis.sign_flip import PValue, sign_flip
 from fluency.report.compare.compared_study import ComparedStudy
 
 GAP = "gap"
@@ -35,7 +36,7 @@ class Change:
     change: Fraction
     interval: Interval
     fixed: float | None
-    p: Fraction
+    p: PValue
     differing: int
 
 
@@ -105,7 +106,7 @@ def _change(what: str, a: Outcomes, b: Outcomes) -> Change | None:
         change=mean(differences),
         interval=t_interval(differences) or floored_interval(differences),
         fixed=None if what == GAP else _fixed(a.arms[what], b.arms[what], kept),
-        p=signflip_p(differences),
+        p=sign_flip(differences),
         differing=sum(difference != 0 for difference in differences),
     )
 

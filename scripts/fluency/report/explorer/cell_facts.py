@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fluency.core.records import Generation, Result, Score
+from fluency.core.conditions import BESIDE
+from fluency.core.records import Generation, Result, Score, changed_paths
 
 
 def bytes_text(size: int | None) -> str | None:
@@ -64,7 +65,7 @@ def score_facts(score: Score | None) -> list[list[str]]:
             "Exit 0": yes[score.exit_ok],
             "Output right, any exit": yes[score.content_ok],
             "Passed when read leniently": yes[score.lenient_passed],
-            "Passed without Unix tools": yes[score.no_unix_tools_passed],
+            **{f"Passed {condition.title}": yes[getattr(score, condition.mark)] for condition in BESIDE},
             "Side effects": ", ".join(score.side_effects),
         }
     )
@@ -80,16 +81,30 @@ def run_facts(result: Result) -> list[list[str]]:
         {
             "Ended": ended + (", timed out" if result.timed_out else ""),
             "Not started": result.spawn_error,
+            "Result lost": result.lost,
             "Time to run": _seconds(result.wall_s),
             "Processor time": _seconds(used.cpu_s),
             "Peak memory": bytes_text(used.peak_memory_bytes),
             "Memory limit hit": "yes" if used.oom_killed else None,
             "Requests": ", ".join(f"{r.method} {r.path} {r.status}" for r in result.http_requests[:20]),
             "Left running": ", ".join(result.leftover),
-            "World changed": "yes" if result.tree_changed else None,
+            "Working folder changed": _folder_changes(result),
             "Helper processes harmed": None if result.helpers_intact else "yes",
         }
     )
+
+
+def _folder_changes(result: Result) -> str | None:
+    changes = result.changes
+    if changes is None:
+        return "yes" if result.tree_changed else None
+    told = [
+        f"{found.count} {kind}: {', '.join(found.paths[:20])}{', …' * (found.count > len(found.paths[:20]))}"
+        for kind, found in changed_paths(result)
+    ]
+    size = f"{bytes_text(changes.bytes)} written" if changes.created.count or changes.changed.count else ""
+    least = "" if changes.complete else "not all of it was looked at"
+    return "; ".join(filter(None, [*told, size, least]))
 
 
 def _pairs(values: Mapping[str, Any]) -> list[list[str]]:

@@ -9,15 +9,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fluency.core.cells import Cell
+from fluency.core.conditions import CONDITIONS
 from fluency.core.gather import CellRecords
 from fluency.core.records import Execution, Run, Score, Stream, WorldScore
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import Task
 from fluency.report.explorer.cell_facts import generation_facts, run_facts, score_facts
 from fluency.report.explorer.difference import Difference, difference
+from fluency.report.wording import attempt
 
 LONGEST = 20_000  # characters of one text at most, in the widest view
-CONDITION_TITLES = {"as_designed": "as designed", "no_unix_tools": "without Unix tools"}
 READING_TITLES = {"strict": "strict reading", "lenient": "lenient reading"}
 
 
@@ -94,6 +95,9 @@ def _notes(execution: Execution | None) -> list[str]:
         return []
     fence = ["the reply was one fenced block; the fence was taken off"] if execution.extraction.fenced else []
     missing = [f"this arm is not measured: {execution.not_measured}"] if execution.not_measured else []
+    if repeated := attempt(execution.attempts, not execution.unmeasured):
+        why = execution.unmeasured or "the engine or somebody outside ended the others"
+        missing.append(f"{repeated}: {why}")
     return [*missing, *fence, *execution.extraction.notes]
 
 
@@ -106,7 +110,7 @@ def _runs(execution: Execution | None, score: Score | None, task: Task | None, s
 def _run(run: Run, judged: WorldScore | None, task: Task | None, size: ViewSize) -> dict[str, Any]:
     result = run.result
     return {
-        "title": f"World {run.seed}, {CONDITION_TITLES[run.condition]}, {READING_TITLES[run.reading]}",
+        "title": f"World {run.seed}, {CONDITIONS[run.condition].title}, {READING_TITLES[run.reading]}",
         "passed": judged.passed if judged else None,
         "why": judged.why if judged else "not judged",
         "facts": run_facts(result),

@@ -19,6 +19,7 @@ from fluency.core.gather import CellRecords
 from fluency.core.shells import SHELLS
 from fluency.core.study import Study
 from fluency.core.tasks import Task
+from fluency.report import wording
 from fluency.report.explorer.cell_view import WIDEST, ViewSize, cell_view
 from fluency.report.explorer.payload import Pool, deflated, script_json
 
@@ -46,7 +47,7 @@ def page_index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> dict
     """What the page draws and filters its table with; small, so that it is there at once.
 
     `cells` are in the table's order: model, shell, task (each a number in `names`), trial, then state,
-    failure class and make-up, likewise.
+    failure class, make-up and attempt, likewise.
     """
     categories = {task.id: task.category for task in tasks}
     categories |= dict(zip(frame["task"], frame["category"], strict=True))
@@ -138,4 +139,5 @@ def _entry(row: dict[Hashable, Any], names: Pool) -> list[Any]:
     if state == "measured":
         state = "passed" if known("passed") else "failed"
     where = [*(names.add(row[name]) for name in ("model", "shell", "task")), int(row["trial"])]
-    return where + [names.add(label) for label in (state, failure, made)]
+    attempt = wording.attempt(known("attempts"), row["status"] == "measured")
+    return where + [names.add(label) for label in (state, failure, made, attempt)]

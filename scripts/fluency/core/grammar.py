@@ -19,13 +19,20 @@ import tree_sitter_bash
 import tree_sitter_pwsh
 from tree_sitter import Language, Node, Parser, Tree
 
-from fluency.core.shells import Grammar
+from fluency.core.conditions import Condition
+from fluency.core.shells import Grammar, Shell
 
 MAX_BYTES = 8_000  # error recovery takes time and memory by the square of the length: 4 s and 300 MB at worst
 BASH: Grammar = "bash"
 POWERSHELL: Grammar = "pwsh"
 _LANGUAGES = {BASH: tree_sitter_bash.language, POWERSHELL: tree_sitter_pwsh.language}
 _local = threading.local()
+# What runs a text, starts another PowerShell or asks what a name stands for: its calls are not all in the tree.
+_LOOKS_UP = re.compile(
+    r"invoke-?(?:expression|command|script|history)|\b(?:iex|icm|gcm|gal|sal|nal)\b|alias|get-command"
+    r"|scriptblock\]|\.ps1\b|\bpwsh\b|powershell",
+    re.IGNORECASE,
+)
 
 
 class Call(NamedTuple):
@@ -36,11 +43,15 @@ class Call(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """What a text is to a shell's parser: whether it takes it, its calls in order, functions it defines itself."""
+    """What a text is to a shell's parser: whether it takes it, its calls in order, functions it defines itself.
+
+    `hidden`: it calls something whose name only running it would tell.
+    """
 
     parses: bool
     calls: tuple[Call, ...]
     functions: frozenset[str]
+    hidden: bool = False
 
 
 @lru_cache(maxsize=4096)
@@ -54,6 +65,16 @@ def parse(grammar: Grammar, command: str) -> Parsed:
     whole = len(source) <= MAX_BYTES and b"\0" not in source
     parsed = (_parse_pwsh if grammar == POWERSHELL else _parse_bash)(source[:MAX_BYTES])
     return parsed if whole else parsed._replace(parses=False)
+
+
+def applies(condition: Condition, shell: Shell, command: str) -> bool:
+    """Whether a command is run under a condition; where it cannot be told what the command calls, it is."""
+    if not condition.calls:
+        return True
+    parsed = parse(shell.grammar, command)
+    if not parsed.parses or parsed.hidden or _LOOKS_UP.search(command):
+        return True
+    return any(call.name.lower() in condition.calls for call in parsed.calls)
 
 
 def syntax_tree(grammar: Grammar, source: bytes) -> Tree:
@@ -134,7 +155,7 @@ def _parse_pwsh(source: bytes) -> Parsed:
         again = syntax_tree(POWERSHELL, mended)
         parses = not again.root_node.has_error
         tree = again if parses else syntax_tree(POWERSHELL, _recover(mended))
-    calls, functions = [], set()
+    calls, functions, hidden = [], set(), False
     for node in _nodes(tree):
         if node.type in ("command_name", "command_name_expr"):
             if node.parent is not None and node.parent.type == "command_name_expr":
@@ -142,11 +163,13 @@ def _parse_pwsh(source: bytes) -> Parsed:
             name = _called(source, node)
             if name is not None:
                 calls.append(Call(name, _arguments(source, node.parent)))
+            elif not _text(source, node).startswith("{"):
+                hidden = True
         elif node.type == "function_name":
             functions.add(_text(source, node))
         elif parses and _refused(source, node):
             parses = False
-    return Parsed(parses, tuple(calls), frozenset(functions))
+    return Parsed(parses, tuple(calls), frozenset(functions), hidden)
 
 
 def _mend(found: re.Match[bytes]) -> bytes:

@@ -1,0 +1,62 @@
+"""Which of an archive's tasks may be run: those whose code is this project's, now or at the archive's commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fluency.archive.contents import plain_files
+from fluency.archive.unpack import UnpackedArchive
+from fluency.common.git import file_at, files_at, in_history
+from fluency.core.tasks import Task, load_tasks
+
+TEXT = "task.yaml"
+"""The one file of a task that is data."""
+
+
+def trusted_tasks(archive: UnpackedArchive, tasks: Sequence[Task]) -> tuple[dict[str, Task], frozenset[str]]:
+    """The tasks whose code may run, by id, and which of those have another text than this project's.
+
+    A task of which all files are the checkout's is the checkout's own. Otherwise its code is the project's if all of
+    its files are those of the archive's commit, and that commit is in this checkout's history; or if they are the
+    checkout's but for the task's text, and the text states the same check.
+    """
+    ours = {task.id: task for task in load_tasks()}
+    ancestor = in_history(archive.manifest.commit)
+    found: dict[str, Task] = {}
+    edited = set()
+    for task in tasks:
+        held = _held(archive, task.id)
+        mine = ours.get(task.id)
+        present = _files(mine) if mine else {}
+        if mine and held == present:
+            found[task.id] = mine
+        elif ancestor and held == _at_commit(archive.manifest.commit, task.id):
+            found[task.id] = task
+        elif mine and _code(held) == _code(present) and _check(task) == _check(mine):
+            found[task.id] = task
+            edited.add(task.id)
+    return found, frozenset(edited)
+
+
+def _held(archive: UnpackedArchive, task: str) -> Mapping[str, bytes | None]:
+    """A task's files in the archive; None for one that the manifest names and the archive does not hold."""
+    start = f"tasks/{task}/"
+    paths = {name[len(start) :]: archive.root / name for name in archive.manifest.files if name.startswith(start)}
+    return {name: path.read_bytes() if path.is_file() else None for name, path in paths.items()}
+
+
+def _files(task: Task) -> Mapping[str, bytes | None]:
+    return {path.relative_to(task.folder).as_posix(): path.read_bytes() for path in plain_files(task.folder)}
+
+
+def _at_commit(commit: str, task: str) -> Mapping[str, bytes | None]:
+    start = f"tasks/{task}/"
+    return {name[len(start) :]: file_at(commit, name) for name in files_at(commit, f"tasks/{task}")}
+
+
+def _code(files: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+    return {name: data for name, data in files.items() if name != TEXT}
+
+
+def _check(task: Task) -> tuple[object, ...]:
+    return task.structure, task.content, task.needs, task.category

@@ -1,0 +1,1 @@
+"""Simulated studies of the design: every simulated figure of the docs and the report comes from here."""

@@ -1,0 +1,131 @@
+"""What numbers carry, over a grid of gap x width x p and in both directions, against the rules told another way."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import pytest
+
+from fluency.analysis.bands import band_of
+from fluency.analysis.claims import Claims, claims_of
+from fluency.analysis.intervals import Interval
+
+MIDDLE = (Fraction(1, 2), Fraction(1, 2))
+GAPS = [Fraction(x, 200) for x in (-120, -60, *range(-30, 31), 60, 120)]
+WIDTHS = [Fraction(x, 1000) for x in (0, 1, 5, 10, 24, 26, 30, 45, 55, 90, 110, 200, 400)]
+PS = [Fraction(1, 1000), Fraction(1, 20), Fraction(51, 1000), Fraction(1)]
+GRID = list(itertools.product(GAPS, WIDTHS, PS))
+OPPOSITE = {"challenger": "baseline", "baseline": "challenger"}
+
+
+def claimed(gap: Fraction, width: Fraction, p: Fraction, rates=MIDDLE, fixed: float | None = 0.05) -> Claims:
+    """Exact intervals, so that a bound on an edge is on the edge."""
+    near = width * Fraction(5, 6)
+    return claims_of(rates, gap, Interval(gap - width, gap + width), Interval(gap - near, gap + near), p, fixed)
+
+
+def points(gap: Fraction, width: Fraction) -> list[Fraction]:
+    """The interval's ends, and enough between them to meet every row that it meets."""
+    low, high = gap - width, gap + width
+    edges = [Fraction(x, 100) for x in (-10, -5, 0, 5, 10)]
+    inner = [edge + nudge for edge in edges for nudge in (Fraction(-1, 10**6), 0, Fraction(1, 10**6))]
+    return [low, gap, high, *(x for x in inner if low <= x <= high)]
+
+
+def test_who_is_ahead_is_claimed_where_the_test_rejects_and_every_gap_in_the_interval_says_so() -> None:
+    for gap, width, p in GRID:
+        signs = {(x > 0) - (x < 0) for x in points(gap, width)}
+        expected = {1: "challenger", -1: "baseline", 0: None}[
+            min(signs) if len(signs) == 1 and p <= Fraction(1, 20) else 0
+        ]
+        assert claimed(gap, width, p).ahead == expected, (gap, width, p)
+
+
+def test_a_size_is_claimed_where_every_gap_in_its_interval_has_it() -> None:
+    seen = set()
+    for gap, width, p in GRID:
+        found = claimed(gap, width, p)
+        wide, narrow = points(gap, width), points(gap, width * Fraction(5, 6))
+        ten = found.ahead is not None and all(abs(x) >= Fraction(1, 10) for x in wide)
+        five = all(abs(x) < Fraction(1, 20) for x in narrow)
+        under = all(abs(x) < Fraction(1, 10) for x in narrow)
+        hole = under and found.ahead is not None and all(abs(x) >= Fraction(1, 20) for x in narrow)
+        sizes = [name for name, holds in (("ten-or-more", ten), ("five-to-ten", hole), ("under-five", five)) if holds]
+        assert len(sizes) <= 1, (gap, width, p)
+        assert found.size == (sizes[0] if sizes else "under-ten" if under else "open"), (gap, width, p)
+        seen.add((found.ahead, found.size))
+    directions, sizes = ("challenger", "baseline"), ("ten-or-more", "five-to-ten", "under-five", "under-ten", "open")
+    never = {(None, "ten-or-more"), (None, "five-to-ten")}
+    assert seen == set(itertools.product((*directions, None), sizes)) - never
+
+
+def test_the_rows_are_those_of_the_gaps_in_the_interval() -> None:
+    for gap, width, p in GRID:
+        found = claimed(gap, width, p)
+        assert set(found.rows) == {band_of(x) for x in points(gap, width)}
+        assert found.band == band_of(gap) and found.band in found.rows
+
+
+def test_a_label_is_resolved_where_its_own_claim_is_carried() -> None:
+    resolved = set()
+    for gap, width, p in GRID:
+        found = claimed(gap, width, p)
+        if found.resolved:
+            resolved.add(found.band)
+            carried = {"falsified": found.size == "under-five", "inconclusive": found.size == "five-to-ten"}
+            assert carried.get(found.band, found.ahead == found.band)
+        elif found.band in OPPOSITE:
+            assert found.ahead != found.band
+    assert resolved == {"challenger", "baseline", "falsified", "inconclusive"}
+
+
+def test_shells_swapped_the_same_is_said_of_the_other() -> None:
+    for gap, width, p in GRID:
+        there, back = claimed(gap, width, p), claimed(-gap, width, p)
+        assert back.ahead == OPPOSITE.get(there.ahead)
+        assert back.these_tasks == OPPOSITE.get(there.these_tasks, there.these_tasks)
+        assert (back.size, back.resolved) == (there.size, there.resolved)
+        assert set(back.rows) == {OPPOSITE.get(row, row) for row in there.rows}
+
+
+def test_no_width_and_a_small_p_carry_the_row_and_a_great_width_nothing() -> None:
+    for gap in GAPS:
+        sharp, vague = claimed(gap, Fraction(0), Fraction(1, 1000)), claimed(gap, Fraction(9, 10), Fraction(1))
+        assert sharp.resolved and sharp.rows == (band_of(gap),)
+        assert (vague.ahead, vague.size, vague.resolved, len(vague.rows)) == (None, "open", False, 4)
+
+
+def test_a_narrower_interval_or_a_smaller_p_never_takes_a_claim_away() -> None:
+    strength = {"open": 0, "under-ten": 1, "under-five": 2, "five-to-ten": 2, "ten-or-more": 2}
+    for gap, p in itertools.product(GAPS, PS):
+        found = [claimed(gap, width, p) for width in reversed(WIDTHS)]
+        for wider, narrower in itertools.pairwise(found):
+            assert wider.ahead in (None, narrower.ahead)
+            assert strength[wider.size] <= strength[narrower.size]
+            assert set(narrower.rows) <= set(wider.rows)
+
+
+@pytest.mark.parametrize(
+    ("fixed", "expected"), [(0.0, "unknown"), (None, "unknown"), (0.2, "open"), (0.05, "challenger")]
+)
+def test_these_tasks_are_claimed_beyond_their_own_noise(fixed: float | None, expected: str) -> None:
+    assert claimed(Fraction(1, 10), Fraction(1, 5), Fraction(1), fixed=fixed).these_tasks == expected
+
+
+RATES = [Fraction(x, 1000) for x in (0, 50, 99, 100, 101, 500, 899, 900, 901, 1000)]
+
+
+def test_both_arms_at_one_edge_leave_the_tasks_nothing_to_tell_of_a_size() -> None:
+    for rates in itertools.product(RATES, RATES):
+        low = all(rate <= Fraction(1, 10) for rate in rates)
+        high = all(rate >= Fraction(9, 10) for rate in rates)
+        gap = rates[1] - rates[0]
+        for width, p in itertools.product(WIDTHS, PS):
+            found, free = claimed(gap, width, p, rates), claimed(gap, width, p)
+            assert found.edge == ("floor" if low else "ceiling" if high else None)
+            if found.edge:
+                assert found.size == "open" and not found.resolved
+            else:
+                assert found == free
+            assert (found.ahead, found.band) == (free.ahead, free.band), "who is ahead stands: the edge only hides"

@@ -1,0 +1,81 @@
+"""Simulated figures: pages and tables agree, a cell comes out again, and the arrays do what the report's own code does."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from fluency.analysis.bands import BANDS, band_of
+from fluency.analysis.claims import claims_of
+from fluency.analysis.gap import pair
+from fluency.analysis.intervals import fixed_task_halfwidth, floored_interval, t_interval
+from fluency.analysis.outcomes import Arm
+from fluency.analysis.robustness import leave_tasks_out
+from fluency.analysis.sign_flip import sign_flip
+from simulate import methods
+from simulate.figures import TABLES, at_80, design_row, dice, optional_stopping
+from simulate.pages import BLOCKS, FIGURES, MARKED, PLACE, pages
+from simulate.studies import population, studies
+from tests.synthetic_tables import contrasted
+
+FOUND = json.loads(FIGURES.read_text())
+
+
+def test_every_page_shows_the_figures_as_they_were_simulated() -> None:
+    for path, text in pages().items():
+        assert path.read_text() == text, f"{path.name} is not what `make simulate` writes; `python -m simulate --pages`"
+
+
+def test_every_place_has_its_figures_and_every_table_its_rows() -> None:
+    marked = [name for path in MARKED for _, name, _ in PLACE.findall(path.read_text())]
+    assert sorted(marked) == sorted(BLOCKS)
+    assert {name: part["studies"] for name, part in FOUND.items()} == {
+        name: count for name, (_, count) in TABLES.items()
+    }
+
+
+@pytest.mark.parametrize(("name", "gap"), [("A", 0.0), ("C", 0.10)])
+def test_a_row_simulated_again_is_the_one_of_the_table(name: str, gap: float) -> None:
+    again = design_row(name, gap, FOUND["design"]["studies"])
+    (row,) = [row for row in FOUND["design"]["rows"] if (row["scenario"], row["gap"]) == (name, gap)]
+    assert {key: round(value, 4) if isinstance(value, float) else value for key, value in again.items()} == row
+
+
+def test_on_arrays_the_methods_are_the_reports() -> None:
+    found = studies(population("D", 0.05), 40, 20, 5, dice("test"))
+    d = methods.differences(found)
+    t95, t90, floored = methods.t_interval(d), methods.t_interval(d, 0.90), methods.floored_interval(d)
+    fixed, side, p = methods.fixed_half(found), methods.ahead(found), methods.flip_p(found)
+    rows, kept = methods.rows_of(found.steps.sum(axis=1), 100), methods.survives(found)
+    for i in range(40):
+        outcomes = contrasted(*(Arm(tuple(arm[i].tolist()), (5,) * 20) for arm in (found.baseline, found.challenger)))
+        paired = pair(outcomes)
+        exact = paired.differences
+        own, near = (t_interval(exact, level) or floored_interval(exact, level) for level in (0.95, 0.90))
+        assert (t95[0][i].clip(-1), t95[1][i].clip(-1, 1)) == pytest.approx(own)
+        assert (t90[0][i], t90[1][i]) == pytest.approx(near)
+        assert (floored[0][i], floored[1][i]) == pytest.approx(floored_interval(exact))
+        assert fixed[i] == pytest.approx(fixed_task_halfwidth(outcomes))
+        assert p[i] == pytest.approx(float(sign_flip(exact).value))
+        rates = (paired.baseline_rate.value, paired.challenger_rate.value)
+        claims = claims_of(rates, paired.gap, own, near, sign_flip(exact).upper, fixed[i])
+        assert {1: "challenger", -1: "baseline", 0: None}[side[i]] == claims.ahead
+        assert BANDS[rows[i]] == band_of(paired.gap)
+        assert bool(kept[i]) == (not leave_tasks_out(paired).flips)
+
+
+def test_rows_of_the_table_are_exact_on_every_edge() -> None:
+    totals = np.arange(-100, 101)
+    assert [BANDS[place] for place in methods.rows_of(totals, 100)] == [band_of(Fraction(int(x), 100)) for x in totals]
+
+
+def test_the_size_at_eighty_per_cent_lies_on_the_curve() -> None:
+    assert at_80([50, 60, 70, 80], [0.70, 0.75, 0.80, 0.84]) == pytest.approx(70, abs=1)
+
+
+def test_looking_four_times_rejects_at_least_as_often_as_looking_once() -> None:
+    for row in optional_stopping(60):
+        assert row["any"] >= max(row["first"], row["last"])

@@ -1,0 +1,60 @@
+"""Where the variance of a run lies: against an analysis of variance, against known populations, in the limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+
+from fluency.analysis.gap import pair
+from fluency.analysis.outcomes import Arm
+from fluency.analysis.variance import passed_in_some_worlds, variance_shares
+from tests.synthetic_tables import contrasted, make_frame, make_study, make_tasks
+
+
+def shares(bash: list[int], pwsh: list[int], trials: int = 5):
+    outcomes = contrasted(*(Arm(tuple(arm), (trials,) * len(arm)) for arm in (bash, pwsh)), trials)
+    return variance_shares(outcomes, pair(outcomes))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_they_are_those_of_the_expected_mean_squares(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    level = rng.random(20)
+    arms = [rng.binomial(5, np.clip(level + rng.normal(0, 0.25, 20), 0, 1)).tolist() for _ in range(2)]
+    rows = [
+        (task, shell, int(trial < arms[shell][task])) for task in range(20) for shell in range(2) for trial in range(5)
+    ]
+    frame = pd.DataFrame(rows, columns=["task", "shell", "passed"])
+    table = sm.stats.anova_lm(smf.ols("passed ~ C(task) * C(shell)", frame).fit())
+    squares = table["mean_sq"]
+    trial = squares["Residual"]
+    shell = max(0.0, (squares["C(task):C(shell)"] - trial) / 5)
+    task = max(0.0, (squares["C(task)"] - squares["C(task):C(shell)"]) / 10)
+    found, total = shares(*arms), trial + shell + task
+    assert (found.task, found.task_and_shell, found.trial) == pytest.approx(
+        (task / total, shell / total, trial / total)
+    )
+    assert found == shares(*arms[::-1]), "which arm is which is of no consequence"
+
+
+def test_the_limits() -> None:
+    task = shares([5] * 10 + [0] * 10, [5] * 10 + [0] * 10)
+    assert (task.task, task.task_and_shell, task.trial) == (1, 0, 0)
+    shell = shares([5, 0] * 10, [0, 5] * 10)
+    assert (shell.task, shell.task_and_shell, shell.trial) == (0, 1, 0)
+    trial = shares([2, 3] * 10, [3, 2] * 10)
+    assert (trial.task, trial.task_and_shell, trial.trial) == (0, 0, 1)
+    assert shares([0] * 20, [0] * 20) is None
+    assert shares([0, 1], [1, 1], trials=1) is None
+    assert shares([3], [2]) is None
+
+
+def test_cells_that_passed_in_some_worlds_only_are_counted_by_arm() -> None:
+    study, tasks = make_study(), make_tasks(4)
+    frame = make_frame(study, tasks, lambda cell: None if cell.trial == 5 else cell.trial == 1)
+    assert passed_in_some_worlds(frame, "bash") == 0
+    frame.loc[(frame["trial"] == 2) & (frame["shell"] == "bash"), "worlds_passed"] = 1
+    assert (passed_in_some_worlds(frame, "bash"), passed_in_some_worlds(frame, "pwsh")) == (4, 0)

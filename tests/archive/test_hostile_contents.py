@@ -1,0 +1,231 @@
+"""Whatever stands in an archive's documents, verification ends in a verdict or a sentence, within its bounds."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+import tempfile
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fluency.archive import unpack
+from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes
+from fluency.archive.registration import preregister
+from fluency.archive.tar_reader import ReadLimits
+from fluency.archive.tar_writer import Entry, write_tar
+from fluency.archive.unpack import MAX_DOCUMENT, unpacked
+from fluency.archive.verify import verify_archive
+from fluency.archive.world_files import _tree, load_world
+from fluency.common.canonical import canonical_json
+from fluency.common.errors import ArchiveError, UserError
+from fluency.common.files import pretty_json, sha256
+from fluency.core.tasks import load_tasks
+from tests.archive.factory import archived, make, make_study
+from tests.archive.hostile import FACTS, contents, rewritten
+from tests.archive.test_verify import find, quiet
+
+EXAMPLES = 25
+DEEP = "[" * 900 + "]" * 900
+VALUES = {
+    "deep": DEEP, "deeper": "[" * 100_000 + "]" * 100_000, "infinite": "1e999", "no number": "NaN", "endless": "9" * 5000,
+    "large": "1" + "0" * 30, "list": "[]", "object": "{}", "text": '"\\ud800"', "null": "null", "true": "true", "day": '"2026-02-31T25:61:00Z"',
+}  # fmt: skip
+GENERATION, EXECUTION, SCORE = (f"results/{stage}/.*" for stage in ("generations", "executions", "scores"))
+PLACES = {
+    "image": ("results/image.json", "image"), "start": ("results/image.json", "start_up_s"), "engine": ("results/image.json", "engine"),
+    "study models": ("study.json", "models"), "study trials": ("study.json", "trials"), "worlds": ("worlds/index.json", "stale-lockfiles"),
+    "ages": ("worlds/.*/ages.json", None), "service": ("worlds/.*/service.json", None), "processes": ("worlds/.*/processes.json", None),
+    "world": ("worlds/.*/world.json", "seed"), "registration time": ("preregistrations/.*", "registered_utc"),
+    "registration tasks": ("preregistrations/.*", "tasks"), "registration code": ("preregistrations/.*", "code"),
+    "provenance": ("results/made-up/provenance.json", "registration"), "deviations": ("results/made-up/provenance.json", "deviations"),
+    "sampling": ("results/made-up/provenance.json", "sampling"), "engines": ("results/made-up/provenance.json", "engines"),
+    "first answer": ("results/made-up/provenance.json", "first_answer_utc"), "execution provenance": (EXECUTION, "provenance"),
+    "execution engine": (EXECUTION, "engine"), "score provenance": (SCORE, "provenance"), "answer": (GENERATION, "answer"),
+    "answers": ("answers/.*", "answer"), "whole": (EXECUTION, None),
+}  # fmt: skip
+"""Document and key -> where a value of another type, size or depth is put; null: the whole document."""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Path:
+    """An archive of two cells, registered: small enough to be verified a hundred times."""
+    root = tmp_path_factory.mktemp("small")
+    study = make_study(("stale-lockfiles",), trials=1, decision="a decision")
+    path = preregister(study, load_tasks(study.tasks), study.decision, root / "pre", utc="2026-11-01T00:00:00Z")
+    return archived(make(root, study.model_copy(update={"preregistration": str(path)})), root / "out")
+
+
+def put_raw(name: str, key: str | None, value: str):
+    """Put a JSON text under a key, whatever JSON modules of other languages think of it."""
+
+    def change(files: dict[str, bytes]) -> None:
+        found = find(files, name)
+        document = json.loads(files[found])
+        mark = "here goes the value"
+        document = mark if key is None else {**document, key: mark}
+        if isinstance(document, dict) and "sha256" in document and name.startswith("prereg"):
+            document["sha256"] = "0" * 64
+        text = json.dumps(document, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
+        files[found] = text.replace(f'"{mark}"', value).encode()
+
+    return change
+
+
+def ends(path: Path) -> str:
+    """The verdict, or the sentence of the refusal; anything else that is raised fails the test."""
+    try:
+        report = verify_archive(path, quiet)
+    except UserError as error:
+        assert str(error)
+        return f"refused: {error}"
+    assert report.exit_code in (0, 1, 3) and all(line.isprintable() for line in report.lines() if line.isascii())
+    return report.verdict()
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_value_of_another_kind_ends_in_a_verdict(place, small, tmp_path):
+    """Two kinds a place, in turns, so that each kind meets some twelve places."""
+    name, key = PLACES[place]
+    first = 2 * list(PLACES).index(place)
+    for kind in [list(VALUES)[(first + turn) % len(VALUES)] for turn in (0, 1)]:
+        forged = rewritten(small, tmp_path, put_raw(name, key, VALUES[kind]), repair=True)
+        ended = ends(forged)
+        assert ended != "proven" and "broke off" not in ended, (place, kind, ended)
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_document_of_another_kind_ends_in_a_verdict(value, small, tmp_path):
+    ended = ends(rewritten(small, tmp_path, put_raw("study.json", None, VALUES[value]), repair=True))
+    assert ended == "altered"
+
+
+def sparse(size: int) -> bytes:
+    """A tar of one GNU sparse member, which states any size in one block."""
+    member = tarfile.TarInfo("big")
+    member.type = tarfile.GNUTYPE_SPARSE
+    block = bytearray(member.tobuf(tarfile.GNU_FORMAT))
+    block[386:410] = b"%011o\0%011o\0" % (0, 0)
+    block[483:495] = b"%011o\0" % size
+    block[148:156] = b" " * 8
+    block[148:155] = b"%06o\0" % sum(block)
+    return bytes(block) + bytes(1024)
+
+
+def test_a_sparse_member_of_a_world_is_refused_before_it_unfolds(tmp_path):
+    folder = tmp_path / "worlds/11-0"
+    folder.mkdir(parents=True)
+    for name, document in (("world.json", "{}"), ("service.json", "[]"), ("processes.json", "[]"), ("ages.json", "{}")):
+        (folder / name).write_text(document)
+    (folder / "tree.tar").write_bytes(sparse(5 << 30))
+    tracemalloc.start()
+    with pytest.raises(ArchiveError, match="neither file nor folder"):
+        load_world(tmp_path, "worlds/11-0")
+    assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    tracemalloc.stop()
+
+
+def test_a_member_that_claims_more_than_its_tar_is_refused(tmp_path):
+    member = tarfile.TarInfo("big")
+    member.size = 5 << 30
+    with pytest.raises(ValueError, match=r"larger than its tar|unexpected end"):
+        _tree(member.tobuf(tarfile.GNU_FORMAT) + bytes(1024))
+
+
+def test_a_document_too_large_for_memory_is_refused(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(unpack, "MAX_DOCUMENT", 20_000)
+    with pytest.raises(ArchiveError, match="larger than 20,000 bytes"), unpacked(small):
+        pass
+    assert MAX_DOCUMENT == 64 << 20
+
+
+def test_a_study_of_more_cells_than_an_archive_can_hold_is_refused(small, tmp_path):
+    study = json.loads(contents(small)["study.json"])
+    model = study["models"][0]
+    study |= {"trials": 100, "models": [model | {"alias": f"m{number}"} for number in range(300)]}
+    text = pretty_json(study).encode()
+    digest = sha256(canonical_json(study))
+    forged = rewritten(
+        small, tmp_path, lambda files: files.update({"study.json": text}), repair=True, study_sha256=digest
+    )
+    report = verify_archive(forged, quiet)
+    assert "it is a study of 60,000 cells; 50,000 are read" in str(report.problems) and report.seconds < 60
+
+
+def test_a_manifest_of_more_names_than_are_read_is_refused(tmp_path):
+    names = {f"f{number}": {"sha256": "0" * 64, "bytes": 1} for number in range(11)}
+    data = manifest_bytes({**FACTS, "files": names})
+    path = tmp_path / "x.tar.zst"
+    write_tar(path, [Entry(MANIFEST_NAME, data)])
+    with pytest.raises(ArchiveError, match="names more than 10 files"), unpacked(path, ReadLimits(files=10)):
+        pass
+
+
+@pytest.mark.parametrize("open_, close", [("[", "]"), ("{a: ", "}")])
+def test_a_task_that_nests_without_end_is_refused_at_once(open_, close, small, tmp_path):
+    text = (open_ * 10_000 + "x" + close * 10_000).encode()
+    forged = rewritten(
+        small, tmp_path, lambda files: files.update({"tasks/stale-lockfiles/task.yaml": text}), repair=True
+    )
+    report = verify_archive(forged, quiet)
+    assert "it nests deeper than 12 levels" in str(report.problems) and report.seconds < 60
+
+
+def test_nothing_of_a_refused_archive_stays(small, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(unpack, "MAX_DOCUMENT", 20_000)
+    with pytest.raises(ArchiveError):
+        verify_archive(small, quiet)
+    assert list(tmp_path.iterdir()) == []
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.just("2026-02-31T00:00:00Z"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def forgeries(draw, names: list[str], files: dict[str, bytes]):
+    """One file with a few bytes or one value changed."""
+    name = draw(st.sampled_from(names))
+    data = files[name]
+    if name.endswith(".json") and draw(st.booleans()):
+        document = json.loads(data)
+        at = document
+        while True:
+            keys = list(at) if isinstance(at, dict) else list(range(len(at)))
+            if not keys:
+                return name, json.dumps(draw(json_values)).encode()
+            key = draw(st.sampled_from(keys))
+            if isinstance(at[key], dict | list) and at[key] and draw(st.integers(0, 3)):
+                at = at[key]
+                continue
+            at[key] = draw(json_values)
+            return name, (json.dumps(document, sort_keys=True, indent=2, ensure_ascii=False) + "\n").encode(
+                "utf-8", "replace"
+            )
+    start = draw(st.integers(0, len(data)))
+    length = draw(st.integers(0, 40))
+    return name, data[:start] + draw(st.binary(max_size=20)) + data[start + length :]
+
+
+def test_any_forgery_of_a_document_ends_in_a_verdict_or_a_sentence(small, tmp_path):
+    files = {name: data for name, data in contents(small).items() if name != "MANIFEST.json"}
+    documents = [name for name in files if not name.startswith(("results/made-up/figures", "sandbox", "README"))]
+
+    @settings(
+        max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    )
+    @given(forgeries(documents, files))
+    def run(forgery):
+        name, data = forgery
+        ended = ends(rewritten(small, tmp_path, lambda held: held.update({name: data}), repair=True))
+        assert "broke off" not in ended, (name, ended)
+
+    run()

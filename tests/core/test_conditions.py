@@ -1,0 +1,106 @@
+"""The conditions: what each changes, to which answers it applies, and where its mark stands."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fluency.core.conditions import BESIDE, CONDITIONS, WINDOWS_ALIASES
+from fluency.core.grammar import applies, parse
+from fluency.core.records import Row, Score
+from fluency.core.shells import SHELLS
+from fluency.core.tasks import load_tasks
+from fluency.scoring.composition import cmdlets
+from tests.scoring.recordings import DATA
+
+WINDOWS = CONDITIONS["windows_aliases"]
+POWERSHELL = SHELLS["pwsh"]
+
+
+def aliases(name: str) -> dict[str, str]:
+    return {each["Name"]: each["Definition"] for each in json.loads((DATA / name).read_text(encoding="utf-8"))}
+
+
+def test_the_table_is_what_windows_has_more_for_the_commands_that_linux_has() -> None:
+    """The list for Windows is PowerShell's own (InitialSessionState); that of Linux and its commands are recorded."""
+    windows, linux = aliases("pwsh_windows_aliases.json"), aliases("pwsh_aliases.json")
+    more = {name: command for name, command in windows.items() if name not in linux}
+    assert len(more) == 27
+    assert {name: command for name, command in more.items() if command.lower() in cmdlets()} == WINDOWS_ALIASES
+    assert set(more) - set(WINDOWS_ALIASES) == {"gsv", "sasv", "spsv", "cnsn", "dnsn", "ogv", "shcm"}
+    assert {name: linux[name] for name in windows.keys() & linux.keys()} == {
+        name: windows[name] for name in windows.keys() & linux.keys()
+    }
+
+
+def test_the_profile_sets_each_alias_once_and_does_nothing_else() -> None:
+    (profile,) = WINDOWS.home.values()
+    parsed = parse("pwsh", profile)
+    assert parsed.parses and {call.name for call in parsed.calls} == {"Set-Alias"}
+    assert [call.arguments[:2] for call in parsed.calls] == list(WINDOWS_ALIASES.items())
+
+
+@pytest.mark.parametrize("condition", BESIDE, ids=lambda condition: condition.name)
+def test_the_mark_of_a_condition_is_a_field_of_scores_and_rows(condition) -> None:
+    assert condition.mark in Score.model_fields and condition.mark in Row.model_fields
+    assert any(condition in shell.conditions for shell in SHELLS.values())
+
+
+@pytest.mark.parametrize("condition", BESIDE, ids=lambda condition: condition.name)
+def test_what_a_condition_leaves_out_is_there_otherwise(condition) -> None:
+    for shell in SHELLS.values():
+        if condition in shell.conditions:
+            assert set(condition.leaves_out) <= set(shell.argv)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls -Directory crates/",
+        "Get-Process | sort CPU -Descending",
+        "LS",
+        "& 'ls' a",
+        "& { cat x }",
+        '"$(ls | measure)"',
+        "Get-ChildItem | % { cat $_ }",
+        "$x = ls; $x.Count",
+        # In doubt it is run.
+        "foreach (",
+        "& $x",
+        '& "$tool/x"',
+        "Invoke-Expression $x",
+        "iex $x",
+        "Get-Alias ls",
+        "[scriptblock]::Create($x).Invoke()",
+        "pwsh -Command $x",
+        ". ./more.ps1",
+        "Get-Date # " + "x" * 9000,
+    ],
+)
+def test_it_applies_to_an_answer_that_calls_a_name_or_may(command: str) -> None:
+    assert applies(WINDOWS, POWERSHELL, command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "Get-ChildItem -Path sort | Sort-Object Length",
+        "& { Get-Date }",
+        "$sort = 1; $sort",
+        "Get-Content a | wc -l",
+        "xargs ls",
+        "find . -exec cat {} +",
+        "'ls | sort'",
+        "Start-Sleep 1",
+    ],
+)
+def test_it_does_not_apply_to_an_answer_that_calls_none(command: str) -> None:
+    assert not applies(WINDOWS, POWERSHELL, command)
+    assert applies(CONDITIONS["no_unix_tools"], POWERSHELL, command), "which runs every answer"
+
+
+def test_no_powershell_reference_of_the_bank_calls_a_name() -> None:
+    """So `make validate` has nothing to run under it: each counts as designed. One that did would have to pass."""
+    references = [command for task in load_tasks() for command in task.references[POWERSHELL.name]]
+    assert references and not [command for command in references if applies(WINDOWS, POWERSHELL, command)]

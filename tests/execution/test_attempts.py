@@ -1,0 +1,161 @@
+"""A cell has three attempts at being measured: counted over runs, anew when what decides the result is another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fluency.common.errors import Interrupted, SandboxError
+from fluency.core.cells import Cell
+from fluency.core.gather import load_records, row_of
+from fluency.core.records import Execution, Generation, read_record, write_record
+from fluency.core.task_world import world_for
+from fluency.execution.attempts import MOST_ATTEMPTS, Attempts, gave_up
+from fluency.report.explorer.cell_view import cell_view
+from fluency.scoring.score_cell import score_cell
+from fluency.workflow.pipeline import Pipeline
+from tests.archive.factory import Executor, Made, make_study, measure
+
+
+@dataclass
+class Wildcards:
+    model: str
+    shell: str
+    task: str
+    trial: str
+
+
+@dataclass
+class Rule:
+    generation: list[str]
+
+
+@dataclass
+class Broken:
+    """A sandbox in which the next commands end with these errors."""
+
+    works: Executor
+    errors: list[SandboxError] = field(default_factory=list)
+    ran: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.works, name)
+
+    def run(self, invocation):
+        self.ran += 1
+        if self.errors:
+            raise self.errors.pop(0)
+        return self.works.run(invocation)
+
+
+class OneCell:
+    """The execute rule for one cell of a made study, run as often as wanted."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.made: Made = measure(root, make_study(("stale-lockfiles",), trials=1))
+        self.cell: Cell = next(cell for cell in self.made.cells if cell.shell == "bash")
+        self.sandbox = Broken(Executor(self.made.tasks, ("bash", "pwsh")))
+        self.output = self.made.results / "executions" / f"{self.cell.path}.json"
+        self.output.unlink()
+        monkeypatch.setattr("fluency.workflow.pipeline.RESULTS", self.made.results)
+        config = self.made.study.model_dump(mode="json", exclude_none=True)
+        self.pipeline = Pipeline(config)
+        self.pipeline.sandbox = lambda: self.sandbox
+
+    def execute(self, *errors: SandboxError) -> Execution:
+        self.sandbox.errors = list(errors)
+        generation = self.made.results / "generations" / f"{self.cell.path}.json"
+        wildcards = Wildcards(*self.cell[:3], str(self.cell.trial))
+        self.pipeline.execute(wildcards, Rule([str(generation)]), [str(self.output)], log=[str(self.made.root / "log")])
+        return read_record(Execution, self.output)
+
+
+@pytest.fixture
+def one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OneCell:
+    return OneCell(tmp_path / "study", monkeypatch)
+
+
+def ended(why: str = "somebody outside ended the container (kill)") -> Interrupted:
+    return Interrupted(why, where="sandbox")
+
+
+def test_a_cell_measured_at_once_has_one_attempt(one: OneCell) -> None:
+    record = one.execute()
+    assert (record.attempts, record.unmeasured) == (1, None) and record.runs
+    assert not (one.made.results / "attempts").exists()
+
+
+def test_a_cell_measured_later_says_at_which_attempt(one: OneCell) -> None:
+    for _ in range(2):
+        with pytest.raises(Interrupted):
+            one.execute(ended())
+        assert not one.output.exists()
+    record = one.execute()
+    assert (record.attempts, record.unmeasured) == (3, None) and record.runs
+    row, notes = outcome(one)
+    assert (row.status, row.attempts) == ("measured", 3)
+    assert "measured at the 3rd attempt: the engine or somebody outside ended the others" in notes
+
+
+def test_what_ended_before_the_command_started_is_no_attempt(one: OneCell) -> None:
+    for _ in range(2 * MOST_ATTEMPTS):
+        with pytest.raises(SandboxError):
+            one.execute(SandboxError("the engine refused", where="sandbox"))
+    assert one.execute().attempts == 1
+
+
+def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tried_again(one: OneCell) -> None:
+    for number in range(MOST_ATTEMPTS - 1):
+        with pytest.raises(Interrupted):
+            one.execute(ended(f"reason {number}"))
+    record = one.execute(ended("reason 2"))
+    assert record.runs == [] and record.attempts == MOST_ATTEMPTS
+    why = "its command was started 3 times, and no result came back: reason 0; reason 1; reason 2"
+    assert record.unmeasured == why
+    ran = one.sandbox.ran
+    one.output.unlink()
+    assert one.execute().unmeasured == record.unmeasured and one.sandbox.ran == ran, "not tried again"
+    row, notes = outcome(one)
+    assert (row.status, row.passed, row.reason, row.attempts) == ("missing", None, why, 3)
+    assert f"given up after the 3rd attempt: {why}" in notes
+
+
+def test_something_else_that_decides_the_result_starts_anew(one: OneCell) -> None:
+    for _ in range(MOST_ATTEMPTS - 1):
+        with pytest.raises(Interrupted):
+            one.execute(ended())
+    one.execute(ended())
+    assert one.execute().unmeasured
+    one.sandbox.works.image = one.sandbox.works.image.model_copy(update={"content_sha256": "another"})
+    assert (one.execute().attempts, one.execute().unmeasured) == (1, None)
+
+
+def test_a_damaged_count_is_no_count(tmp_path: Path) -> None:
+    attempts = Attempts(tmp_path / "a" / "1.json", "key")
+    assert attempts.failed == [] and attempts.add("why") == ["why"] == attempts.failed
+    assert Attempts(attempts.path, "other").failed == []
+    for text in ("", "[]", "{}", '{"key": "key", "failed": 3}'):
+        attempts.path.write_text(text)
+        assert attempts.failed == []
+    assert gave_up(["x"] * (MOST_ATTEMPTS - 1)) is None
+
+
+def outcome(one: OneCell):
+    """The cell's row and the notes of its view, after it was scored."""
+    task = one.made.tasks[0]
+    generation = read_record(Generation, one.made.results / "generations" / f"{one.cell.path}.json")
+    study = one.made.study
+    score = score_cell(
+        task,
+        generation,
+        read_record(Execution, one.output),
+        world_for,
+        seeds=study.seeds,
+        conditions=study.conditions,
+    )
+    write_record(one.made.results / "scores" / f"{one.cell.path}.json", score)
+    records = load_records(one.made.results, one.cell)
+    return row_of(one.cell, task.category, records), cell_view(one.cell, records, task)["notes"]

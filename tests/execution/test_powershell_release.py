@@ -1,0 +1,90 @@
+"""PowerShell's release where its page is out of reach: from a mirror or lying nearby, and never with another content.
+
+The archive is a stand-in whose hash stands in for the pinned one; the server is real.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from fluency.common.errors import SandboxError
+from fluency.common.files import sha256_file
+from fluency.execution.sandbox import powershell, powershell_release
+from tests.execution.test_powershell import archive
+
+NAME = powershell_release.release_name()
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(powershell, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(powershell_release, "places", lambda: iter([tmp_path / "beside"]))
+    for variable in (powershell.VARIABLE, powershell_release.MIRROR):
+        monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.fixture
+def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "mirror").mkdir()
+    path = archive(tmp_path / "mirror" / NAME)
+    held = {NAME: sha256_file(path)}
+    monkeypatch.setattr(powershell_release, "pinned", lambda: held)
+    return path
+
+
+@pytest.fixture
+def mirror(release: Path) -> Iterator[str]:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(release.parent))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("form", ["{}", "{}/", "{}/" + NAME])
+def test_a_mirror_gives_the_pinned_release_once(mirror: str, release: Path, monkeypatch, form: str) -> None:
+    monkeypatch.setenv(powershell_release.MIRROR, form.format(mirror))
+    source = powershell.powershell_source()
+    assert source == sha256_file(release)
+    release.unlink()
+    assert powershell.powershell_source() == source, "it is kept, and not fetched again"
+    assert not list(powershell.KEPT.glob(".fetch-*"))
+
+
+def test_a_mirror_with_another_content_is_refused_and_leaves_nothing(mirror: str, release: Path, monkeypatch) -> None:
+    archive(release, "#!/bin/sh\n# another build\n")
+    monkeypatch.setenv(powershell_release.MIRROR, mirror)
+    with pytest.raises(SandboxError, match="another SHA-256"):
+        powershell.powershell_source()
+    assert not any(powershell.KEPT.iterdir())
+
+
+def test_a_mirror_that_does_not_give_it_is_told_in_a_sentence(mirror: str, release: Path, monkeypatch) -> None:
+    for given, says in ((f"{mirror}/nowhere", "not found"), ("http://127.0.0.1:9", "refused"), ("no-address", "url")):
+        monkeypatch.setenv(powershell_release.MIRROR, given)
+        with pytest.raises(SandboxError) as caught:
+            powershell.powershell_source()
+        assert says in str(caught.value) and given in caught.value.where and NAME in caught.value.hint
+
+
+def test_the_release_is_found_where_it_lies(release: Path, tmp_path: Path) -> None:
+    assert powershell.powershell_source() is None
+    (tmp_path / "beside").mkdir()
+    archive(tmp_path / "beside" / NAME, "#!/bin/sh\n# another build\n")
+    assert powershell.powershell_source() is None, "of another content it must be named"
+    (tmp_path / "beside" / NAME).write_bytes(release.read_bytes())
+    assert powershell.powershell_source() == sha256_file(release)
+
+
+def test_both_processors_are_pinned_and_the_advice_names_this_ones() -> None:
+    assert len(powershell_release.pinned()) == len(set(powershell_release.pinned().values())) == 2
+    assert ("x64" if os.uname().machine == "x86_64" else "arm64") in NAME and NAME in powershell.HOW

@@ -1,0 +1,173 @@
+"""The working folder is the command's own: what it does there is told, decides nothing, and touches no other execution."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from fluency.common.paths import TASKS
+from fluency.core.records import Paths, Result
+from fluency.core.study import Limits
+from fluency.core.task_world import world_for
+from fluency.core.tasks import load_task
+from fluency.execution.invocation import Invocation
+from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.scoring.verdict import judge
+from tests.execution.run_it import LIMITS, bash, text
+from tests.execution.worlds import SMALL, packed
+
+pytestmark = pytest.mark.engine
+# For the container and for looking at what the command left, with another suite on the same two processors.
+MARGIN_S = 25.0
+
+
+def told(result: Result) -> dict[str, list[str]]:
+    """Kind of change -> its paths, all of which must be listed."""
+    assert result.changes is not None and result.changes.complete
+    kinds = {kind: getattr(result.changes, kind) for kind in ("created", "changed", "removed")}
+    assert all(found.count == len(found.paths) for found in kinds.values())
+    return {kind: found.paths for kind, found in kinds.items() if found.count}
+
+
+def test_everything_in_it_belongs_to_the_commands_user(sandbox: Sandbox) -> None:
+    result = bash(sandbox, "find . ! -user agent -o ! -group agent; find . -printf '%m %y\\n' | sort -u; id -un")
+    assert result.stdout.data == "644 f\n755 d\nagent\n"
+    assert not result.tree_changed and result.changes is None
+
+
+def test_modes_and_times_are_the_worlds_and_forbid_what_they_forbid(sandbox: Sandbox) -> None:
+    modes = {"README.md": 0o444, "src/main.rs": 0o600, "src": 0o555}
+    world = SimpleNamespace(**(vars(SMALL) | {"tar": packed(SMALL.files, SMALL.dirs, modes)}))
+    command = (
+        "stat -c '%a %n' README.md src src/main.rs . | sort; echo $(($(date +%s) - $(stat -c %Y src) >= 86400));"
+        " (echo x > README.md); (touch src/new); echo x > 'with space.txt'"
+    )
+    result = sandbox.run(Invocation("bash", command, world, LIMITS, 20))
+    assert result.stdout.data == "444 README.md\n555 src\n600 src/main.rs\n755 .\n1\n"
+    assert result.stderr.data.count("Permission denied") == 2 and result.exit_code == 0
+    assert told(result) == {"changed": ["with space.txt"]}
+
+
+@pytest.mark.parametrize(
+    ("command", "changes", "size"),
+    [
+        ("echo new > made.txt; mkdir -p a/b; echo x > a/b/c", {"created": ["a", "a/b", "a/b/c", "made.txt"]}, 6),
+        ("echo longer > README.md", {"changed": ["README.md"]}, 7),
+        ("cp -p README.md /tmp/r; cp -p /tmp/r README.md; touch -d @0 README.md", {"changed": ["README.md"]}, 10),
+        ("rm -r src", {"removed": ["src", "src/main.rs"]}, 0),
+        (
+            "mv src other",
+            {"created": ["other", "other/main.rs"], "removed": ["src", "src/main.rs"]},
+            len(SMALL.files["src/main.rs"]),
+        ),
+        ("chmod 700 src; chmod 600 README.md", {"changed": ["README.md", "src"]}, 10),
+        ("touch t; rm t", {"changed": ["."]}, 0),
+        (
+            "ln -s /etc/passwd l; ln README.md hard; mkfifo f",
+            {"created": ["f", "hard", "l"], "changed": ["README.md"]},
+            20,
+        ),
+        ("printf x > $'a\\377\\nb'", {"created": ["a\\xff\nb"]}, 1),
+        ("ls -laR > /tmp/list; cat README.md src/* > /dev/null", None, 0),
+    ],
+)
+def test_what_was_changed_is_told(sandbox: Sandbox, command: str, changes: dict | None, size: int) -> None:
+    result = bash(sandbox, command)
+    assert result.exit_code == 0, result.stderr.data
+    assert result.tree_changed is (changes is not None)
+    if changes is None:
+        assert result.changes is None
+    else:
+        assert told(result) == changes and result.changes.bytes == size
+
+
+HOSTILE = {
+    "fills-it": "head -c 60M /dev/zero > a; head -c 60M /dev/zero > b; head -c 60M /dev/zero > c; echo no > d; echo end",
+    "links-out": "ln -s / root; ln -s /proc proc; ln -s . self; ln -s ../../.. up; rm -r src; ln -s /tmp src; echo end",
+    "odd-files": "mkfifo f; ln -s f l; exec 5<>/dev/null; mkfifo src/f; mknod x c 1 3; echo end",
+    "deletes-it": "rm -rf /work /work/* /work/.[!.]*; cd /; rmdir /work; echo end",
+    "closes-it": "chmod 000 src/main.rs src README.md .; echo end",
+    "closes-what-it-made": "mkdir -p a/b/c; echo x > a/b/c/d; chmod 000 a/b/c a/b; chmod 300 a; chmod 400 src; echo end",
+    "ten-thousand-files": "mkdir n; cd n; touch $(seq 10000); echo end",
+    "deep": "for i in $(seq 300); do mkdir d && cd d; done; echo end",
+    "moves-while-it-ends": "(while :; do mv src s; mv s src; touch x$RANDOM; done) & echo end",
+}
+
+
+@pytest.fixture(scope="module")
+def left_behind(sandbox: Sandbox) -> dict[str, tuple[Result, float]]:
+    found = {}
+    for name, command in HOSTILE.items():
+        began = time.monotonic()
+        found[name] = bash(sandbox, command, "http", "processes", timeout_s=10), time.monotonic() - began
+    return found
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_whatever_it_leaves_there_is_a_result_in_bounded_time(left_behind, name: str) -> None:
+    result, took = left_behind[name]
+    assert result.stdout.data == "end\n" and result.exit_code == 0 and result.helpers_intact
+    assert took < MARGIN_S
+    assert result.tree_changed and result.changes is not None
+
+
+def test_what_it_left_is_counted(left_behind) -> None:
+    def of(name: str):
+        return left_behind[name][0].changes
+
+    assert of("fills-it").created.paths[:3] == ["a", "b", "c"] and 100 << 20 < of("fills-it").bytes <= 128 << 20
+    assert of("links-out").created.paths == ["proc", "root", "self", "up"]
+    assert (of("links-out").changed.paths, of("links-out").removed.paths) == (["src"], ["src/main.rs"])
+    assert of("odd-files").created.paths == ["f", "l", "src/f"]
+    assert of("deletes-it").removed.count == len(SMALL.files) + len(SMALL.dirs)
+    assert of("closes-it").changed.paths == [".", "README.md", "src", "src/main.rs"] and of("closes-it").complete
+    closed = of("closes-what-it-made")
+    assert (closed.created.paths, closed.changed.paths) == (["a", "a/b", "a/b/c", "a/b/c/d"], ["src"])
+    many = of("ten-thousand-files")
+    assert (many.created.count, len(many.created.paths), many.complete) == (10_001, 50, True)
+    assert 30 < of("deep").created.count < 300 and not of("deep").complete
+    assert all(of(name).complete for name in HOSTILE if name != "deep")
+
+
+def test_the_next_execution_finds_the_world_as_it_was(sandbox: Sandbox, left_behind) -> None:
+    result = bash(sandbox, "find . | sort; cat README.md")
+    assert result.stdout.data == ".\n./README.md\n./src\n./src/main.rs\n./with space.txt\n# read me\n"
+    assert not result.tree_changed
+
+
+TASK = load_task(TASKS / "tree-size-bytes")
+RIGHT = TASK.references["bash"][0]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "rm -rf crates",
+        "find . -type f -exec truncate -s 0 {} +",
+        "mkdir x; mv crates x",
+        "find crates/vox-corpus -type f -exec sh -c 'echo more >> \"$1\"' - {} \\;",
+        "find crates/vox-corpus -type d -exec sh -c 'echo more > \"$1/more\"' - {} \\;",
+    ],
+)
+def test_what_it_changes_before_it_prints_does_not_change_what_is_right(sandbox: Sandbox, before: str) -> None:
+    for seed in (11, 24):
+        world = world_for(TASK, seed)
+        result = sandbox.run(Invocation("bash", f"{before}\n{RIGHT}", world, LIMITS, 20, TASK.needs))
+        assert result.tree_changed
+        assert not judge(TASK, result, TASK.expected(world, result.processes)).passed
+        first = sandbox.run(Invocation("bash", f'o=$({RIGHT})\n{before}\necho "$o"', world, LIMITS, 20, TASK.needs))
+        assert first.tree_changed
+        assert judge(TASK, first, TASK.expected(world, first.processes)).passed, "changing the folder is not judged"
+
+
+def test_the_service_answers_what_it_always_did_whatever_became_of_the_folder(sandbox: Sandbox) -> None:
+    command = "rm -rf * .[!.]*; chmod 000 .; curl -s http://127.0.0.1:8765/api/crates"
+    assert text(bash(sandbox, command, "http")) == '{"crates": []}'
+
+
+def test_a_small_limit_of_files_and_memory_still_gives_a_result(sandbox: Sandbox) -> None:
+    limits = Limits(memory_mb=256, open_files=256)
+    result = bash(sandbox, "for i in $(seq 60); do mkdir d && cd d; done; touch $(seq 5000); echo end", limits=limits)
+    assert text(result) == "end" and result.tree_changed and isinstance(result.changes.created, Paths)

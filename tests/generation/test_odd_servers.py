@@ -1,0 +1,225 @@
+"""Odd proxies, servers that drip, redirects, byte order marks, and entries of a store that are no answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from fluency.common.errors import StopRun, UserError
+from fluency.generation.answer_file import DamagedAnswer
+from fluency.generation.audit import audit, merge, verify
+from fluency.generation.batch_note import name_of
+from fluency.generation.failure import from_status
+from fluency.generation.providers.anthropic_sdk import load_sdk
+from fluency.generation.providers.http_client import is_loopback, open_http_client
+from fluency.generation.retry import RetryPolicy
+from fluency.generation.store import AnswerStore
+from tests.generation.endpoint import Reply, error, message
+from tests.generation.studies import ask, cells_of, generator_of, study_of
+
+ODD_PROXIES = ["socks5://127.0.0.1:1", "socks4://x", "nonsense://x", "http://[", "http://user:secret@127.0.0.1:1", "::"]
+PROXY_NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
+
+
+@pytest.mark.parametrize("proxy", ODD_PROXIES)
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_no_proxy_is_before_the_own_machine(proxy, host, endpoint, store, monkeypatch):
+    for name in PROXY_NAMES:
+        monkeypatch.setenv(name, proxy)
+    monkeypatch.setenv("NO_PROXY", "[,::,*x")
+    study = study_of()
+    url = endpoint.url.replace("127.0.0.1", host)
+    assert ask(generator_of(study, store, endpoint, base_urls={"sonnet": url}), cells_of(study)[0]).answer.text
+
+
+@pytest.mark.parametrize("proxy", ["socks5://me:secret@127.0.0.1:1", "nonsense://secret"])
+def test_an_odd_proxy_before_another_machine_is_one_sentence(proxy, endpoint, store, monkeypatch):
+    for name in PROXY_NAMES:
+        monkeypatch.setenv(name, proxy)
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "base_url": "https://192.0.2.1"})
+    with pytest.raises(StopRun, match="the proxy of the environment cannot be used") as caught:
+        ask(generator_of(study, store, endpoint, base_urls={}), cells_of(study)[0])
+    assert "ALL_PROXY" in caught.value.where and "NO_PROXY" in caught.value.hint
+    assert "secret" not in str(caught.value)
+
+
+def test_a_proxy_that_can_be_used_is_used_for_other_machines(monkeypatch):
+    for name in PROXY_NAMES:
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    assert len(open_http_client("https://192.0.2.1", [])._mounts) > 0
+    assert open_http_client("http://127.0.0.1:1", [])._mounts == {}
+
+
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [*[(host, True) for host in ("127.0.0.1", "127.1.2.3", "::1", "localhost", "a.localhost")], ("192.0.2.1", False)],
+)
+def test_loopback(host, own):
+    assert is_loopback(host) is own
+    assert not is_loopback(f"{host}.example")
+
+
+@pytest.fixture
+def dripping() -> Iterator[str]:
+    """The address of a server that sends a byte of its reply now and then, from the first on."""
+    server = socket.create_server(("127.0.0.1", 0))
+    reply = b"HTTP/1.1 200 OK\r\nx-slow: " + b"y" * 60
+    over = threading.Event()
+
+    def serve(connection: socket.socket) -> None:
+        with connection:
+            for byte in reply:
+                try:
+                    connection.sendall(bytes([byte]))
+                except OSError:
+                    return
+                if over.wait(0.2):
+                    return
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    yield f"http://127.0.0.1:{server.getsockname()[1]}"
+    over.set()
+    server.close()
+
+
+def test_the_deadline_ends_a_call_whose_headers_drip(dripping, endpoint, store):
+    policy = RetryPolicy(attempt_s=1.0, deadline_s=2.0, attempts=2, first_wait_s=0.02)
+    study = study_of()
+    generator = generator_of(study, store, endpoint, base_urls={"sonnet": dripping}, retry_policy=policy)
+    load_sdk()  # takes seconds
+    start = time.monotonic()
+    with pytest.raises(StopRun, match="no complete reply came in time"):
+        ask(generator, cells_of(study)[0])
+    assert 1.0 <= time.monotonic() - start < 15  # without a deadline over the call: 30
+
+
+def test_a_redirect_stops_the_model_and_names_its_target(endpoint, store):
+    study = study_of()
+    endpoint.script(Reply(307, b"", {"location": "https://elsewhere.example/v1/messages"}))
+    generator = generator_of(study, store, endpoint)
+    for cell in cells_of(study)[:2]:
+        with pytest.raises(StopRun, match=r"redirects \(307\) to https://elsewhere.example/v1/messages") as caught:
+            ask(generator, cell)
+        assert "base_url" in caught.value.hint
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 413, 422])
+def test_a_service_that_says_try_again_is_obeyed(status, endpoint, store):
+    study = study_of()
+    endpoint.script(error(status, "invalid_request_error", "temperature? not now", x_should_retry="true"))
+    assert ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.attempts == 2
+
+
+@pytest.mark.parametrize(("status", "kind"), [(401, "authentication_error"), (403, "permission_error"), (402, None)])
+def test_no_service_makes_a_run_go_on_without_key_or_money(status, kind):
+    assert from_status(status, kind, None, "no", {"x-should-retry": "true"}).scope == "run"
+
+
+def test_a_byte_order_mark_is_no_broken_json(endpoint, store):
+    study = study_of()
+    endpoint.script(Reply(body=b"\xef\xbb\xbf" + json.dumps(message()).encode()))
+    assert ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.text == "ls -la"
+    assert len(endpoint.requests) == 1
+
+
+def test_tokens_of_a_cache_are_priced(endpoint, store):
+    usage = {"input_tokens": 100, "output_tokens": 10, "cache_read_input_tokens": 2000}
+    usage |= {"cache_creation_input_tokens": 700, "cache_creation": {"ephemeral_1h_input_tokens": 300}}
+    endpoint.script(Reply(body=message(usage=usage)))
+    study = study_of()
+    record = ask(generator_of(study, store, endpoint), cells_of(study)[0])
+    assert record.cost_usd == pytest.approx(((100 + 400 * 1.25 + 300 * 2 + 2000 * 0.1) * 3 + 10 * 15) / 1e6)
+
+
+# ---------------------------------------------------------------- entries that are no answers
+
+HARM = {
+    "folder": lambda path: path.mkdir(),
+    "dangling link": lambda path: path.symlink_to("nowhere"),
+    "link to itself": lambda path: path.symlink_to(path.name),
+}
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_an_odd_entry_is_named_and_not_asked_for(harm, endpoint, store, tmp_path):
+    study = study_of()
+    cells = cells_of(study)
+    path = store.path(ask(generator_of(study, store, endpoint), cells[0]).answer.request_key)
+    path.unlink()
+    HARM[harm](path)
+    with pytest.raises(DamagedAnswer) as caught:
+        ask(generator_of(study, store, endpoint), cells[0])
+    assert caught.value.where == str(path) and "not asked for again" in caught.value.hint
+    assert len(endpoint.requests) == 1
+    assert list(verify(store).damaged) == [str(path)]
+    said: list[str] = []
+    assert audit(store, say=said.append) == 1 and str(path) in said[-1]
+    assert list(merge(AnswerStore(tmp_path / "other"), store.folder).damaged) == [str(path)]
+    with pytest.raises(DamagedAnswer):
+        list(store.entries())
+    assert store.has(path.stem)
+
+
+@pytest.mark.parametrize("harm", HARM)
+@pytest.mark.parametrize("place", ["pending_path", "quarantine_path"])
+def test_an_odd_entry_beside_the_answers_is_named_too(harm, place, endpoint, store):
+    study = study_of()
+    cell = cells_of(study)[0]
+    key = ask(generator_of(study, store, endpoint), cell).answer.request_key
+    store.path(key).unlink()
+    path = getattr(store, place)(key)
+    path.parent.mkdir(exist_ok=True)
+    HARM[harm](path)
+    with pytest.raises(DamagedAnswer, match="cannot be read"):
+        ask(generator_of(study, store, endpoint), cell)
+    assert len(endpoint.requests) == 1
+
+
+def test_a_file_where_a_folder_of_answers_belongs_is_named(endpoint, store):
+    study = study_of()
+    path = store.path(ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.request_key)
+    path.unlink()
+    path.parent.rmdir()
+    path.parent.write_text("")
+    with pytest.raises(DamagedAnswer, match="is no folder"):
+        ask(generator_of(study, store, endpoint), cells_of(study)[0])
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize("harm", [*HARM, "text"])
+def test_an_odd_note_of_a_batch_is_named(harm, endpoint, store):
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "transport": "batch"})
+    generator = generator_of(study, store, endpoint)
+    endpoint.batch_polls = 10**6
+    ask(generator, cells_of(study)[0])
+
+    note = store.folder / "batches" / f"{name_of('claude-sonnet-4-6')}-0.json"
+    note.parent.mkdir()
+    HARM.get(harm, lambda path: path.write_text("{"))(note)
+    with pytest.raises(UserError) as caught:
+        ask(generator_of(study, store, endpoint), cells_of(study)[1])
+    assert str(note) in caught.value.where
+    assert len(endpoint.requests) == 1
+
+
+def test_a_loop_of_links_as_the_store_is_a_sentence(endpoint, tmp_path):
+    os.symlink("answers", tmp_path / "answers")
+    study = study_of()
+    with pytest.raises(UserError, match="cannot be read: Too many levels") as caught:
+        ask(generator_of(study, AnswerStore(tmp_path / "answers"), endpoint), cells_of(study)[0])
+    assert caught.value.hint and endpoint.requests == []

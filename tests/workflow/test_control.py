@@ -1,0 +1,66 @@
+"""The control of a study: what must pass passes, what must fail fails, and a broken sandbox or check shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from fluency.core.control import CONTROL_FILE, Control, read_control
+from fluency.core.records import read_record, write_record
+from fluency.report.control_rows import control_table, surprises
+from tests.workflow.project import TASKS, Project, model
+
+pytestmark = pytest.mark.engine
+SHELL = "bash"
+
+
+@pytest.fixture(scope="module")
+def controlled(sandbox, flawless, tmp_path_factory) -> Project:
+    project = Project.make(
+        tmp_path_factory.mktemp("controlled") / "project", models=[model(flawless.url)], control=True
+    )
+    project.snakemake()
+    return project
+
+
+@pytest.fixture(scope="module")
+def control(controlled) -> Control:
+    found = read_control(controlled.root / "results" / "test")
+    assert found is not None
+    return found
+
+
+def test_references_pass_and_wrong_commands_do_not(control, sandbox):
+    assert [run.task for run in control.of(SHELL, "reference")] == TASKS == [r.task for r in control.of(SHELL, "wrong")]
+    assert all(run.as_it_must for run in control.runs) and surprises(control) == []
+    assert set(control.not_measured) == {name for name, version in sandbox.image.shells.items() if not version} & {
+        "bash",
+        "pwsh",
+    }
+
+
+def test_the_report_has_it_under_its_own_heading_and_in_no_rate(controlled, control):
+    report = (controlled.root / "results" / "test" / "report.md").read_text()
+    assert "## Control: commands that no model wrote" in report and control_table(control) in report
+    table = (controlled.root / "results" / "test" / "cells.csv").read_text()
+    assert "control" not in table and len(table.splitlines()) == 1 + 4
+
+
+def test_a_rerun_runs_it_only_when_something_of_it_changed(controlled, tmp_path):
+    project = controlled.clone(tmp_path / "project")
+    assert project.to_do() == {}
+    project.edit(f"tasks/{TASKS[0]}/task.yaml", "wrong:", "wrong: # first\n")
+    assert project.to_do()["control"] == 1 and "generate" not in project.to_do()
+
+
+@pytest.mark.parametrize(("kind", "says"), [("reference", "the reference command"), ("wrong", "the wrong command")])
+def test_what_did_not_come_out_as_it_must_is_told(control, tmp_path, kind, says):
+    turned = [
+        run.model_copy(update={"passed": not run.passed}) if run.kind == kind and run.task == TASKS[0] else run
+        for run in control.runs
+    ]
+    write_record(tmp_path / CONTROL_FILE, control.model_copy(update={"runs": turned}))
+    broken = read_record(Control, tmp_path / CONTROL_FILE)
+    assert len(surprises(broken)) == len({run.shell for run in control.runs})
+    assert says in surprises(broken)[0] and TASKS[0] in surprises(broken)[0]
+    of = {"reference": "1 of 2", "wrong": "1 of 2"}[kind]
+    assert of in control_table(broken)
