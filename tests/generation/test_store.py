@@ -12,7 +12,7 @@ import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.generation import model_session
-from fluency.generation.answer_file import DamagedAnswer
+from fluency.generation.answer_file import DamagedAnswer, read_file
 from fluency.generation.audit import audit, merge, verify
 from fluency.generation.store import AnswerStore
 from tests.generation.studies import ask, cells_of, generator_of, study_of
@@ -73,6 +73,23 @@ def test_many_threads_putting_one_answer_leave_one(filled, tmp_path):
     assert len({answer.text for answer in kept}) == 1
     assert verify(fresh).sound == 1
     assert not list(fresh.folder.rglob("*.part"))
+
+
+def test_a_folder_that_others_make_meanwhile_is_no_damage(tmp_path):
+    folder, done = tmp_path / "arriving", threading.Event()
+
+    def come_and_go() -> None:
+        while not done.is_set():
+            folder.mkdir()
+            folder.rmdir()
+
+    other = threading.Thread(target=come_and_go)
+    other.start()
+    try:
+        assert not any(read_file(folder / "key.held") for _ in range(5000))
+    finally:
+        done.set()
+        other.join()
 
 
 def test_merging_adds_keeps_and_reports(filled, endpoint, store, tmp_path):

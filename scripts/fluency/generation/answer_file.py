@@ -61,10 +61,14 @@ def read_file(path: Path) -> bytes | None:
     """A file of the store, or None if there is none; DamagedAnswer if something is there that cannot be read."""
     try:
         return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        if not path.is_symlink() and (path.parent.is_dir() or not os.path.lexists(path.parent)):
-            return None
-        why = "it is a link that leads nowhere" if path.is_symlink() else f"{path.parent} is no folder"
+    except (FileNotFoundError, NotADirectoryError) as error:
+        # Others make folders and files here meanwhile: nothing may depend on two looks at the same thing.
+        if path.is_symlink() or (path.parent.is_symlink() and not path.parent.exists()):
+            why = "a link leads nowhere"
+        elif isinstance(error, NotADirectoryError) and os.path.lexists(path.parent):
+            why = f"{path.parent} is no folder"
+        else:
+            return None  # nor the folder above: `check_room` says what is wrong there
     except OSError as error:
         why = str(error.strerror)
     raise DamagedAnswer(
