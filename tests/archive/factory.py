@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from fluency.archive.registration import followed
 from fluency.common.files import pretty_json, write_atomic
@@ -17,6 +17,7 @@ from fluency.common.paths import CONFIG
 from fluency.core.cells import Cell
 from fluency.core.collect import collect_provenance, start_up_times
 from fluency.core.gather import gather_rows, load_records, record_path
+from fluency.core.process_plan import planned_processes
 from fluency.core.provenance import Provenance
 from fluency.core.records import ImageInfo, ProcessFact, Result, Stream, Used, write_record
 from fluency.core.study import Study
@@ -89,27 +90,12 @@ class Executor:
     def run(self, invocation: Invocation) -> Result:
         world = invocation.world
         task = self._tasks.get(invocation.command)
-        facts = processes_of(world) if "processes" in invocation.needs else []
+        facts = planned_processes(world) if "processes" in invocation.needs else []
         if task is None or invocation.condition == "no_unix_tools":
             return result_of(b"", b"sh: 1: not found\n", 127, processes=facts)
         expected = task.expected(world, facts)
         lines = expected if isinstance(expected, list) and isinstance(expected[0], str) else [json.dumps(expected)]
         return result_of("".join(f"{line}\n" for line in lines).encode(), processes=facts)
-
-
-def processes_of(world: World) -> list[ProcessFact]:
-    """The helpers as /proc might show them."""
-    pids = {helper.key: 100 + number for number, helper in enumerate(world.processes)}
-    return [
-        ProcessFact(
-            pid=pids[h.key],
-            name=h.name,
-            ppid=pids.get(h.parent or "", 1),
-            rss_bytes=(h.rss_mb << 20) + pids[h.key],
-            args=list(h.args),
-        )
-        for h in world.processes
-    ]
 
 
 def result_of(out: bytes, error: bytes = b"", exit_code: int = 0, processes: Sequence[ProcessFact] = ()) -> Result:
@@ -149,17 +135,9 @@ def fill_answers(made: Made, reply=reply_of) -> None:
         store.put(answer_of(request_key(request), request, read_message(message), note))
 
 
-def make(
-    root: Path,
-    study: Study | None = None,
-    *,
-    shells: Sequence[str] = ("bash", "pwsh"),
-    reply=reply_of,
-    sandbox=None,
-    worlds: Callable[[Task, int], World] = world_for,
-) -> Made:
-    """A complete study below `root`; `shells` are those the image holds."""
-    made = measure(root, study, shells=shells, reply=reply, sandbox=sandbox, worlds=worlds)
+def make(root: Path, study: Study | None = None, **options: Any) -> Made:
+    """A complete study below `root`; the options are those of `measure`."""
+    made = measure(root, study, **options)
     products(made)
     return made
 
@@ -173,7 +151,7 @@ def measure(
     sandbox=None,
     worlds: Callable[[Task, int], World] = world_for,
 ) -> Made:
-    """The records of a study below `root`, and nothing made of them yet."""
+    """The records of a study below `root`, and nothing made of them yet; `shells` are those the image holds."""
     study = study or make_study()
     made = Made(root, study, load_tasks(study.tasks))
     fill_answers(made, reply)

@@ -6,6 +6,7 @@ import struct
 from decimal import Decimal
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +51,17 @@ VALUES = st.recursive(
 )
 
 
+# What the standard library would write otherwise, and its neighbours.
+EDGES = st.sampled_from(
+    [0.0, -0.0, 1.0, 1e-4, math.nextafter(1e-4, 0), 1e-7, 1e16, math.nextafter(1e16, 0), 1e15 + 0.5, 1e21, 2.5]
+)
+NAMES = st.sampled_from(["a", "B", "\x7f", "\u00e9", "\ue000", "\U0001f600", '"', "\\", "\x00", "/"])
+EDGED = st.recursive(
+    st.sampled_from([None, True, False, 0, 1, -1, EXACT, -EXACT, "\x1f\x7f\u2028", "\U0001f600", (), [], {}]) | EDGES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
+)
+
+
 def double(bits):
     return struct.unpack(">d", bytes.fromhex(bits))[0]
 
@@ -81,6 +93,17 @@ def as_ecmascript_says(number):
 @pytest.mark.parametrize(("bits", "text"), NUMBERS.items())
 def test_the_numbers_of_the_standard(bits, text):
     assert canonical_json(double(bits)) == text == as_ecmascript_says(double(bits))
+
+
+@given(VALUES | EDGED)
+def test_the_fast_way_writes_what_the_library_of_the_standard_writes(value):
+    assert canonical_json(value).encode() == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize("value", ["\ud800", {"a": ["\ud800"]}, {"\ud800": 1}, {1: "a"}, {"a": {2: "b"}}, [{1, 2}]])
+def test_what_has_no_text_has_none_the_fast_way_either(value):
+    with pytest.raises(ValueError):
+        canonical_json(value)
 
 
 @pytest.mark.parametrize("bits", NO_NUMBERS)

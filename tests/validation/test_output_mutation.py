@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from fluency.core.process_plan import planned_processes
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Structure, load_tasks
 from fluency.scoring.verdict import judge
@@ -13,7 +14,6 @@ from fluency.validation.output_mutation import (
     SEEDS,
     START,
     kill_table,
-    planned_processes,
     tally,
     variants,
     with_table,

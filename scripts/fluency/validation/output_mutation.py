@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fluency.common.paths import ROOT
-from fluency.core.records import ProcessFact, Result, Stream
+from fluency.core.process_plan import planned_processes
+from fluency.core.records import Result, Stream
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.scoring import content
@@ -79,21 +80,6 @@ def tally(task: Task, seeds: Sequence[int] = SEEDS, worlds: Callable[[Task, int]
             else:
                 survivors.append(f"world {seed}: {variant.name}")
     return Tally(made[False], good[False], made[True], good[True], survivors)
-
-
-def planned_processes(world: World) -> list[ProcessFact]:
-    """The process facts that a world's plan leads to, with process ids given out in the order of the plan."""
-    pids = {helper.key: 41 + 3 * number for number, helper in enumerate(world.processes)}
-    return [
-        ProcessFact(
-            pid=pids[helper.key],
-            name=helper.name,
-            ppid=pids.get(helper.parent, 1) if helper.parent else 1,
-            rss_bytes=helper.rss_mb * 1024 * 1024,
-            args=list(helper.args),
-        )
-        for helper in world.processes
-    ]
 
 
 def kill_table(tasks: Sequence[Task], seeds: Sequence[int] = SEEDS) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 
 from fluency.common.errors import UserError
+from fluency.core.process_plan import planned_processes
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
-from fluency.validation.output_mutation import planned_processes
 
 LIMIT_S = 10.0
 """What one answer function may need for one world; those of the bank need milliseconds."""
