@@ -41,6 +41,7 @@ def less(key: str) -> dict:
         (GOOD | {"category": "files"}, "category", "file-inspection"),
         (GOOD | {"provenance": "mine"}, "provenance", "allowlist"),
         (GOOD | {"content": "sets"}, "content", "ordered"),
+        (GOOD | {"lean": "zsh"}, "lean", "neutral"),
         (GOOD | {"needs": ["network"]}, "needs.0", "processes"),
         (GOOD | {"structure": {"line": "("}}, "structure.line", "not a regular expression"),
         (GOOD | {"structure": {}}, "structure", "either `line` or `json_shape`"),
@@ -60,6 +61,15 @@ def test_a_wrong_key_is_named_with_its_file(tmp_path: Path, values: dict, key: s
     assert key in caught.value.where
     assert what in caught.value.what
     assert caught.value.hint
+
+
+def test_what_the_author_expects_changes_neither_prompt_nor_check(tmp_path: Path) -> None:
+    plain = load_task(write(tmp_path / "plain", GOOD))
+    leaning = load_task(write(tmp_path / "leaning", GOOD | {"lean": "pwsh", "difficulty": "hard in bash"}))
+    assert (plain.lean, plain.difficulty) == (None, None)
+    assert (leaning.lean, leaning.difficulty) == ("pwsh", "hard in bash")
+    assert (plain.prompt_sha256, plain.check_sha256) == (leaning.prompt_sha256, leaning.check_sha256)
+    assert plain.sha256 != leaning.sha256
 
 
 def test_a_file_that_is_no_yaml_mapping_is_named(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fluency.world import World
 
 Category = Literal["file-inspection", "text-processing", "process-introspection", "network-fetch"]
+NEUTRAL = "neutral"
 CATEGORIES: tuple[Category, ...] = ("file-inspection", "text-processing", "process-introspection", "network-fetch")
 
 
@@ -66,6 +67,8 @@ class Task(Part):
     content: Literal["set", "ordered", "paths", "jsonset", "json", "hex"]
     fixture: str
     fairness: str
+    lean: str | None = Field(None, description="The shell its author expects to find it easier, or `neutral`.")
+    difficulty: str | None = Field(None, description="How hard its author thinks it is, in words.")
     references: dict[ShellName, list[str]]
     wrong: dict[ShellName, list[str]]
 
@@ -78,6 +81,13 @@ class Task(Part):
         for shell in DESIGN:
             if not value.get(shell):
                 raise ValueError(f"at least one command for {shell} is needed")
+        return value
+
+    @field_validator("lean")
+    @classmethod
+    def _known_lean(cls, value: str | None) -> str | None:
+        if value not in (None, NEUTRAL, *DESIGN):
+            raise ValueError(f"the lean is one of {', '.join((*DESIGN, NEUTRAL))}")
         return value
 
     @property
