@@ -51,7 +51,7 @@ def test_a_set_has_no_order_and_a_list_has(lines, rng):
     assert (differs("ordered", lines, written(mixed)) is None) == (mixed == lines)
 
 
-@pytest.mark.parametrize("rule", ["set", "ordered", "paths"])
+@pytest.mark.parametrize("rule", ["set", "ordered", "paths", "keyed"])
 @given(lines=PATHS, data=st.data())
 def test_a_line_less_more_or_twice_is_wrong(rule, lines, data):
     place = data.draw(st.integers(0, len(lines) - 1))
@@ -67,6 +67,27 @@ def test_each_path_may_be_written_in_its_own_way(paths, data):
     paths = normalise.lines(written(paths))
     ways = [data.draw(st.sampled_from(["", "./", "/work/", "/work/./"])) + path for path in paths]
     assert differs("paths", paths, written(ways)) is None
+
+
+KEYED = ["../api/http.md docs/src/first run.md", "gone.md docs/src/README.md", "gone.md docs/src/a.md"]
+
+
+def test_keyed_lines_take_the_path_in_both_ways_and_the_key_as_it_is_written():
+    written_so = "gone.md /work/docs/src/a.md\n../api/http.md ./docs/src/first run.md\ngone.md docs//src/README.md\n"
+    assert differs("keyed", KEYED, written_so) is None
+    for wrong in (
+        written(KEYED[1:]),
+        written([*KEYED, KEYED[0]]),
+        written([*KEYED, "gone.md /work/docs/src/a.md"]),
+        written(["./../api/http.md docs/src/first run.md", *KEYED[1:]]),
+        written(["/work/../api/http.md docs/src/first run.md", *KEYED[1:]]),
+        written(["../api//http.md docs/src/first run.md", *KEYED[1:]]),
+        written(["docs/src/first run.md ../api/http.md", *KEYED[1:]]),
+        written(["../api/http.md /docs/src/first run.md", *KEYED[1:]]),
+        written(["../api/http.md docs/src/first", *KEYED[1:]]),
+        written(["../api/http.md", *KEYED[1:]]),
+    ):
+        assert differs("keyed", KEYED, wrong) is not None
 
 
 SIZED = ["900 crates/a/b.rs", "87 crates/a b/c.rs"]

@@ -142,6 +142,13 @@ def test_a_list_of_one_item_or_with_an_item_twice_is_refused() -> None:
         (lambda b: b.file("Cargo.toml", "x"), "one entry a path"),
         (lambda b: b.file("crates", "x"), "one entry a path"),
         (lambda b: b.file("docs/crlf.md", "a\r\n"), "LF only"),
+        (lambda b: b.file("docs/crlf.sh", b"a\r\nb\n"), "LF only"),
+        (lambda b: b.file("docs/lf.md", "a\n", crlf=True), "or `crlf` and CRLF"),
+        (lambda b: b.file("docs/a:b", "x"), "plain ASCII names only"),
+        (lambda b: b.file("docs/a\\b", "x", any_name=True), "printable ASCII names only"),
+        (lambda b: b.file("docs/a\tb", "x", any_name=True), "printable ASCII names only"),
+        (lambda b: b.file("docs/?/../b", "x", any_name=True), "printable ASCII names only"),
+        (lambda b: b.folder("docs/[id]"), "plain ASCII names only"),
         (lambda b: b.file("docs/new.md", "a", age_days=6.5), "no age near seven days"),
         (lambda b: b.route("/readyz", 200, {}), "one route a path"),
         (lambda b: b.process(HelperSpec("x", "vox-name-of-16-ch")), "at most 15 characters"),
@@ -152,6 +159,19 @@ def test_a_list_of_one_item_or_with_an_item_twice_is_refused() -> None:
 def test_the_builder_refuses_what_no_world_may_hold(add, invariant: str) -> None:
     with pytest.raises(WorldError, match=invariant):
         add(Builder.on(build_world(24), "test"))
+
+
+def test_a_fixture_may_say_that_a_file_has_crlf_or_any_name() -> None:
+    builder = Builder.on(build_world(24), "test")
+    name = 'docs/[id]/host:8080/"a" <b> & c|d?*\'.(~)'
+    builder.file(name, b"a\r\nb\n", crlf=True, any_name=True)
+    builder.file("docs/noise", b"\xff\r\n")
+    builder.file("docs/nothing", "")
+    builder.file("docs/cut", "no line feed")
+    world = builder.finish()
+    assert world.files[name] == b"a\r\nb\n"
+    assert {"docs/[id]", "docs/[id]/host:8080"} <= set(world.dirs)
+    assert (world.files["docs/nothing"], world.files["docs/cut"]) == (b"", b"no line feed")
 
 
 def test_no_name_ends_in_upper_case_and_no_process_name_is_cut() -> None:

@@ -64,7 +64,7 @@ class Task(Part):
     needs: list[Literal["processes", "http"]] = Field(default_factory=list, description="Beside the tree.")
     prompt: str = Field(min_length=20)
     structure: Structure
-    content: Literal["set", "ordered", "paths", "jsonset", "json", "hex"]
+    content: Literal["set", "ordered", "paths", "keyed", "jsonset", "json", "hex"]
     fixture: str
     fairness: str
     lean: str | None = Field(None, description="The shell its author expects to find it easier, or `neutral`.")

@@ -6,10 +6,14 @@ rule       expected answer                          right output
 set        list of lines                            the same lines as a multiset, in any order
 ordered    list of lines                            the same lines in the same order
 paths      list of paths relative to the root       the same paths as a multiset, absolute or relative
+keyed      list of KEY PATH lines, relative         the same lines as a multiset, the path absolute or relative
 jsonset    list of JSON values                      one JSON array of equal values, in any order
 json       a JSON value                             one equal JSON value
 hex        the digits, bare or as a list of one     one line of the same digits in either case
 =========  =======================================  ====================================================
+
+The key of a `keyed` line is all before its first blank and must be equal as text, also where it is a path itself:
+the task asks for it as it is written somewhere.
 
 An `ordered` answer whose every expected line is a whole number, a space and a relative path with a `/` in it
 (SIZE PATH) takes the path in either way of writing it. The number must be equal as text and the path must name the
@@ -31,7 +35,7 @@ from fluency.common.words import counted
 from fluency.scoring import normalise
 from fluency.scoring.json_values import NOT_JSON, frozen, parse_json
 
-UNORDERED = frozenset({"set", "paths", "jsonset"})
+UNORDERED = frozenset({"set", "paths", "keyed", "jsonset"})
 JSON_RULES = frozenset({"json", "jsonset"})
 _SIZED_PATH = re.compile(r"\d+ (?!/|\./)\S*/\S.*")
 
@@ -58,7 +62,7 @@ def line_key(rule: str, expected: list[str]) -> Callable[[str], str]:
         return normalise.path
     if rule == "hex":
         return str.lower
-    return _with_plain_path if rule == "ordered" and is_sized_paths(expected) else str
+    return _with_plain_path if rule == "keyed" or (rule == "ordered" and is_sized_paths(expected)) else str
 
 
 def quoted(text: str, limit: int = 80) -> str:
@@ -79,6 +83,11 @@ def _set(expected: Any, text: str, lines: list[str]) -> str | None:
 def _paths(expected: Any, text: str, lines: list[str]) -> str | None:
     wanted = _lines_of(expected, "paths")
     return _multiset(wanted, list(map(line_key("paths", wanted), lines)), "path")
+
+
+def _keyed(expected: Any, text: str, lines: list[str]) -> str | None:
+    wanted = _lines_of(expected, "keyed")
+    return _multiset(wanted, list(map(line_key("keyed", wanted), lines)), "line")
 
 
 def _ordered(expected: Any, text: str, lines: list[str]) -> str | None:
@@ -141,6 +150,7 @@ _RULES: dict[str, Callable[[Any, str, list[str]], str | None]] = {
     "set": _set,
     "ordered": _ordered,
     "paths": _paths,
+    "keyed": _keyed,
     "jsonset": _jsonset,
     "json": _json,
     "hex": _hex,
@@ -163,8 +173,8 @@ def _multiset(wanted: list[str], got: list[str], noun: str) -> str | None:
 
 
 def _with_plain_path(line: str) -> str:
-    size, blank, rest = line.partition(" ")
-    return f"{size}{blank}{normalise.path(rest)}"
+    key, blank, rest = line.partition(" ")
+    return f"{key}{blank}{normalise.path(rest)}"
 
 
 def _lines_of(expected: Any, rule: str) -> list[str]:

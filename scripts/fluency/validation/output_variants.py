@@ -47,7 +47,7 @@ def same_lines(task: Task, lines: list[str], rng: random.Random) -> Iterator[Nam
     """The same answer in other lines: padding between fields, order where it is free, paths in both ways."""
     yield "tabs between fields", render([line.replace(" ", "\t") for line in lines])
     yield "fields padded to a width", render([line.replace(" ", "    ") for line in lines])
-    if task.content in ("set", "paths"):
+    if task.content in content.UNORDERED:
         yield "reversed", render(lines[::-1])
         for number in range(3):
             yield f"permuted ({number + 1})", render(rng.sample(lines, len(lines)))
@@ -58,7 +58,7 @@ def same_lines(task: Task, lines: list[str], rng: random.Random) -> Iterator[Nam
     ):
         if task.content == "paths":
             yield name, render([prefix + line for line in lines])
-        elif task.content == "ordered" and content.is_sized_paths(lines):
+        elif task.content == "keyed" or (task.content == "ordered" and content.is_sized_paths(lines)):
             yield name, render([line.replace(" ", f" {prefix}", 1) for line in lines])
     if task.content == "paths" and len(lines) > 1:
         yield "some paths absolute", render([f"{WORLD_ROOT}{lines[0]}", *lines[1:]])
@@ -121,7 +121,10 @@ def wrong_lines(task: Task, lines: list[str]) -> Iterator[Named]:
         yield "names without their folder", render([line.rsplit("/", 1)[-1] for line in lines])
         yield "paths from another root", render([f"/tmp/{line}" for line in lines])
         yield "the same file by both names", render([*lines, f"{WORLD_ROOT}{lines[0]}"])
-    elif task.content == "set":
+    elif task.content == "keyed":
+        yield "names without their folder", render([f"{line.split()[0]} {line.rsplit('/', 1)[-1]}" for line in lines])
+        yield "the same file by both names", render([*lines, lines[0].replace(" ", f" {WORLD_ROOT}", 1)])
+    if task.content in ("set", "keyed"):
         yield "names as paths", render([f"./{line}" for line in lines])
         yield "absolute names", render([WORLD_ROOT + line for line in lines])
 

@@ -10,6 +10,7 @@ from fluency.world.model import DAY, HelperSpec, Route, World, WorldError, pack,
 from fluency.world.rng import Rng
 
 _PATH = re.compile(r"[A-Za-z0-9._ -]+(/[A-Za-z0-9._ -]+)*")
+_ANY_PATH = re.compile(r"[ -.0-\[\]-~]+(/[ -.0-\[\]-~]+)*")  # printable ASCII without the backslash
 _COMM_LIMIT = 15
 
 
@@ -41,23 +42,35 @@ class Builder:
         if not holds:
             raise WorldError(self.seed, invariant)
 
-    def file(self, path: str, data: str | bytes, *, age_days: float | None = None) -> None:
-        """Add a file, and its folders; text gets line feeds only. The age defaults to a drawn one."""
+    def file(
+        self,
+        path: str,
+        data: str | bytes,
+        *,
+        age_days: float | None = None,
+        crlf: bool = False,
+        any_name: bool = False,
+    ) -> None:
+        """Add a file, and its folders. The age defaults to a drawn one.
+
+        Text has line feeds only unless `crlf` says that it holds CRLF too. Names are of letters, digits, blanks and
+        `.`, `_`, `-`; with `any_name`, for tasks that are about names, of printable ASCII other than the backslash.
+        """
         data = data.encode("ascii") if isinstance(data, str) else data
-        self._name(path)
-        self.require(b"\r\n" not in data or not path.endswith((".rs", ".toml", ".md", ".log")), f"{path}: LF only")
+        self._name(path, any_name)
+        self.require(not data.isascii() or (b"\r\n" in data) == crlf, f"{path}: LF only, or `crlf` and CRLF")
         self.files[path] = data
         self.age(path, self.some_age() if age_days is None else age_days)
         if "/" in path:
-            self.folder(path.rsplit("/", 1)[0])
+            self.folder(path.rsplit("/", 1)[0], any_name=any_name)
 
-    def folder(self, path: str) -> None:
-        """Add a folder and those above it; they may be there already."""
+    def folder(self, path: str, *, any_name: bool = False) -> None:
+        """Add a folder and those above it; they may be there already. Names as in `file`."""
         parts = path.split("/")
         for end in range(1, len(parts) + 1):
             name = "/".join(parts[:end])
             if name not in self.dirs:
-                self._name(name)
+                self._name(name, any_name)
                 self.dirs.add(name)
                 self.age(name, self.some_age())
 
@@ -101,7 +114,8 @@ class Builder:
         digest = world_sha256(tar, ages, http, processes)
         return World(self.seed, files, dirs, ages, http, processes, tar, digest)
 
-    def _name(self, path: str) -> None:
+    def _name(self, path: str, any_name: bool) -> None:
         self.require(path not in self.files and path not in self.dirs, f"{path}: one entry a path")
-        plain = _PATH.fullmatch(path) is not None and not {".", ".."} & set(path.split("/"))
-        self.require(plain, f"{path!r}: plain ASCII names only")
+        pattern, kind = (_ANY_PATH, "printable") if any_name else (_PATH, "plain")
+        fits = pattern.fullmatch(path) is not None and not {".", ".."} & set(path.split("/"))
+        self.require(fits, f"{path!r}: {kind} ASCII names only")
