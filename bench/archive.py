@@ -16,12 +16,13 @@ LIMIT_S, LIMIT_MB = 20, 500
 
 def main() -> dict[str, object]:
     """Seconds and peak resident megabytes of each step, each in a process of its own that makes its imports too."""
+    from fluency.core.task_sets import PILOT
     from tests.archive.factory import make, make_study
 
     with tempfile.TemporaryDirectory(prefix="fluency-bench-") as folder:
         root = Path(folder)
         started = time.monotonic()
-        made = make(root, make_study("all", trials=TRIALS, models=MODELS))
+        made = make(root, make_study(PILOT, trials=TRIALS, models=MODELS))
         figures: dict[str, object] = {
             "cells": len(made.cells),
             "making the study, s": round(time.monotonic() - started, 1),
@@ -45,10 +46,11 @@ def _child(step: str, root: Path) -> dict[str, float]:
 
 
 def _made(root: Path):
+    from fluency.core.task_sets import PILOT
     from fluency.core.tasks import load_tasks
     from tests.archive.factory import Made, make_study
 
-    return Made(root, make_study("all", trials=TRIALS, models=MODELS), load_tasks())
+    return Made(root, make_study(PILOT, trials=TRIALS, models=MODELS), load_tasks(PILOT))
 
 
 def _archive(root: Path) -> dict[str, float]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import yaml
 
 from fluency.common.paths import ROOT
+from fluency.core.task_sets import PILOT
 from fluency.core.tasks import load_tasks
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import Project, model
@@ -31,7 +32,7 @@ def main() -> dict[str, object]:
     """Seconds of a fresh and of a no-op run, and milliseconds a job beyond an empty Snakemake run."""
     with tempfile.TemporaryDirectory() as folder, Endpoint(lambda prompt: "true") as endpoint:
         project = Project.make(Path(folder) / "project", models=[model(endpoint.url, in_flight=8)])
-        static = [task.id for task in load_tasks() if not task.needs]  # nothing is started, so no processes either
+        static = [task.id for task in load_tasks(PILOT) if not task.needs]  # nothing is started, so no processes either
         project.configure(tasks=static[:10], trials=20)
         for part in ("bench", "tests"):
             (project.root / part).symlink_to(ROOT / part)

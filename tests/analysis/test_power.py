@@ -26,6 +26,7 @@ from fluency.analysis.sample_size import sample_sizes
 from fluency.analysis.scenarios import SCENARIOS, draw_rates
 from fluency.analysis.simulated import SAMPLE_SIZES
 from fluency.core.table import write_table
+from fluency.core.task_sets import PILOT
 from fluency.core.tasks import load_tasks
 from tests.synthetic_tables import contrasted, make_rows, make_study, random_passes
 
@@ -144,6 +145,6 @@ def test_main_takes_the_studys_own_results_where_there_are_some(tmp_path, capsys
     study = make_study()
     assert main(study, tmp_path) == 0
     assert "no results with two trials" in capsys.readouterr().out
-    write_table(tmp_path / "synthetic" / "cells.csv", make_rows(study, load_tasks("all"), random_passes()))
+    write_table(tmp_path / "synthetic" / "cells.csv", make_rows(study, load_tasks(PILOT), random_passes()))
     assert main(study, tmp_path) == 0
     assert "from the results of model-x" in capsys.readouterr().out

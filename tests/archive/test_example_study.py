@@ -19,6 +19,7 @@ from fluency.common.paths import ROOT
 from fluency.core.provenance import Provenance
 from fluency.core.study import Study
 from fluency.core.table import to_frame
+from fluency.core.task_sets import PILOT
 from fluency.core.tasks import load_tasks
 from fluency.report.figure_gaps import draw_gaps
 from fluency.report.first_paragraph import paragraph
@@ -61,7 +62,7 @@ def test_all_scores_come_out_equal(replayed):
 
 def test_the_headline_numbers_are_those_it_was_published_with(replayed):
     study = Study.model_validate_json(contents(EXAMPLE)["study.json"])
-    weaker, stronger = analyse(to_frame(replayed.rows), study, load_tasks()).models
+    weaker, stronger = analyse(to_frame(replayed.rows), study, load_tasks(PILOT)).models
     assert passes(weaker) == {"bash": (0, 100), "pwsh": (0, 100)}
     assert (weaker.gap.value, weaker.gap.floored) == (0, True)
     assert weaker.gap.s95 == pytest.approx((-0.0684, 0.0684), abs=5e-5)
@@ -74,7 +75,7 @@ def test_the_headline_numbers_are_those_it_was_published_with(replayed):
 def test_a_model_that_passes_nothing_gets_no_verdict(replayed):
     """0 of 100 in both shells: the tasks cannot tell, and nothing is proposed."""
     study = Study.model_validate_json(contents(EXAMPLE)["study.json"])
-    analysis = analyse(to_frame(replayed.rows), study, load_tasks())
+    analysis = analyse(to_frame(replayed.rows), study, load_tasks(PILOT))
     weaker, stronger = analysis.models
     about_weaker, about_stronger = (
         paragraph(analysis, Provenance()).split("**qwen-0.5b**: ")[1].split("**qwen-1.5b**: ")

@@ -23,7 +23,7 @@ def test_the_default_study_is_the_embedded_model_with_five_trials():
 
 def test_the_paid_study_is_the_design():
     study = load_study(ROOT / "config" / "study.yaml")
-    assert (study.tasks, study.trials, study.shells) == ("all", 5, ["bash", "pwsh"])
+    assert (study.tasks, study.trials, study.shells) == ("pilot-20", 5, ["bash", "pwsh"])
     assert [model.id for model in study.models] == ["claude-opus-4-7", "claude-sonnet-4-6"]
     assert study.budget.confirm_usd == 0, "a paid study always asks"
 
@@ -36,8 +36,9 @@ def test_the_paid_study_is_the_design():
         ({"trials": "many"}, "trials", "Hint: write a whole number, as in `trials: 5`"),
         ({"trials": True}, "trials", "true stands here"),
         ({"trials": "5"}, "trials", '"5" stands here'),
-        ({"tasks": []}, "tasks", "Hint: write at least one entry, as in `tasks: [one]`, or `tasks: all`"),
-        ({"tasks": "tree-size-bytes"}, "tasks", "Hint: write a list, as in `tasks: [one, two]`, or `tasks: all`"),
+        ({"tasks": []}, "tasks", "Hint: write at least one entry, as in `tasks: [one]`"),
+        ({"tasks": 20}, "tasks", "Hint: write a list, as in `tasks: [one, two]`"),
+        ({"tasks": "Pilot 20"}, "tasks", "pattern"),
         ({"seeds": [11, "24"]}, "seeds.1", "as in `seeds: 5`"),
         ({"budget": 5}, "budget", "indented below `budget:`"),
         ({"shells": ["fish"]}, "shells.0", "there is no shell 'fish'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fluency.core.task_sets import PILOT
 from fluency.core.task_world import world_for
 from fluency.core.tasks import CATEGORIES, load_tasks
 from fluency.execution.invocation import Invocation
@@ -18,7 +19,7 @@ SHELLS = [pytest.param("bash", id="bash"), pytest.param("pwsh", id="pwsh", marks
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_a_reference_of_each_category(sandbox: Sandbox, category: str, shell: str) -> None:
-    task = next(task for task in load_tasks() if task.category == category)
+    task = next(task for task in load_tasks(PILOT) if task.category == category)
     for seed in (11, 24):
         world = world_for(task, seed)
         for command, passes in ((task.references[shell][0], True), ("true", False)):

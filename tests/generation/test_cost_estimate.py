@@ -8,6 +8,7 @@ import pytest
 
 from fluency.common.errors import UserError
 from fluency.core.study import Study, load_study
+from fluency.core.task_sets import PILOT
 from fluency.core.tasks import load_tasks
 from fluency.generation.cost_estimate import confirm, estimate_cost
 from fluency.generation.prompt import PREAMBLE, PREAMBLES, build_prompt, earlier_prompts
@@ -15,7 +16,7 @@ from fluency.generation.store import AnswerStore
 from fluency.workflow.plan_text import render
 from tests.generation.studies import ENVIRON, generator_of, study_of
 
-TASKS = load_tasks()
+TASKS = load_tasks(PILOT)
 OPUS = {"alias": "opus", "id": "claude-opus-4-7", "requests_per_minute": 45}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fluency.common.errors import CallError, StopRun
+from fluency.core.task_sets import PILOT
 from fluency.core.tasks import Task, load_tasks
 from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.prompt import build_prompt
@@ -15,7 +16,7 @@ from tests.generation.studies import ENVIRON, ask, cells_of, generator_of, promp
 from tests.generation.test_pace import DEAR, ask_all, dear_study
 
 BOUND_USD = 1024 / 100  # max_tokens at the price of DEAR
-TASKS = load_tasks()[:2]
+TASKS = load_tasks(PILOT)[:2]
 
 
 @pytest.mark.parametrize("name", ["truncated-json", "html", "nothing", "invalid-utf8", "huge", "no-message", "deep"])

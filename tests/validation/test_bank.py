@@ -12,9 +12,10 @@ import pytest
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
 from fluency.core.shells import DESIGN
+from fluency.core.task_sets import PILOT
 from fluency.core.tasks import load_tasks
 
-TASKS = load_tasks()
+TASKS = load_tasks(PILOT)
 RECORDINGS = Path(__file__).parents[1] / "data" / "executions.jsonl"
 # What a model is asked. Another prompt is another task: bump the task's version with it.
 PROMPTS = "0b7fa131e97417cc3fe1bc94396ef62d717b6c05eb5c1bae3d2675393c507f50"

@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import yaml
 
 from fluency.common.paths import ROOT
 from fluency.core.shells import SHELLS
-from fluency.core.tasks import load_tasks
+from fluency.core.tasks import Task, load_tasks
 
 PARTS = (
     "Snakefile",
@@ -32,10 +33,16 @@ TASKS = ["session-tool-failures", "tree-size-bytes"]
 STATS = re.compile(r"^(\w+) +(\d+)$", re.M)
 
 
+@cache
+def bank() -> list[Task]:
+    """All tasks, read once."""
+    return load_tasks()
+
+
 def reference_answer(prompt: str) -> str:
     """What a flawless model answers: the first reference of the task in the shell the prompt names."""
     shell = next(shell for shell, known in SHELLS.items() if known.prompt_line in prompt)
-    return next(task.references[shell][0] for task in load_tasks() if task.prompt.strip() in prompt)
+    return next(task.references[shell][0] for task in bank() if task.prompt.strip() in prompt)
 
 
 def model(url: str, alias: str = "good", **over: object) -> dict[str, object]:

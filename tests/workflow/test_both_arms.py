@@ -1,4 +1,4 @@
-"""The whole bank through the whole pipeline with both arms measured.
+"""The pilot set through the whole pipeline with both arms measured.
 
 Where the image holds no PowerShell a stand-in takes its place: a `pwsh` that hands its command to Bash, given the way
 a user gives the real archive. It shows that both arms, the second condition, the gap and the verdict come together;
@@ -19,6 +19,7 @@ from fluency.core.grammar import applies
 from fluency.core.records import Execution, read_record
 from fluency.core.shells import SHELLS
 from fluency.core.table import read_table
+from fluency.core.task_sets import PILOT
 from fluency.core.tasks import load_tasks
 from fluency.execution.sandbox.powershell import VARIABLE
 from tests.execution.test_powershell import archive
@@ -52,14 +53,14 @@ def measured(sandbox, tmp_path_factory) -> Project:
     with Endpoint(bash_in_both) as endpoint, pytest.MonkeyPatch.context() as patch:
         patch.delenv(VARIABLE, raising=False)  # the user's real one, where there is one
         project = Project.make(folder / "project", models=[model(endpoint.url)])
-        project.configure(tasks="all")
+        project.configure(tasks=PILOT)
         project.snakemake(**{VARIABLE: str(given)})
         yield project
 
 
 def test_both_arms_are_measured_and_the_second_condition_stands_beside(measured):
     frame = read_table(measured.root / "results/test/cells.csv")
-    assert set(frame["status"]) == {"measured"} and len(frame) == 2 * len(load_tasks())
+    assert set(frame["status"]) == {"measured"} and len(frame) == 2 * len(load_tasks(PILOT))
     failed = frame[~frame["passed"]]
     assert failed[["shell", "task", "failure_class"]].values.tolist() == [["pwsh", TRAP, "silent-wrong"]]
     pwsh = frame[frame["shell"] == "pwsh"]

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from fluency.core.table import read_table
-from fluency.core.tasks import load_tasks
 from fluency.execution.sandbox.sandbox import Sandbox
 from tests.generation.endpoint import Endpoint
-from tests.workflow.project import TASKS, Project, model, reference_answer
+from tests.workflow.project import TASKS, Project, bank, model, reference_answer
 
 pytestmark = pytest.mark.engine
 LINE = "Solve this with a single zsh command (or zsh one-liner pipeline). Output only the command."
@@ -53,7 +52,7 @@ def answer(prompt: str) -> str:
     """A reference in each shell; for zsh, the third task gets a program that is not there."""
     if LINE not in prompt:
         return reference_answer(prompt)
-    task = next(task.id for task in load_tasks() if task.prompt.strip() in prompt)
+    task = next(task.id for task in bank() if task.prompt.strip() in prompt)
     return REFERENCES.get(task, "no-such-tool logs")
 
 

@@ -148,7 +148,7 @@ def read_archived_study(archive: UnpackedArchive, *, trust_tasks: bool = False) 
     if size > MAX_CELLS:
         raise ArchiveError(f"it is a study of {size:,} cells; {MAX_CELLS:,} are read", where=STUDY_FILE)
     tasks = [_task(archive, name) for name in names]
-    if study.tasks != "all" and set(study.tasks) != set(names):
+    if not isinstance(study.tasks, str) and set(study.tasks) != set(names):
         raise ArchiveError("the archived tasks are not those of the study", where=STUDY_FILE)
     runnable, edited = (
         ({task.id: task for task in tasks}, frozenset()) if trust_tasks else trusted_tasks(archive, tasks)

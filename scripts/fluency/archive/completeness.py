@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fluency.archive.archived_study import IMAGE_FILE, ArchivedStudy, same_worlds
-from fluency.archive.contents import PRODUCTS, PROJECT_FILES
+from fluency.archive.contents import PRODUCTS, PROJECT_FILES, STUDY_FILE
 from fluency.archive.findings import Findings
 from fluency.archive.manifest import MANIFEST_NAME
 from fluency.archive.pack import IMAGE, archive_name
@@ -18,6 +18,7 @@ from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES
 from fluency.core.records import ImageInfo, Row
+from fluency.core.task_sets import ALL, task_sets
 from fluency.execution.sandbox.image_content import SOURCES, content_sha256
 
 
@@ -50,8 +51,16 @@ def check_worlds(archived: ArchivedStudy, findings: Findings) -> set[str]:
 
 
 def check_tasks(archived: ArchivedStudy, findings: Findings) -> set[str]:
-    """A task whose code is not this project's is not run: its judgements stay unproven."""
+    """They are the set's that the study names. A task whose code is not this project's is not run: its judgements
+    stay unproven.
+    """
     used = set()
+    named = archived.study.tasks
+    if isinstance(named, str) and named != ALL:
+        known = task_sets().get(named)
+        same = known is not None and set(known.tasks) == {task.id for task in archived.tasks}
+        what = f"the archived tasks are not those of the set {named}"
+        findings.check(same, STUDY_FILE, what, kind="files", layer="report")
     for task in archived.tasks:
         where = f"tasks/{task.id}"
         if task.id not in archived.trusted:

@@ -11,6 +11,7 @@ from fluency.common.files import pretty_json
 from fluency.core.shells import SHELLS, contrast_of
 from fluency.core.stage_code import deciding_hashes
 from fluency.core.study import ModelConfig, Study
+from fluency.core.task_sets import set_of
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.sandbox.image_content import content_sha256
@@ -31,6 +32,7 @@ def design(study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int],
     plan = plan_for(contrast_of(study.shells))
     frozen = {
         "study": study.study,
+        "task_set": set_of([task.id for task in tasks]),
         "tasks": {
             task.id: {
                 "sha256": task.sha256,

@@ -48,6 +48,7 @@ _CODE = {
     "analysis": "code that analyses",
 }
 _PLAIN_FIELDS = {
+    "task_set": "set of tasks",
     "shells": "shells",
     "trials": "trials",
     "conditions": "conditions",
@@ -141,7 +142,8 @@ def deviations(
 
 
 def _as_far_as_frozen(frozen: dict[str, Any], present: dict[str, Any]) -> None:
-    """Leave out of the comparison what an older registration did not yet freeze; such a one does not say its time."""
+    """Leave out of the comparison what an older registration did not yet freeze; the oldest do not say their time."""
+    frozen.setdefault("task_set", present["task_set"])
     if frozen["schema_version"] == 1:  # its hash of the plan is of other JSON; the plan itself stands beside it
         present["analysis"]["sha256"] = frozen["analysis"]["sha256"]
     if "registered_utc" not in frozen:

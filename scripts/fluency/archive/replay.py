@@ -11,6 +11,7 @@ from fluency.analysis import analyse
 from fluency.analysis.headline import headline_of
 from fluency.archive.archived_study import ArchivedStudy, read_archived_study
 from fluency.archive.replay_diff import CellDiff, ReplayDiff, diff_cell
+from fluency.archive.task_trust import present_tasks
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.terminal import Say, say
@@ -20,7 +21,6 @@ from fluency.core.records import Row
 from fluency.core.study import load_study
 from fluency.core.table import to_frame
 from fluency.core.task_world import world_for
-from fluency.core.tasks import load_tasks
 from fluency.execution.execute import Executor, execute_cell
 from fluency.scoring.score_cell import score_cell
 
@@ -101,7 +101,7 @@ class _Replayer:
     ) -> None:
         self._archived, self._stage, self._sandbox, self._say = archived, stage, sandbox, say
         self._parallel, self._utc = parallel, utc
-        ours = {} if trust else {task.id: task for task in load_tasks()}
+        ours = {} if trust else present_tasks(task.id for task in archived.tasks)
         theirs = {task.id: task for task in archived.tasks}
         self._runnable = theirs if trust else {name: ours[name] for name in theirs if name in ours}
         self._tasks = theirs | self._runnable

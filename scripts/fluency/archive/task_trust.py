@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fluency.archive.contents import plain_files
 from fluency.archive.unpack import UnpackedArchive
 from fluency.common.git import file_at, files_at, in_history
-from fluency.core.tasks import Task, load_tasks
+from fluency.common.paths import TASKS
+from fluency.core.tasks import Task, load_task
 
 TEXT = "task.yaml"
 """The one file of a task that is data."""
@@ -20,7 +21,7 @@ def trusted_tasks(archive: UnpackedArchive, tasks: Sequence[Task]) -> tuple[dict
     its files are those of the archive's commit, and that commit is in this checkout's history; or if they are the
     checkout's but for the task's text, and the text states the same check.
     """
-    ours = {task.id: task for task in load_tasks()}
+    ours = present_tasks([task.id for task in tasks])
     ancestor = in_history(archive.manifest.commit)
     found: dict[str, Task] = {}
     edited = set()
@@ -36,6 +37,11 @@ def trusted_tasks(archive: UnpackedArchive, tasks: Sequence[Task]) -> tuple[dict
             found[task.id] = task
             edited.add(task.id)
     return found, frozenset(edited)
+
+
+def present_tasks(ids: Iterable[str]) -> dict[str, Task]:
+    """Those of the tasks that this checkout has too, as they are here."""
+    return {name: load_task(TASKS / name) for name in ids if (TASKS / name).is_dir()}
 
 
 def _held(archive: UnpackedArchive, task: str) -> Mapping[str, bytes | None]:

@@ -27,7 +27,7 @@ _FORMS = {
 """The right form of a key by pydantic's type of error."""
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     """YAML in which no key of a mapping stands twice: the second would silently win."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:

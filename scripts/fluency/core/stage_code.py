@@ -17,6 +17,8 @@ from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import ROOT
 
 _PACKAGE = "scripts/fluency"
+_SETS = "tasks/sets.yaml"
+"""Names tasks, and decides no number: the tasks themselves are frozen one by one."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ _BASE = StageCode(
         "core/records/*.py",
         "core/shells.py",
         "core/study.py",
+        "core/task_sets.py",
         "core/task_world.py",
         "core/tasks.py",
         "world/*.*",
@@ -64,7 +67,7 @@ _TABLE = _BASE + StageCode(
 )
 _ANALYSIS = _TABLE + StageCode(_package("analysis/*.py"), ("numpy", "scipy"))
 _REPORT = _ANALYSIS + StageCode(
-    (*_package("core/control.py", "report/*.py"), "report/report.md.j2", "report/sections/**/*.*"),
+    (*_package("core/control.py", "report/*.py"), "report/report.md.j2", "report/sections/**/*.*", _SETS),
     ("jinja2", "markupsafe", "matplotlib"),
 )
 _SANDBOX = _BASE + StageCode(
@@ -106,7 +109,10 @@ LAYERS: Mapping[str, StageCode] = {
     + StageCode((*_package("report/explorer/*.py"), "report/explorer*", "report/explorer/**/*.*")),
     "registration": sum(DECIDES.values(), _SANDBOX)
     + StageCode(
-        _package("archive/design.py", "archive/registration*.py", "archive/strict_json.py", "common/self_hash.py")
+        (
+            *_package("archive/design.py", "archive/registration*.py", "archive/strict_json.py", "common/self_hash.py"),
+            _SETS,
+        )
     ),
 }
 """What each layer of an archive is made by. A file too many makes a difference unproven where it could be called a

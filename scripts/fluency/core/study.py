@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, ValidationError, field_validator, model_validator
 
 from fluency.common.canonical import EXACT, canonical_json
 from fluency.common.errors import UserError
@@ -22,6 +22,7 @@ from fluency.core.config_files import explain, merge, read_yaml
 from fluency.core.deadline import FLOOR_S
 from fluency.core.part import Part
 from fluency.core.shells import DESIGN, SHELLS, ShellName
+from fluency.core.task_sets import PILOT
 
 Seed = Annotated[int, Field(ge=-EXACT, le=EXACT)]
 
@@ -33,6 +34,12 @@ class Config(Part):
 
 
 STUDY_NAME = r"^[a-z0-9][a-z0-9-]{0,40}$"
+# One form or the other, so that a mistake is told of the form that was meant.
+Wanted = Annotated[
+    Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$"), Tag("literal[set]")]
+    | Annotated[list[str], Field(min_length=1), Tag("list[ids]")],
+    Discriminator(lambda value: "literal[set]" if isinstance(value, str) else "list[ids]"),
+]
 
 
 class Price(Config):
@@ -133,8 +140,9 @@ class Study(Config):
 
     study: str = Field(pattern=STUDY_NAME, description="Name of the study, and of its folder.")
     decision: str = Field("", description="The decision this study is for; empty: none, exploratory.")
-    tasks: Literal["all"] | Annotated[list[str], Field(min_length=1)] = Field(
-        "all", description="`all`, or a list of task ids."
+    tasks: Wanted = Field(
+        PILOT,
+        description="A set of `tasks/sets.yaml` (`pilot-20`, `full-60`), a list of task ids, or `all` in the bank.",
     )
     shells: Annotated[list[ShellName], Field(min_length=1)] = Field(
         default_factory=lambda: list(DESIGN), description="The arms."

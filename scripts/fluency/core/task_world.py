@@ -20,7 +20,7 @@ def world_for(task: Task, seed: int) -> World:
     return _extended(task.id, fixture, sha256_file(fixture), seed)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _extended(task_id: str, fixture: Path, _content: str, seed: int) -> World:
     builder = Builder.on(build_world(seed), task_id)
     try:

@@ -19,6 +19,7 @@ from fluency.common.source_file import run_source
 from fluency.core.config_files import explain, read_yaml
 from fluency.core.part import Part
 from fluency.core.shells import DESIGN, ShellName
+from fluency.core.task_sets import ALL, ids_wanted
 
 if TYPE_CHECKING:
     from fluency.core.records import ProcessFact
@@ -149,10 +150,7 @@ class Task(Part):
 
 def load_task(folder: Path) -> Task:
     """One task; UserError names the file and the key that is wrong."""
-    path = Path(folder) / "task.yaml"
-    if not path.is_file():
-        hint = "restore the file, or remove the folder; docs/adding-a-task.md says what a task is"
-        raise UserError("this task folder holds no task.yaml", where=str(folder), hint=hint)
+    path = _require_text(Path(folder))
     values = read_yaml(path)
     try:
         task = Task.model_validate(values)
@@ -170,18 +168,24 @@ def load_task(folder: Path) -> Task:
     return task
 
 
-def load_tasks(wanted: Literal["all"] | Sequence[str] = "all", root: Path = TASKS) -> list[Task]:
-    """The tasks of a study in the order of their ids; UserError if one is unknown or no task.
+def _require_text(folder: Path) -> Path:
+    path = folder / "task.yaml"
+    if not path.is_file():
+        hint = "restore the file, or remove the folder; docs/adding-a-task.md says what a task is"
+        raise UserError("this task folder holds no task.yaml", where=str(folder), hint=hint)
+    return path
 
-    Every folder is a task, so that none vanishes unnoticed with its task.yaml; hidden ones and `__pycache__` are none.
+
+def load_tasks(wanted: str | Sequence[str] = ALL, root: Path = TASKS) -> list[Task]:
+    """The tasks of a study in the order of their ids; UserError if one is unknown.
+
+    `wanted` is `all`, a set's name, or ids. Every folder is a task, so that none vanishes unnoticed with its task.yaml;
+    hidden ones and `__pycache__` are none.
     """
     folders = {path.name: path for path in sorted(Path(root).glob("[!._]*/"))}
-    tasks = [load_task(folder) for folder in folders.values()]
-    if wanted == "all":
-        if not tasks:
-            raise UserError("there are no tasks", where=str(root), hint="restore the tasks/ folder")
-        return tasks
-    for name in wanted:
-        if name not in folders:
-            raise UserError("there is no such task", where=f"tasks: {name}", hint=f"there are: {', '.join(folders)}")
-    return [task for task in tasks if task.id in set(wanted)]
+    for folder in folders.values():
+        _require_text(folder)
+    if not folders:
+        raise UserError("there are no tasks", where=str(root), hint="restore the tasks/ folder")
+    chosen = set(ids_wanted(wanted, folders, root))
+    return [load_task(folder) for name, folder in folders.items() if name in chosen]

@@ -12,6 +12,7 @@ from fluency.core.control import Control
 from fluency.core.provenance import Provenance
 from fluency.core.shells import SHELLS
 from fluency.core.study import Study
+from fluency.core.task_sets import set_of
 from fluency.core.tasks import Task
 from fluency.report import (
     answer_rows,
@@ -41,6 +42,7 @@ def document(
         "study": study,
         "models": {model.alias: model for model in study.models},
         "tasks": list(tasks),
+        "task_set": set_of([task.id for task in tasks]),
         "bank": Counter(task.provenance for task in tasks),
         "provenance": provenance,
         "facts": facts_of(provenance),

@@ -14,7 +14,7 @@ PROGRAMS = {
 
 def test_the_default_model_answers_a_task_with_a_command_of_the_shell(default_server, client_of):
     client = client_of(default_server)
-    task = next(task for task in load_tasks() if task.id == "recent-large-files")
+    (task,) = load_tasks(["recent-large-files"])
     plausible = {}
     for shell, programs in PROGRAMS.items():
         replies = []

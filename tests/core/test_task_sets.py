@@ -1,0 +1,84 @@
+"""Sets of tasks are data: a study names one, its tasks are exactly those, and a mistake is one sentence."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fluency.common.errors import UserError
+from fluency.common.paths import CONFIG, ROOT, TASKS
+from fluency.core.config_files import read_yaml
+from fluency.core.study import load_study
+from fluency.core.task_sets import PILOT, SETS, set_of, task_sets
+from fluency.core.tasks import load_tasks
+
+FULL = "full-60"
+TWO = ["crate-versions", "tree-size-bytes"]
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Path:
+    """Three tasks, and a set of two of them."""
+    for name in (*TWO, "worker-queues"):
+        shutil.copytree(TASKS / name, tmp_path / name)
+    return write(tmp_path, {"small": {"words": "two", "tasks": TWO[::-1]}})
+
+
+def write(bank: Path, sets: object) -> Path:
+    (bank / SETS).write_text(yaml.safe_dump(sets), encoding="utf-8")
+    return bank
+
+
+def test_the_pilot_is_twenty_of_the_sixty_and_every_folder_is_in_a_set() -> None:
+    sets = {name: found.tasks for name, found in task_sets().items()}
+    assert len(sets[PILOT]) == 20 and len(sets[FULL]) == 60
+    assert set(sets[PILOT]) < set(sets[FULL])
+    assert {path.name for path in TASKS.glob("[!._]*/")} <= set(sets[FULL])
+    assert len(load_tasks(PILOT)) == 20
+
+
+def test_default_demo_and_paid_study_ask_the_pilot() -> None:
+    assert read_yaml(CONFIG)["tasks"] == PILOT
+    for name in ("demo", "study"):
+        assert load_study(ROOT / "config" / f"{name}.yaml").tasks == PILOT
+
+
+def test_a_set_all_and_a_list_choose_their_tasks_in_the_order_of_ids(bank: Path) -> None:
+    assert [task.id for task in load_tasks("small", bank)] == TWO
+    assert [task.id for task in load_tasks("all", bank)] == [*TWO, "worker-queues"]
+    assert [task.id for task in load_tasks(["worker-queues"], bank)] == ["worker-queues"]
+
+
+def test_a_set_is_known_by_its_tasks_however_they_were_asked_for(bank: Path) -> None:
+    assert set_of(TWO, bank) == set_of(TWO[::-1], bank) == "small"
+    assert set_of([*TWO, "worker-queues"], bank) == set_of(TWO[:1], bank) == ""
+    assert set_of(TWO, bank / "worker-queues") == "", "a bank without sets has none"
+
+
+def test_only_the_tasks_of_the_set_are_read(bank: Path) -> None:
+    """A study costs no more to open when the bank grows."""
+    (bank / "worker-queues" / "task.yaml").write_text("a: [\n")
+    assert len(load_tasks("small", bank)) == 2
+    with pytest.raises(UserError, match="not YAML"):
+        load_tasks("all", bank)
+
+
+@pytest.mark.parametrize(
+    ("sets", "wanted", "what", "where"),
+    [
+        ({}, "smal", "there is no set of tasks of this name", "tasks: smal"),
+        ({"small": {"words": "x", "tasks": ["lost"]}}, "small", "there is no such task", "tasks: small: lost"),
+        ({"small": {"words": "x", "tasks": TWO[:1] * 2}}, "small", "stands twice", "small"),
+        ({"small": {"words": "x", "tasks": []}}, "small", "at least one entry", "small.tasks"),
+        ({"small": {"words": "x"}}, "small", "missing", "small.tasks"),
+        ({"small": TWO}, "small", "keys of its own", "small"),
+    ],
+)
+def test_a_mistake_is_named(bank: Path, sets: dict, wanted: str, what: str, where: str) -> None:
+    with pytest.raises(UserError) as caught:
+        load_tasks(wanted, write(bank, {"other": {"words": "y", "tasks": TWO}} | sets))
+    assert what in str(caught.value) and where in caught.value.where, caught.value
+    assert caught.value.hint
