@@ -81,7 +81,7 @@ def test_mutants_are_the_same_each_time_and_no_reference_is_among_them() -> None
 
 
 def test_every_reason_is_of_a_mutant_that_is_made() -> None:
-    planned = {(mutant.task, mutant.command) for mutant in plan_of(TASKS)}
+    planned = {(mutant.task, mutant.command) for mutant in plan_of(load_tasks())}
     assert set(read_reasons()) <= planned
 
 

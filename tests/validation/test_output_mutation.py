@@ -46,6 +46,7 @@ def test_it_holds_in_other_worlds(seeds):
         ("fetch-top-crates", {"content": "hex"}, ""),
         ("session-tool-failures", {"content": "json"}, "permuted"),
         ("largest-rust-files", {"content": "set"}, "absolute paths"),
+        ("broken-doc-links", {"content": "set"}, "absolute paths"),
     ],
 )
 def test_a_weaker_or_stricter_rule_is_noticed(name, weaker, survivor):
