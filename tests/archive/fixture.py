@@ -14,7 +14,8 @@ from unittest.mock import patch
 from fluency.archive import manifest, registration
 from fluency.archive.contents import coverage_of, entries_of
 from fluency.archive.design import design
-from fluency.archive.pack import archive_name, manifest_fields, write_entries
+from fluency.archive.naming import archive_name
+from fluency.archive.pack import manifest_fields, write_entries
 from fluency.common.files import sha256
 from fluency.common.paths import ROOT
 from fluency.core.tasks import Task, load_tasks

@@ -8,7 +8,8 @@ from fluency.archive.archived_study import IMAGE_FILE, ArchivedStudy, same_world
 from fluency.archive.contents import PRODUCTS, PROJECT_FILES, STUDY_FILE
 from fluency.archive.findings import Findings
 from fluency.archive.manifest import MANIFEST_NAME
-from fluency.archive.pack import IMAGE, archive_name
+from fluency.archive.naming import archive_name
+from fluency.archive.pack import IMAGE
 from fluency.archive.unpack import UnpackedArchive
 from fluency.archive.world_files import WORLD_INDEX
 from fluency.common.canonical import canonical_json

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from fluency import __version__
 from fluency.archive import manifest
 from fluency.archive.contents import Coverage, coverage_of, entries_of, require_complete
+from fluency.archive.naming import archive_name
 from fluency.archive.tar_writer import Entry, write_tar
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
@@ -21,14 +22,7 @@ from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.generation.store import AnswerStore
 
-SUFFIX = ".tar.zst"
 IMAGE = "image/image.tar"
-
-
-def archive_name(study: str, utc_date: str, commit: str, *, dirty: bool, partial: bool) -> str:
-    """`<study>-<UTC date>-<commit>[-dirty][-partial].tar.zst`; date YYYY-MM-DD, the commit's first 12 digits."""
-    marks = ("-dirty" if dirty else "") + ("-partial" if partial else "")
-    return f"{study}-{utc_date}-{commit[:12]}{marks}{SUFFIX}"
 
 
 def make_archive(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fluency.archive.pack import archive_name, make_archive
+from fluency.archive.pack import make_archive
 from fluency.common.clock import utc_date
 from fluency.common.git import git_state
 from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
@@ -12,13 +12,6 @@ from fluency.core.gather import STAGES
 from fluency.execution.sandbox.image_export import save_image
 from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.signature import sign
-
-
-def archive_path(ready: ReadyStudy) -> str:
-    """The archive rule's product: study, day and commit in its name; relative to the project."""
-    commit, dirty = git_state()
-    name = archive_name(ready.study.study, utc_date(), commit or "nocommit", dirty=bool(dirty), partial=False)
-    return str((ARCHIVES / name).relative_to(ROOT))
 
 
 def logs_of(ready: ReadyStudy) -> list[Path]:

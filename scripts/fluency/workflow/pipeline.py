@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fluency.archive.naming import archive_name
 from fluency.common.canonical import canonical_json
-from fluency.common.clock import utc_now
+from fluency.common.clock import utc_date, utc_now
 from fluency.common.errors import Interrupted
 from fluency.common.files import pretty_json, sha256, write_atomic
+from fluency.common.git import git_state
 from fluency.common.once import Once
-from fluency.common.paths import ANSWERS, RESULTS
+from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
 from fluency.common.terminal import say
 from fluency.core.records import Execution, Generation, read_record, write_record
 from fluency.workflow.logged import logged
@@ -131,10 +133,10 @@ class Pipeline(ReadyStudy):
         write_report(Path(output.report), frame, self.study, self.tasks, provenance, control)
 
     def archive_path(self) -> str:
-        """Where the archive of this study, of today and of this commit stands."""
-        from fluency.workflow.packing import archive_path
-
-        return archive_path(self)
+        """The archive rule's product: study, day and commit in its name; relative to the project."""
+        commit, dirty = git_state()
+        name = archive_name(self.study.study, utc_date(), commit or "nocommit", dirty=bool(dirty), partial=False)
+        return str((ARCHIVES / name).relative_to(ROOT))
 
     @logged
     def archive(self) -> None:

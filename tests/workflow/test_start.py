@@ -1,0 +1,30 @@
+"""What every start of a run pays for, also one that has nothing to do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from fluency.common.paths import ROOT
+
+OPEN = """
+import sys
+from types import SimpleNamespace
+from fluency.core.config_files import read_yaml
+from fluency.workflow.front import open_pipeline
+
+pipeline = open_pipeline(read_yaml("config.yaml"), SimpleNamespace(overwrite_configfiles=[]))
+assert pipeline.archive_path().endswith(".tar.zst")
+for key in (pipeline.key.image, pipeline.key.control, pipeline.key.gather, pipeline.key.report):
+    assert key()
+assert all(key(pipeline.cells[0]) for key in (pipeline.key.generate, pipeline.key.execute, pipeline.key.score))
+print(*sorted(set(sys.modules) & set(sys.argv[1:])))
+"""
+
+
+def test_laying_out_the_jobs_loads_no_library_that_only_their_work_needs():
+    heavy = ["pandas", "numpy", "matplotlib", "jinja2", "docker", "anthropic", "httpx", "zstandard"]
+    done = subprocess.run(
+        [sys.executable, "-c", OPEN, "yaml", *heavy], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["yaml"]
