@@ -61,7 +61,7 @@ def _start_all(plan: str) -> None:
         null = os.open("/dev/null", os.O_RDWR)
         for stream in range(4):  # the last is where a helper says that it has started
             os.dup2(null, stream)
-            os.set_inheritable(stream, True)  # what null stands for itself is not yet
+            os.set_inheritable(stream, True)  # which dup2 leaves undone where null is that number itself
         os.closerange(4, 256)
         become_user(HELPER_UID)
         os.chdir("/")

@@ -1,4 +1,4 @@
-"""A world's processes as its plan has them, for where nothing is executed."""
+"""What the sandbox will read of a world's helpers, as far as the plan says it before any of them runs."""
 
 from __future__ import annotations
 
