@@ -65,5 +65,7 @@ def test_helpers_are_started_as_planned(sandbox: Sandbox) -> None:
 
     *threads, zombies = result.stdout.data.split("\n")[:-1]
     pool = facts["pool"].pid
-    assert [line.split() for line in threads] == [[str(pool), name] for name in ("vox-pool", "vox-pool", "io-1", "io-2")]
+    assert [line.split() for line in threads] == [
+        [str(pool), name] for name in ("vox-pool", "vox-pool", "io-1", "io-2")
+    ]
     assert zombies == "0" and result.helpers_intact
