@@ -1,0 +1,48 @@
+"""A runbook with eleven fenced blocks, of which four are bash, and backticks that are no fences."""
+
+
+def extend(builder, rng):
+    # The number after --keep is odd in odd worlds and even in even ones.
+    keep = 2 * rng.between(2, 30) + builder.odd
+    port, peers = rng.between(8000, 8999), rng.between(3, 9)
+    blocks = [
+        ["```bash", f'curl -fsS "http://127.0.0.1:{port}/readyz"', "", "systemctl restart vox-mesh", "```"],
+        [
+            "```bash",
+            f"# wait for {peers} peers",
+            "for p in a b c; do",
+            f'  vox peer ping "$p" --timeout {rng.between(5, 40)}',
+            "done",
+            "cat > note.md <<'END'",
+            "    ```text",
+            "    drained",
+            "    ```",
+            "END",
+            "```",
+        ],
+        [
+            '```bash title="Drain"',
+            f"vox queue drain --limit {rng.between(100, 999)}",
+            f'export VOX_HOME="$HOME/.vox-{rng.between(10, 99)}"',
+            "```",
+        ],
+        ["```bash editable", f"vox db vacuum --keep {keep}", 'echo "depth: $(vox queue depth)"', "```"],
+        ["```bash-session", f"$ vox queue depth --port {port}", "12", "```"],
+        ["```bashrc", "alias vq='vox queue'", "```"],
+        ["```sh", "vox status", "```"],
+        ["```text", "A step looks like this:", "  ```bash", "  vox step", "  ```", "```"],
+        ["```rust", "fn main() {}", "```"],
+        ["```json", f'{{"limit": {rng.between(100, 999)}}}', "```"],
+        ["```", "no language", "```"],
+    ]
+    lines = ["# Runbook", ""]
+    for number, block in enumerate(rng.shuffled(blocks), 1):
+        lines += [f"## Step {number}", "", rng.pick(("Run this.", "Read first, then act.", "Only when asked.")), ""]
+        lines += [*block, ""]
+        if number == 6:
+            lines += [
+                "Blocks that open with ```bash are run by the checker, those with `sh` are not.",
+                "Others are text.",
+                "",
+            ]
+    builder.file("docs/runbook.md", "\n".join(lines) + "\n")
