@@ -7,7 +7,7 @@ import select
 import signal
 import time
 
-from processes import USERS, all_processes, as_user, become_user, stat
+from processes import USERS, all_processes, as_user, become_user, reaped, stat
 
 UID, HOME = USERS["agent"]
 DRAIN_S = 0.5
@@ -149,19 +149,6 @@ def _become_command(argv: list, variables: dict[str, str], root: str, out: int, 
         os.write(3, (getattr(error, "strerror", None) or repr(error)).encode()[:900])
     finally:
         os._exit(126)
-
-
-def reaped() -> list[tuple]:
-    """Every process that ended and was left to the runner; PID 1 is the last parent of all."""
-    found = []
-    while True:
-        try:
-            pid, status, usage = os.wait4(-1, os.WNOHANG)
-        except ChildProcessError:
-            return found
-        if pid == 0:
-            return found
-        found.append((pid, status, usage))
 
 
 def leftover() -> list[str]:

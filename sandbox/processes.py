@@ -39,37 +39,55 @@ def start_helpers(helpers: list[dict]) -> list[dict]:
     """Start the helpers; returns the facts about them once they stay as they are."""
     if not helpers:
         return []
-    lines = ([h["key"], h["parent"] or "", str(h["rss_mb"]), str(h["virt_mb"]), h["name"], *h["args"]] for h in helpers)
-    plan = "".join("\x1f".join(line) + "\n" for line in lines)
-    for helper in helpers:
-        if not helper["parent"] and os.fork() == 0:
-            _helper(helper, plan)
+    plan = "".join("\x1f".join([*_planned(h), h["name"], *h["args"]]) + "\n" for h in helpers)
+    first = os.fork()
+    if first == 0:
+        _start_all(plan)
+    if status := os.waitpid(first, 0)[1]:
+        raise RuntimeError(f"the helper processes did not start: status {status}")
     return _settled(helpers)
 
 
-def _helper(helper: dict, plan: str) -> None:
+def _planned(helper: dict) -> list[str]:
+    """What stands before the name in a line of helper.c's plan."""
+    how = [f"thread={name}" for name in helper.get("threads", ())]
+    how += [word.replace("_", "-") for word in ("own_session", "subreaper", "ends") if helper.get(word)]
+    how += [f"ids={helper['ids']}"] if "ids" in helper else []
+    return [helper["key"], helper["parent"] or "", str(helper["rss_mb"]), str(helper["virt_mb"]), " ".join(how)]
+
+
+def _start_all(plan: str) -> None:
     try:
         null = os.open("/dev/null", os.O_RDWR)
-        for stream in range(3):
+        for stream in range(4):  # the last is where a helper says that it has started
             os.dup2(null, stream)
-        os.closerange(3, 256)
-        os.setsid()
+            os.set_inheritable(stream, True)  # which dup2 leaves undone where null is that number itself
+        os.closerange(4, 256)
         become_user(HELPER_UID)
         os.chdir("/")
-        os.execve(HELPER, [helper["name"], *helper["args"]], {"HELPER_KEY": helper["key"], "HELPER_PLAN": plan})
+        os.execve(HELPER, ["helper"], {"HELPER_KEY": "", "HELPER_PLAN": plan})
     finally:
         os._exit(113)
 
 
 def _settled(helpers: list[dict]) -> list[dict]:
     """The facts, when two looks in a row agree with each other and with what was asked for."""
-    wanted = sorted([h["name"], *h["args"]] for h in helpers)
-    needed = sorted((int(h["rss_mb"]) << 20) - UNCOUNTED for h in helpers)
+    staying = [h for h in helpers if not h.get("ends")]
+    told_ids = {h["name"] for h in staying if {"%P", "%PP"} & set(h["args"])}
+
+    def seen(name: str, args: list[str], threads: int) -> list:
+        """A process as it can be told before it starts, when a process id among its arguments is not known."""
+        ids = name in told_ids
+        return [name, threads, *("%P" if ids and (arg == "%PP" or arg.isdigit()) else arg for arg in args)]
+
+    wanted = sorted(seen(h["name"], h["args"], 1 + len(h.get("threads", ()))) for h in staying)
+    needed = sorted((int(h["rss_mb"]) << 20) - UNCOUNTED for h in staying)
     deadline = time.monotonic() + SETTLE_S
     before: list[dict] = []
     while time.monotonic() < deadline:
+        reaped()  # those that were to end and were left to the runner
         now = facts()
-        there = sorted([fact["name"], *fact["args"]] for fact in now) == wanted
+        there = sorted(seen(fact["name"], fact["args"], fact["threads"]) for fact in now) == wanted
         grown = all(has >= needs for has, needs in zip(sorted(f["rss_bytes"] for f in now), needed, strict=False))
         if there and grown and now == before and all(fact["state"] == "S" for fact in now):
             return now
@@ -79,11 +97,31 @@ def _settled(helpers: list[dict]) -> list[dict]:
 
 
 def stat(pid: int) -> dict:
-    """Of /proc/PID/stat: name, state, parent and start time in ticks."""
+    """Of /proc/PID/stat: name, state, parent, session, number of threads and start time in ticks."""
     with open(f"/proc/{pid}/stat", "rb") as stream:
         text = stream.read().decode("utf-8", "replace")
     name, rest = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :].split()
-    return {"name": name, "state": rest[0], "ppid": int(rest[1]), "started": int(rest[19])}
+    return {
+        "name": name,
+        "state": rest[0],
+        "ppid": int(rest[1]),
+        "session": int(rest[3]),
+        "threads": int(rest[17]),
+        "started": int(rest[19]),
+    }
+
+
+def reaped() -> list[tuple]:
+    """Every process that ended and was left to the runner; PID 1 is the last parent of all."""
+    found = []
+    while True:
+        try:
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if pid == 0:
+            return found
+        found.append((pid, status, usage))
 
 
 def all_processes() -> list[tuple[int, int]]:
@@ -99,7 +137,7 @@ def all_processes() -> list[tuple[int, int]]:
 
 
 def facts() -> list[dict]:
-    """Every helper as /proc shows it: id, name, parent, resident bytes, arguments, state, start time."""
+    """Every helper as /proc shows it: id, resident bytes, arguments, and what `stat` tells."""
     found = []
     for pid, uid in all_processes():
         if uid != HELPER_UID:

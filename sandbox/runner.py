@@ -23,7 +23,9 @@ import command
 import processes
 import tree
 
-PROTOCOL = 5
+PROTOCOL = 6
+# What the harness is told of each helper.
+TOLD = ("pid", "name", "ppid", "rss_bytes", "args", "threads", "session")
 
 
 def read_invocation() -> tuple[dict, bytes]:
@@ -121,7 +123,7 @@ def measure(invocation: dict, tar: bytes) -> dict:
         raise RuntimeError("the HTTP service did not start")
     server_started = processes.stat(server)["started"] if server else None
     empty = used_bytes("/tmp", command.HOME)
-    told = [{key: fact[key] for key in ("pid", "name", "ppid", "rss_bytes", "args")} for fact in before]
+    told = [{key: fact[key] for key in TOLD} for fact in before]
     # From here on a lost result is the command's doing, which does not exist yet and cannot keep this from going out.
     print(json.dumps({"protocol": PROTOCOL, "nonce": invocation["nonce"], "processes": told}), flush=True)
 

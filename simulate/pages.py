@@ -11,8 +11,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from fluency.analysis.detectable import scenario_variance
 from fluency.analysis.scenarios import SCENARIOS
+from fluency.analysis.set_power import MEASURES, set_rows
 from fluency.common.paths import ROOT
+from fluency.core.task_sets import task_sets
 from fluency.report.markdown import table
 from simulate.figures import AHEAD, BY_TEN, NO_DIFFERENCE, TABLES
 
@@ -176,6 +179,13 @@ def _stopping(found: Found) -> str:
     return table(["true gap 0", "p ≤ 0.05 at 5 trials", "at 20", "at any of 5, 10, 15, 20"], rows, "lrrr")
 
 
+def _sets(found: Found) -> str:
+    """By formula, which the simulated sizes agree with (tests/analysis/test_power.py)."""
+    sizes = {name: len(chosen.tasks) for name, chosen in task_sets().items()}
+    sources = [(name, scenario_variance(scenario)) for name, scenario in SCENARIOS.items()]
+    return table(["scenario", "set", "tasks", *MEASURES], set_rows(sources, sizes, 5), "llrrrr")
+
+
 BLOCKS: dict[str, Callable[[Found], str]] = {
     "rows": _rows,
     "widths": _widths,
@@ -189,6 +199,7 @@ BLOCKS: dict[str, Callable[[Found], str]] = {
     "floor": _floor,
     "room": _room,
     "stopping": _stopping,
+    "sets": _sets,
 }
 
 

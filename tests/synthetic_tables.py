@@ -15,7 +15,7 @@ from fluency.core.table import to_frame
 CATEGORIES = ("file-inspection", "text-processing", "process-introspection", "network-fetch")
 
 
-def make_tasks(count: int = 20, prefix: str = "task") -> list[SimpleNamespace]:
+def make_tasks(count: int = 20, prefix: str = "task", leans=(None,)) -> list[SimpleNamespace]:
     """Stand-ins for the task bank: the analysis reads only these fields of a task."""
     kinds = [CATEGORIES[min(i * 4 // max(count, 4), 3)] for i in range(count)]
     origins = ["design"] * 3 + ["allowlist"] * 5 + ["written"] * max(count - 8, 0)
@@ -23,6 +23,7 @@ def make_tasks(count: int = 20, prefix: str = "task") -> list[SimpleNamespace]:
         SimpleNamespace(
             id=f"{prefix}-{i + 1:02d}",
             category=kinds[i],
+            lean=leans[i % len(leans)],
             provenance=origins[i],
             version=1,
             sha256=f"{i:064x}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 
@@ -10,24 +11,20 @@ import pytest
 import scipy.stats
 from statsmodels.stats.power import TTestPower
 
+from fluency.analysis.detectable import detectable_like, detectable_these, noncentrality, scenario_variance
 from fluency.analysis.intervals import t_interval
 from fluency.analysis.outcomes import Arm
-from fluency.analysis.power import (
-    Pilot,
-    detectable_like,
-    detectable_these,
-    main,
-    noncentrality,
-    pilot_variance,
-    power_text,
-    scenario_variance,
-)
+from fluency.analysis.power import Pilot, main, pilot_variance, power_text
 from fluency.analysis.sample_size import sample_sizes
 from fluency.analysis.scenarios import SCENARIOS, draw_rates
+from fluency.analysis.set_power import half_width, set_rows
 from fluency.analysis.simulated import SAMPLE_SIZES
+from fluency.common.paths import ROOT
+from fluency.core.study import load_study
 from fluency.core.table import write_table
-from fluency.core.task_sets import PILOT
+from fluency.core.task_sets import PILOT, task_sets
 from fluency.core.tasks import load_tasks
+from simulate.pages import FIGURES
 from tests.synthetic_tables import contrasted, make_rows, make_study, random_passes
 
 
@@ -139,6 +136,26 @@ def test_the_end_of_the_interval_lies_above_the_variance_in_nearly_all_pilots(ta
         arms = [Arm(tuple(rng.binomial(20, rate).tolist()), (20,) * tasks) for rate in (np.full(tasks, 0.5), rates)]
         above.append(pilot_variance(contrasted(*arms)).upper > 0.01)
     assert np.mean(above) == pytest.approx(0.975, abs=0.025)
+
+
+@pytest.mark.parametrize("name", sorted(SCENARIOS))
+def test_the_half_width_of_a_set_is_the_one_that_was_simulated(name: str) -> None:
+    design = json.loads(FIGURES.read_text(encoding="utf-8"))["design"]["rows"]
+    (simulated,) = [row["half-width S"] for row in design if (row["scenario"], row["gap"]) == (name, 0.0)]
+    assert half_width(scenario_variance(SCENARIOS[name]), 20, 5) == pytest.approx(simulated, rel=0.12)
+
+
+def test_the_study_of_sixty_asks_both_shells_five_times_and_its_sets_stand_in_one_table() -> None:
+    study = load_study(ROOT / "config" / "study-60.yaml")
+    assert (study.tasks, study.trials, study.shells) == ("full-60", 5, ["bash", "pwsh"])
+    assert study.budget.confirm_usd == 0, "a paid study always asks"
+    sets = {name: len(found.tasks) for name, found in task_sets().items()}
+    lines = [line.split() for line in power_text([], 60, 5, sets).splitlines()]
+    for name, scenario in SCENARIOS.items():
+        small, large = set_rows([(f"scenario {name}", scenario_variance(scenario))], sets, 5)
+        assert " ".join(small).split() in lines and " ".join(large).split() in lines
+        assert [small[1:3], large[1:3]] == [["pilot-20", "20"], ["full-60", "60"]]
+        assert all(float(more) < float(less) for less, more in zip(small[3:], large[3:], strict=True))
 
 
 def test_main_takes_the_studys_own_results_where_there_are_some(tmp_path, capsys) -> None:

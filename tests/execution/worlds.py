@@ -6,6 +6,8 @@ import io
 import tarfile
 from types import SimpleNamespace
 
+from fluency.world import HelperSpec
+
 AGES = {".": 3600.0, "src": 86400.0, "src/main.rs": 10 * 86400.0, "README.md": 60.0, "with space.txt": 5.0}
 
 
@@ -32,7 +34,7 @@ def small_world() -> SimpleNamespace:
         return SimpleNamespace(method="GET", path=path, status=status, headers=headers, body=body)
 
     def helper(key: str, name: str, *args: str, parent: str | None = None, rss: int = 0, virt: int = 0):
-        return SimpleNamespace(key=key, name=name, args=args, parent=parent, rss_mb=rss, virt_mb=virt)
+        return HelperSpec(key, name, args, parent, rss, virt)
 
     return SimpleNamespace(
         seed=1,

@@ -311,11 +311,19 @@ def test_attempts_and_changed_folders_are_told(tmp_path: Path) -> None:
     assert "attempt at these cells" not in report(tmp_path, lambda cell: True)
 
 
+def test_the_gap_by_lean_and_the_verdict_without_leaning_tasks_stand_in_their_sections(tmp_path: Path) -> None:
+    leaning = make_tasks(leans=("bash", "pwsh", "neutral"))
+    text = report(tmp_path, random_passes(), tasks=leaning)
+    assert "| tasks lean to |" in text.split("## Tasks")[1].split("\n## ")[0]
+    assert "| left out: tasks that lean to |" in text.split("## What the result hangs on")[1].split("\n## ")[0]
+    assert "do not say which shell they lean to" not in text
+
+
 def test_limits_say_what_was_not_measured(tmp_path: Path) -> None:
     text = report(tmp_path, random_passes())
     for words in ("one-shot", "safe to run", "own language instead of a shell", "not a random sample"):
         assert words in text.split("## Limits")[1]
-    assert "of 20 tasks, 3 come from the design document, 5 from" in text
+    assert "of 20 tasks (no named set), 3 come from the design document, 5 from" in text
 
 
 def test_the_same_inputs_give_the_same_bytes_and_the_table_on_disk_is_enough(tmp_path: Path) -> None:

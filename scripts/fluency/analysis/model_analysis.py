@@ -22,6 +22,7 @@ from fluency.analysis.descriptive import (
 )
 from fluency.analysis.drift import Stretch, drift, grew_after
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
+from fluency.analysis.lean import Without, lean_lines, without_leaning
 from fluency.analysis.outcomes import Outcomes, Rate, arms_of, count_outcomes, one_model, pass_at_1
 from fluency.analysis.pass_at_k import PassK, pass_k
 from fluency.analysis.resource_use import ResourceUse, resource_use
@@ -73,6 +74,8 @@ class ModelAnalysis:
     pass_k: PassK
     sensitivities: tuple[Sensitivity, ...]
     categories: tuple[CategoryLine, ...]
+    leans: tuple[CategoryLine, ...]
+    without: tuple[Without, ...]
     composition: dict[str, CompositionOfArm]
     failures: tuple[FailureLine, ...]
     side_effects: tuple[Cell, ...]
@@ -96,9 +99,16 @@ class ModelAnalysis:
 
 
 def analyse_model(
-    rows: pd.DataFrame, model: str, shells: tuple[str, ...], categories: Mapping[str, str], trials: int
+    rows: pd.DataFrame,
+    model: str,
+    shells: tuple[str, ...],
+    categories: Mapping[str, str],
+    trials: int,
+    leans: Mapping[str, str] | None = None,
 ) -> ModelAnalysis:
-    """Analyse the rows of one model; `categories` names the study's tasks in order. PoolingError on two models."""
+    """Analyse the rows of one model; `categories` names the study's tasks in order, `leans` the shell that those lean
+    to which say it. PoolingError on two models.
+    """
     rows = rows if len(rows) else blank(rows, model, shells[0])
     if one_model(rows) != model:
         raise ValueError(f"these rows are not of {model}")
@@ -124,6 +134,8 @@ def analyse_model(
         pass_k=pass_k(outcomes),
         sensitivities=sensitivities(rows, tasks, trials, shells),
         categories=category_lines(outcomes, gap.paired, categories) if gap else (),
+        leans=lean_lines(outcomes, gap.paired, leans) if gap and leans else (),
+        without=without_leaning(outcomes, tallies, leans, categories) if gap and leans else (),
         composition={shell: composition(rows, shell) for shell in shells},
         failures=failure_lines(rows, shells),
         side_effects=side_effects(rows),

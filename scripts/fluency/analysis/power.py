@@ -2,67 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from math import inf, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
-from scipy.optimize import brentq
-from scipy.stats import chi2, nct, norm
-from scipy.stats import t as student
+from scipy.stats import chi2
 
 from fluency.analysis.analysis_plan import ALPHA, POWER
 from fluency.analysis.bands import DIRECTION_PP
+from fluency.analysis.detectable import Detect, Variance, detectable_like, detectable_these, scenario_variance
 from fluency.analysis.gap import pair
 from fluency.analysis.intervals import task_sd
 from fluency.analysis.outcomes import Outcomes, count_outcomes
 from fluency.analysis.sample_size import sample_sizes
-from fluency.analysis.scenarios import SCENARIOS, Scenario, moments
+from fluency.analysis.scenarios import SCENARIOS
+from fluency.analysis.set_power import sets_table
 from fluency.analysis.simulated import SAMPLE_SIZES
 from fluency.analysis.variance import trial_noise
 from fluency.common.paths import RESULTS
 from fluency.core.study import Study
 from fluency.core.table import read_table
+from fluency.core.task_sets import task_sets
 from fluency.core.tasks import load_tasks
 
 TASKS = (20, 40, 60, 100, 200)
 TRIALS = (1, 2, 3, 5, 10, 20, inf)
-Variance = Callable[[float], tuple[float, float]]
-"""By the true gap: between tasks, and of one trial in both arms."""
-Detect = Callable[[Variance, int, float], float]
-"""The smallest gap found, by variance, tasks and trials."""
-
-
-@cache
-def noncentrality(tasks: int) -> float:
-    """The t statistic's shift that a two-sided test at 5 % over so many tasks finds 80 % of the time."""
-    edge = student.ppf(1 - ALPHA / 2, tasks - 1)
-    found = brentq(lambda shift: nct.sf(edge, tasks - 1, shift) - POWER, 0.5, 30, xtol=1e-6)
-    return float(found)
-
-
-def detectable_like(variance: Variance, tasks: int, trials: float) -> float:
-    """Smallest gap (of one) detected for "tasks like these"; the variance may depend on the gap itself."""
-    gap = 0.1
-    for _ in range(20):
-        between, within = variance(gap)
-        gap, last = min(1.0, noncentrality(tasks) * sqrt((between + within / trials) / tasks)), gap
-        if abs(gap - last) < 0.0005:
-            break
-    return gap
-
-
-def detectable_these(variance: Variance, tasks: int, trials: float) -> float:
-    """Smallest gap (of one) detected on exactly these tasks: trial noise alone, normal approximation."""
-    _, within = variance(0.1)
-    return float((norm.ppf(1 - ALPHA / 2) + norm.ppf(POWER)) * sqrt(within / trials / tasks))
-
-
-def scenario_variance(scenario: Scenario) -> Variance:
-    """A scenario's variances by gap, looked up on a grid of 2.5 points."""
-    known = cache(lambda step: moments(scenario, step * 0.025))
-    return lambda gap: known(round(gap / 0.025))
 
 
 class Pilot(NamedTuple):
@@ -98,8 +63,13 @@ def pilot_variance(outcomes: Outcomes) -> Pilot | None:
     return Pilot(max(0.0, total - of_means), within, max(0.0, largest - of_means))
 
 
-def power_text(pilots: Sequence[tuple[str, Pilot]], tasks: int, trials: int) -> str:
-    """The tables in plain text: of each pilot (name, variances) if there are any, else of the scenarios."""
+def power_text(
+    pilots: Sequence[tuple[str, Pilot]], tasks: int, trials: int, sets: Mapping[str, int] | None = None
+) -> str:
+    """The tables in plain text: of each pilot (name, variances) if there are any, else of the scenarios.
+
+    `sets` names sets of tasks with their sizes, to be compared.
+    """
     sources: list[tuple[str, Variance]] = []
     for name, pilot in pilots:
         unseen = (
@@ -116,6 +86,9 @@ def power_text(pilots: Sequence[tuple[str, Pilot]], tasks: int, trials: int) -> 
     ]
     if not pilots:
         lines.append("There are no results with two trials a cell yet, so the scenarios of docs/method.md are used.")
+    if sets:
+        shown = [(title.split(":")[0].removeprefix("from the "), variance) for title, variance in sources]
+        lines += ["", f"The sets of tasks side by side, with {trials} trials:", sets_table(shown, sets, trials)]
     for title, variance in sources:
         for words, detect in (("tasks like these", detectable_like), ("exactly these tasks", detectable_these)):
             lines += ["", f"{title}; {words}", _table(variance, detect, sizes, counts, (tasks, trials))]
@@ -157,7 +130,8 @@ def main(study: Study, results: Path = RESULTS) -> int:
             found = pilot_variance(count_outcomes(rows, [task.id for task in tasks], study.trials, study.shells))
             if found is not None:
                 pilots.append((model.alias, found))
-    print(power_text(pilots, len(tasks), study.trials))
+    sets = {name: len(found.tasks) for name, found in task_sets().items()}
+    print(power_text(pilots, len(tasks), study.trials, sets))
     return 0
 
 

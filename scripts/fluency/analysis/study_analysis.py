@@ -53,6 +53,7 @@ class Analysis:
 def analyse(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> Analysis:
     """Analyse the cells table of a study."""
     categories: dict[str, str] = {task.id: task.category for task in tasks}
+    leans: dict[str, str] = {task.id: task.lean for task in tasks if task.lean}
     shells = tuple(study.shells)
     return Analysis(
         study=study.study,
@@ -62,7 +63,7 @@ def analyse(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> Analysi
         tasks=tuple(categories),
         categories=categories,
         models=tuple(
-            analyse_model(frame[frame["model"] == model.alias], model.alias, shells, categories, study.trials)
+            analyse_model(frame[frame["model"] == model.alias], model.alias, shells, categories, study.trials, leans)
             for model in study.models
         ),
     )

@@ -42,7 +42,7 @@ def _world_files(folder: str, world: World) -> list[Entry]:
     documents = {
         "ages.json": dict(world.ages),
         "service.json": service,
-        "processes.json": [asdict(helper) for helper in world.processes],
+        "processes.json": [helper.plain() for helper in world.processes],
         "world.json": {"seed": world.seed, "sha256": world.sha256},
     }
     files = [Entry(f"{folder}/{name}", pretty_json(value).encode()) for name, value in documents.items()]
@@ -71,7 +71,7 @@ def load_world(root: Path, folder: str) -> World:
             Route(r["method"], r["path"], r["status"], r["headers"], base64.b64decode(r["body"], validate=True))
             for r in document("service.json")
         )
-        processes = tuple(HelperSpec(**{**h, "args": tuple(h["args"])}) for h in document("processes.json"))
+        processes = tuple(HelperSpec.of(helper) for helper in document("processes.json"))
         ages: Mapping[str, float] = document("ages.json")
         if pack(files, dirs) != tar:
             raise ArchiveError("the tree is not packed as this project packs it", where=f"{folder}/tree.tar")

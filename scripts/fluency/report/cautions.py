@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fluency.analysis import Analysis, ModelAnalysis
-from fluency.analysis.bands import DIRECTIONS, NOISE_PP, Direction
+from fluency.analysis.bands import DIRECTIONS, NOISE_PP, Direction, band_of
 from fluency.analysis.claims import edge_of
 from fluency.analysis.estimate import GapEstimate
 from fluency.analysis.number_format import signed
@@ -45,6 +45,11 @@ def model_cautions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         f"{_any(len(out.flips), noun)} ({', '.join([*out.flips[:NAMED], *['…'] * (len(out.flips) > NAMED)])})"
         for out, noun in ((gap.tasks_out, "task"), (gap.categories_out, "category"))
         if out and out.flips
+    ]
+    parts += [
+        f"the tasks that lean to {listed([SHELLS[shell].short_title for shell in less.left_out])}"
+        for less in model.without
+        if less.gap and band_of(less.gap.value) != band_of(gap.value)
     ]
     if parts:
         yield f"The row of the table is another without {' or '.join(parts)}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fluency.analysis import Analysis, ModelAnalysis
+from fluency.analysis.estimate import Verdict
 from fluency.analysis.number_format import percent, points, probability, signed, span
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.pass_at_k import ShareOfTasks
@@ -11,6 +12,7 @@ from fluency.core.conditions import Condition
 from fluency.core.shells import SHELLS
 from fluency.report.escape import text
 from fluency.report.markdown import table
+from fluency.report.wording import listed
 
 COUNTS = ("model", "arm", "planned", "measured", "missing", "not measured", "why not")
 
@@ -45,12 +47,11 @@ def _summary(analysis: Analysis, model: ModelAnalysis) -> list[str]:
         span(gap.s95) + (" (floored)" if gap.floored else ""),
         "undefined" if gap.fixed is None else f"±{points(gap.fixed)}",
         probability(gap.p),
-        _verdict(model),
+        _judged(model, model.verdict),
     ]
 
 
-def _verdict(model: ModelAnalysis) -> str:
-    verdict = model.verdict
+def _judged(model: ModelAnalysis, verdict: Verdict) -> str:
     if verdict.band is None:
         return "no verdict"
     label = model.words[verdict.band].label
@@ -127,6 +128,36 @@ def category_table(model: ModelAnalysis) -> str:
         for line in model.categories
     ]
     return table(["category", "tasks", *arms, "gap, pp", "tasks that differ"], rows, "lrr" + "r" * len(arms) + "r")
+
+
+def lean_table(model: ModelAnalysis) -> str:
+    """Means by the shell that tasks lean to; descriptive."""
+    arms = [SHELLS[shell].short_title for shell in model.outcomes.arms]
+    rows = [
+        [_leaning(line.category), line.tasks, *map(percent, line.rates.values()), signed(line.gap), line.differing]
+        for line in model.leans
+    ]
+    return table(["tasks lean to", "tasks", *arms, "gap, pp", "tasks that differ"], rows, "lrr" + "r" * len(arms) + "r")
+
+
+def _leaning(lean: str) -> str:
+    return SHELLS[lean].short_title if lean in SHELLS else lean
+
+
+def without_table(model: ModelAnalysis) -> str:
+    """The gap and the verdict without the tasks that lean to a shell; the first line is the headline."""
+    whole = [("-", len(model.outcomes.tasks), model.gap, model.verdict)]
+    less = [(listed([_leaning(s) for s in w.left_out]), w.tasks, w.gap, w.verdict) for w in model.without]
+    rows = []
+    for left_out, tasks, gap, verdict in whole + less:
+        if gap is None:
+            rows.append([left_out, tasks, *["n/a"] * 3, "no verdict"])
+            continue
+        label = model.words[gap.claims.band].label
+        said = _judged(model, verdict) if verdict.band else f"no verdict, too little measured (label: {label})"
+        rows.append([left_out, tasks, signed(gap.value), span(gap.s95), probability(gap.p), said])
+    heads = ["left out: tasks that lean to", "tasks left", "gap, pp", "95 %, tasks like these", "p", "by the table"]
+    return table(heads, rows, "lrrrrl")
 
 
 def pass_k_table(model: ModelAnalysis) -> str:

@@ -12,6 +12,7 @@ from fluency.world.rng import Rng
 _PATH = re.compile(r"[A-Za-z0-9._ -]+(/[A-Za-z0-9._ -]+)*")
 _ANY_PATH = re.compile(r"[ -.0-\[\]-~]+(/[ -.0-\[\]-~]+)*")  # printable ASCII without the backslash
 _COMM_LIMIT = 15
+_THREAD = re.compile(r"[a-z0-9-]{0,15}")
 
 
 class Builder:
@@ -102,6 +103,8 @@ class Builder:
         self.require(helper.key not in keys, f"{helper.key}: one process a key")
         self.require(helper.parent is None or helper.parent in keys, f"{helper.key}: its parent comes first")
         self.require(0 < len(helper.name) <= _COMM_LIMIT, f"{helper.name}: process names of at most 15 characters")
+        plain = all(_THREAD.fullmatch(name) for name in helper.threads)
+        self.require(plain, f"{helper.key}: threads have plain names of at most 15 characters")
         self.processes.append(helper)
 
     def finish(self) -> World:

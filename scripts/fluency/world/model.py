@@ -6,6 +6,7 @@ import io
 import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
@@ -43,8 +44,12 @@ class Route:
 class HelperSpec:
     """One named process that runs while the command does.
 
-    `args` is all of the visible argument vector after argv[0]; `parent` is the key of the helper that starts it
-    (None: the runner does). `rss_mb` mebibytes are touched, `virt_mb` more are mapped and not touched.
+    `args` is all of the visible argument vector after argv[0], where %P stands for the process id of the one that
+    starts it and %PP for that of the one above; `parent` is the key of the helper that starts it (None: the runner
+    does). `rss_mb` mebibytes are touched, `virt_mb` more are mapped and not touched. `threads` are the names of its
+    threads beside the main one, "" being the process's own name. One with `own_session` leads a session; orphans below
+    a `subreaper` become its children; one that `ends` does so once those below it have started. `ids` says which
+    process id it gets: the next, the next with a digit more, or the next that begins with the digits of its parent's.
     """
 
     key: str
@@ -53,6 +58,33 @@ class HelperSpec:
     parent: str | None = None
     rss_mb: int = 2
     virt_mb: int = 0
+    threads: tuple[str, ...] = ()
+    own_session: bool = False
+    subreaper: bool = False
+    ends: bool = False
+    ids: Literal["next", "another-digit", "parents-digits"] = "next"
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON holds it: the first six fields, and of the others those that say something."""
+        first = {"key": self.key, "name": self.name, "args": list(self.args), "parent": self.parent}
+        return first | {"rss_mb": self.rss_mb, "virt_mb": self.virt_mb} | self.further()
+
+    def further(self) -> dict[str, Any]:
+        """Of the fields after the first six those that do not have their default: worlds that say nothing by them have
+        the hash that they had before there were any."""
+        said = {
+            "threads": list(self.threads),
+            "own_session": self.own_session,
+            "subreaper": self.subreaper,
+            "ends": self.ends,
+            "ids": "" if self.ids == "next" else self.ids,
+        }
+        return {name: value for name, value in said.items() if value}
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> HelperSpec:
+        """From its JSON; TypeError if that is of another form."""
+        return cls(**{**plain, "args": tuple(plain["args"]), "threads": tuple(plain.get("threads", ()))})
 
 
 @dataclass(frozen=True)
@@ -125,7 +157,12 @@ def world_sha256(
                 "tar": sha256(tar),
                 "ages": dict(ages),
                 "http": [[r.method, r.path, r.status, dict(r.headers), sha256(r.body)] for r in http],
-                "processes": [[p.key, p.name, list(p.args), p.parent, p.rss_mb, p.virt_mb] for p in processes],
+                "processes": [_identity(helper) for helper in processes],
             }
         )
     )
+
+
+def _identity(p: HelperSpec) -> list[Any]:
+    further = p.further()
+    return [p.key, p.name, list(p.args), p.parent, p.rss_mb, p.virt_mb, *([further] if further else [])]

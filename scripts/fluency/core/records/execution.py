@@ -47,6 +47,8 @@ class ProcessFact(Part):
     ppid: int
     rss_bytes: int
     args: list[str]
+    threads: int = Field(1, description="The main one included; 1 too in a record from before they were told.")
+    session: int | None = Field(None, description="Its session's id. Null: a record from before it was told.")
 
 
 class HttpRequest(Part):

@@ -16,7 +16,7 @@ from fluency.core.shells import SHELLS
 from fluency.execution.invocation import Invocation
 from fluency.world.model import PORT, WORK_DIR
 
-PROTOCOL = 5
+PROTOCOL = 6
 
 
 def encode(invocation: Invocation, nonce: str) -> bytes:
@@ -48,19 +48,7 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
         ]
         if "http" in invocation.needs
         else None,
-        "helpers": [
-            {
-                "key": helper.key,
-                "name": helper.name,
-                "args": list(helper.args),
-                "parent": helper.parent,
-                "rss_mb": helper.rss_mb,
-                "virt_mb": helper.virt_mb,
-            }
-            for helper in world.processes
-        ]
-        if "processes" in invocation.needs
-        else [],
+        "helpers": [helper.plain() for helper in world.processes] if "processes" in invocation.needs else [],
     }
     text = json.dumps(header).encode()
     return b"%d\n%b%b" % (len(text), text, world.tar)

@@ -1,0 +1,76 @@
+"""The gap by the shell that tasks lean to, and the verdict without those that lean."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from fluency.analysis import analyse
+from fluency.analysis.analysis_plan import MIN_TASKS
+from fluency.core.provenance import Provenance
+from fluency.report.first_paragraph import paragraph
+from fluency.report.result_rows import lean_table, without_table
+from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks
+
+STUDY = make_study()
+TASKS = make_tasks(30, leans=("bash", "pwsh", "neutral"))
+PASSES = {"bash": (4, 2), "pwsh": (1, 5), "neutral": (3, 3)}
+"""Lean -> passes of five in Bash and PowerShell, for each of its ten tasks."""
+
+
+def model(tasks=TASKS, passes=PASSES):
+    frame = make_frame(STUDY, tasks, from_counts({task.id: passes[task.lean] for task in tasks}))
+    return analyse(frame, STUDY, tasks).models[0]
+
+
+def test_each_lean_has_its_mean_with_the_contrasted_shells_first() -> None:
+    found = model()
+    assert [(line.category, line.tasks, line.gap, line.differing) for line in found.leans] == [
+        ("bash", 10, Fraction(-2, 5), 10),
+        ("pwsh", 10, Fraction(4, 5), 10),
+        ("neutral", 10, Fraction(0), 0),
+    ]
+    assert found.leans[1].rates == {"bash": Fraction(1, 5), "pwsh": Fraction(1)}
+    assert "| PowerShell" in lean_table(found) and "| neutral" in lean_table(found)
+
+
+def test_without_a_leaning_group_it_is_the_study_of_the_others() -> None:
+    for less in model().without[:2]:
+        kept = [task for task in TASKS if task.lean not in less.left_out]
+        alone = model(kept)
+        assert (less.tasks, less.gap, less.verdict) == (20, alone.gap, alone.verdict)
+
+
+def test_the_verdict_without_each_group_and_without_both_stands_beside_the_headline() -> None:
+    found = model()
+    assert [(less.left_out, less.tasks) for less in found.without] == [
+        (("bash",), 20),
+        (("pwsh",), 20),
+        (("bash", "pwsh"), 10),
+    ]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in without_table(found).splitlines()[2:]]
+    assert [row[:3] for row in rows] == [
+        ["-", "30", "+13.3"],
+        ["Bash", "20", "+40.0"],
+        ["PowerShell", "20", "−20.0"],
+        ["Bash and PowerShell", "10", "0.0"],
+    ]
+    assert found.without[2].verdict.band is None and MIN_TASKS > 10
+    assert rows[3][5] == "no verdict, too little measured (label: noise)"
+
+
+def test_the_first_paragraph_names_a_group_without_which_the_row_is_another() -> None:
+    frame = make_frame(STUDY, TASKS, from_counts({task.id: PASSES[task.lean] for task in TASKS}))
+    said = paragraph(analyse(frame, STUDY, TASKS), Provenance())
+    assert "the tasks that lean to PowerShell" in said
+    assert "the tasks that lean to Bash or" not in said, "without these it stays in the row"
+
+
+def test_tasks_that_say_no_lean_stand_apart_and_leave_nothing_out() -> None:
+    tasks = make_tasks(20)
+    frame = make_frame(STUDY, tasks, lambda cell: cell.trial < 3)
+    found = analyse(frame, STUDY, tasks).models[0]
+    assert (found.leans, found.without) == ((), ())
+    mixed = make_tasks(20, leans=("bash", None))
+    found = analyse(make_frame(STUDY, mixed, lambda cell: cell.trial < 3), STUDY, mixed).models[0]
+    assert [(line.category, line.tasks) for line in found.leans] == [("bash", 10), ("not declared", 10)]
+    assert [less.left_out for less in found.without] == [("bash",)]
