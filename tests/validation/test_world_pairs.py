@@ -57,7 +57,18 @@ def test_two_worlds_of_one_parity_are_refused() -> None:
 
 
 def test_an_answer_that_two_worlds_share_is_named() -> None:
-    same = SimpleNamespace(id="same", needs=[], folder=TASKS[0].folder, expected=lambda world: ["always"])
+    same = SimpleNamespace(id="same", needs=[], folder=TASKS[0].folder, expected=lambda *_: ["always"])
+    with pytest.raises(WorldError, match="world 24: same has the same answer as in world 11"):
+        check_pair((11, 24), [same])
+
+
+def test_an_answer_about_processes_that_two_worlds_share_is_named() -> None:
+    same = SimpleNamespace(
+        id="same",
+        needs=["processes"],
+        folder=TASKS[0].folder,
+        expected=lambda _, processes: [p.name for p in processes if p.name == "vox-sched"],
+    )
     with pytest.raises(WorldError, match="world 24: same has the same answer as in world 11"):
         check_pair((11, 24), [same])
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
+from fluency.core.process_plan import planned_processes
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.world.model import WorldError
@@ -22,19 +23,17 @@ def check_seeds(seeds: Sequence[int]) -> None:
 
 
 def check_pair(seeds: Sequence[int], tasks: Sequence[Task]) -> None:
-    """WorldError if a task's static answer is the same in an odd and an even world.
+    """WorldError if a task's answer is the same in an odd and an even world.
 
-    Answers that hold process ids are known only when the processes run; for them the plan must differ.
+    Answers that hold process ids are known only when the processes run; for them the answer to the plan must differ.
     """
     check_seeds(seeds)
     for task in tasks:
         seen: dict[str, int] = {}
         for seed in seeds:
             world = world_for(task, seed)
-            if "processes" in task.needs:
-                answer = canonical_json([[h.name, list(h.args), h.parent, h.rss_mb] for h in world.processes])
-            else:
-                answer = canonical_json(task.expected(world))
+            processes = planned_processes(world) if "processes" in task.needs else []
+            answer = canonical_json(task.expected(world, processes))
             twin = seen.setdefault(answer, seed)
             if twin % 2 != seed % 2:
                 raise WorldError(seed, f"{task.id} has the same answer as in world {twin}")
