@@ -44,6 +44,7 @@ NEUTRAL = {
     "fluency.common.once": "that a service is opened once",
     "fluency.core.control": "commands that no model wrote, which are part of no rate",
     "fluency.common.git": "which commit it is, never an answer",
+    "fluency.core.process_plan": "what a plan comes to where nothing is executed: refuses a pair of worlds, judges nothing",
     "fluency.core.stage_code": "names the code; it decides nothing",
 }
 """What no stage's answer depends on, with the reason."""
