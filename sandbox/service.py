@@ -1,4 +1,4 @@
-"""The loopback HTTP service of a world: a fixed table of answers, and a log of what was asked."""
+"""The loopback HTTP service of a world: requests in, the answers of its routes out, and a log of what was asked."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import socket
 import threading
 from http import HTTPStatus
 
+from routes import Routes
+
 HOST = "127.0.0.1"
 LONGEST_HEAD = 65536
+LONGEST_BODY = 1 << 20
 MOST_CONNECTIONS = 64
 
 
 def serve(port: int, routes: list[dict], ready: int, log: int) -> None:
     """Answer for ever: one byte to `ready` when that begins, a line of JSON to `log` before each answer goes out."""
-    table = {(route["method"].upper(), route["path"]): route for route in routes}
+    table = Routes(routes)
     server = socket.socket()
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     server.bind((HOST, port))
@@ -29,25 +32,25 @@ def serve(port: int, routes: list[dict], ready: int, log: int) -> None:
         threading.Thread(target=_converse, args=(connection, table, log, room), daemon=True).start()
 
 
-def _converse(connection: socket.socket, table: dict, log: int, room: threading.Semaphore) -> None:
+def _converse(connection: socket.socket, table: Routes, log: int, room: threading.Semaphore) -> None:
     try:
         connection.settimeout(60)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with connection, connection.makefile("rb") as incoming:
             while _answer_one(connection, incoming, table, log):
                 pass
-    except OSError:
-        pass  # whoever asked went away
+    except (OSError, ValueError):
+        pass  # whoever asked went away, or speaks no HTTP
     finally:
         room.release()
 
 
-def _answer_one(connection: socket.socket, incoming, table: dict, log: int) -> bool:
+def _answer_one(connection: socket.socket, incoming, table: Routes, log: int) -> bool:
     """Answer the next request of a connection; False when it is the last."""
     words = incoming.readline(LONGEST_HEAD).split()
     if len(words) != 3 or not words[2].startswith(b"HTTP/1."):
         return False
-    method, target = words[0].decode("latin-1"), words[1].decode("latin-1")
+    method = words[0].decode("latin-1")
     head = {}
     for _ in range(200):
         line = incoming.readline(LONGEST_HEAD)
@@ -55,23 +58,14 @@ def _answer_one(connection: socket.socket, incoming, table: dict, log: int) -> b
             break
         name, _, value = line.decode("latin-1").partition(":")
         head[name.strip().lower()] = value.strip()
-    length = head.get("content-length", "0")
     if head.get("expect", "").lower() == "100-continue":
         connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-    rest = min(int(length) if length.isdigit() else 0, 1 << 30)
-    while rest > 0 and (piece := incoming.read(min(rest, 1 << 16))):
-        rest -= len(piece)
-
-    path = target.partition("?")[0]
-    if path.startswith("http://"):
-        path = "/" + path[7:].partition("/")[2]
-    route = _find(table, method, target, path)
-    status, headers, body = route["status"], dict(route["headers"]), route["body"]
+    status, headers, body = table.answer(method, words[1], head, _body(incoming, head))
     last = head.get("connection", "").lower() == "close" or words[2] == b"HTTP/1.0"
-    headers["Content-Length"] = str(len(body))
+    headers = headers if status == 304 else headers | {"Content-Length": str(len(body))}
     if last:
-        headers["Connection"] = "close"
-    _note(log, {"method": method[:20], "path": target[:500], "status": status})
+        headers = headers | {"Connection": "close"}
+    _note(log, {"method": method[:20], "path": words[1].decode("latin-1")[:500], "status": status})
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
@@ -89,14 +83,23 @@ def _note(log: int, line: dict) -> None:
         pass
 
 
-def _find(table: dict, method: str, target: str, path: str) -> dict:
-    """The route of a request: HEAD is answered like GET; an unknown path is 404, a known one otherwise asked 405."""
-    asked = "GET" if method == "HEAD" else method
-    for known in (target, path):
-        if (asked, known) in table:
-            return table[asked, known]
-    allowed = sorted({name for name, known in table if known == path})
-    plain = {"Content-Type": "text/plain; charset=utf-8"}
-    if allowed:
-        return {"status": 405, "headers": plain | {"Allow": ", ".join(allowed)}, "body": b"method not allowed\n"}
-    return {"status": 404, "headers": plain, "body": b"not found\n"}
+def _body(incoming, head: dict[str, str]) -> bytes:
+    """The body of a request, as far as it is kept; all of it is read, so that the next request begins behind it."""
+    if head.get("transfer-encoding", "").lower() != "chunked":
+        length = head.get("content-length", "0")
+        return _read(incoming, int(length) if length.isdigit() else 0)
+    body = b""
+    while size := int(incoming.readline(LONGEST_HEAD).partition(b";")[0], 16):
+        body += _read(incoming, size)[: LONGEST_BODY - len(body)]
+        incoming.readline(LONGEST_HEAD)
+    while incoming.readline(LONGEST_HEAD).strip():  # what may follow the last chunk
+        pass
+    return body
+
+
+def _read(incoming, size: int) -> bytes:
+    kept, rest = b"", min(size, 1 << 30)
+    while rest > 0 and (piece := incoming.read(min(rest, 1 << 16))):
+        rest -= len(piece)
+        kept += piece[: LONGEST_BODY - len(kept)]
+    return kept

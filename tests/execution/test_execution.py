@@ -304,6 +304,25 @@ def test_the_service_answers_and_remembers(sandbox: Sandbox) -> None:
     ]
 
 
+def test_the_service_reads_bodies_remembers_jobs_and_knows_entity_tags(sandbox: Sandbox) -> None:
+    base = "http://127.0.0.1:8765"
+    text = r"printf 'ok\n\na fault\n'"
+    command = (
+        f"{text} > t; curl -s --data-binary @t {base}/lint {base}/doc; curl -s {base}/lint/j-1 {base}/lint/j-1;"
+        f" {text} | curl -s -X POST -T - {base}/lint; head -c 3000000 /dev/zero | curl -s --data-binary @- {base}/lint;"
+        f" curl -s -X POST -H 'Transfer-Encoding: chunked' -d @- {base}/lint {base}/lint <<<fault;"
+        f" curl -s {base}/lint/j-2 {base}/doc; curl -sI {base}/doc | tr -d '\\r' | grep Tag;"
+        f" curl -s -H 'If-None-Match: \"a\"' -w '%{{http_code}} %{{num_connects}}\\n' {base}/doc {base}/doc"
+    )
+    found = '[{"line": 3, "code": "V1"}]'
+    lines = [f"j-1 {found}", "method not allowed", "first", "then", f"j-2 {found}", "j-3 []"]
+    lines += [f'j-{number} [{{"line": 1, "code": "V1"}}]' for number in (4, 5)]
+    lines += ["first", "text", "X-Tag: 1", 'ETag: W/"a"', "304 1", "304 0"]
+    result = bash(sandbox, command, "http")
+    assert result.stdout.data.splitlines() == lines, result.stderr.data
+    assert [r.status for r in result.http_requests][:4] == [422, 405, 200, 200]
+
+
 def test_a_shell_the_image_lacks_is_not_a_failed_command(sandbox: Sandbox) -> None:
     without = sandbox.image.model_copy(update={"shells": {"bash": "5", "pwsh": None}})
     other = Sandbox(sandbox._engine, without, 1)

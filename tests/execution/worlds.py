@@ -6,7 +6,7 @@ import io
 import tarfile
 from types import SimpleNamespace
 
-from fluency.world import HelperSpec
+from fluency.world import FINDINGS, JOB, Finding, HelperSpec, Job, Route
 
 AGES = {".": 3600.0, "src": 86400.0, "src/main.rs": 10 * 86400.0, "README.md": 60.0, "with space.txt": 5.0}
 
@@ -27,11 +27,11 @@ def packed(files: dict[str, bytes], dirs: tuple[str, ...], modes: dict[str, int]
 
 
 def small_world() -> SimpleNamespace:
-    """Three files, five helpers in a tree of two, three routes; the shape of fluency.world.World."""
+    """Three files, five helpers in a tree of two, five routes; the shape of fluency.world.World."""
     files = {"README.md": b"# read me\n", "src/main.rs": b"fn main() {}\n", "with space.txt": b"\x00\xff"}
 
-    def route(path: str, status: int, headers: dict[str, str], body: bytes) -> SimpleNamespace:
-        return SimpleNamespace(method="GET", path=path, status=status, headers=headers, body=body)
+    def route(path: str, status: int, headers: dict[str, str], body: bytes) -> Route:
+        return Route("GET", path, status, headers, body)
 
     def helper(key: str, name: str, *args: str, parent: str | None = None, rss: int = 0, virt: int = 0):
         return HelperSpec(key, name, args, parent, rss, virt)
@@ -47,6 +47,12 @@ def small_world() -> SimpleNamespace:
             route("/api/crates", 200, {"Content-Type": "application/json"}, b'{"crates": []}\n'),
             route("/dl/latest", 302, {"Location": "/dl/store/1"}, b""),
             route("/dl/store/1", 200, {"Content-Type": "application/octet-stream"}, bytes(range(256)) * 300),
+            route("/doc", 200, {"X-Tag": "1", "ETag": 'W/"a"'}, b"text\n"),
+            Route(
+                *("POST", "/lint", 422, {}, f"{JOB} {FINDINGS}\n".encode()),
+                findings=(Finding("fault$", {"code": "V1"}),),
+                job=Job("/lint/", "j", ("first\n", "then\n")),
+            ),
         ),
         processes=(
             helper("sched", "vox-sched", "--config", "a b", rss=4),

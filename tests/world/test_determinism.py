@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
 import tarfile
 import time
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from fluency.common.files import pretty_json
 from fluency.common.paths import ROOT
-from fluency.world import Rng, build_with_tally, build_world
+from fluency.world import Builder, Finding, Job, Rng, Route, When, World, build_with_tally, build_world
 
 # A change here changes every study's worlds: say so in the changelog.
 PINNED = {
@@ -75,3 +79,31 @@ def test_draws_stay_within_their_bounds_and_reach_them() -> None:
     assert sorted(rng.shuffled(range(50))) == list(range(50))
     assert len(set(rng.sample(range(50), 10))) == 10
     assert 200 < sum(rng.chance(30) for _ in range(1000)) < 400
+
+
+def test_a_route_comes_back_from_its_document_and_every_rule_of_it_is_in_the_worlds_hash() -> None:
+    def world(**rules: Any) -> World:
+        builder = Builder.on(build_world(24), "test")
+        headers = {"X-First": "1", "ETag": "2"} if rules.pop("ordered", False) else {"ETag": "2", "X-First": "1"}
+        builder.route("/made", 200, headers, b"\xff", **rules)
+        builder.routes.append(Route("GET", "/made", 404, {}, b""))
+        return builder.finish()
+
+    job = Job("/made/", "j", ("1", "2"))
+    made = [
+        world(),
+        world(ordered=True),
+        world(when=When(query={"q": "a"})),
+        world(when=When(query={"q": None})),
+        world(when=When(headers={"q": "a"})),
+        world(when=When(json="1")),
+        world(findings=[Finding("x", {"code": "1"})]),
+        world(findings=[Finding("x", {"code": "2"})]),
+        world(job=job),
+        world(job=replace(job, steps=("1",))),
+    ]
+    assert len({one.sha256 for one in made}) == len(made)
+    for one in made:
+        again = [Route.of(json.loads(pretty_json(route.document()))) for route in one.http]
+        assert again == list(one.http)
+        assert [list(route.headers) for route in again] == [list(route.headers) for route in one.http]

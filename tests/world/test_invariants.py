@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from fluency.world import Builder, HelperSpec, WorldError, build_with_tally, build_world
+from fluency.world import Builder, HelperSpec, When, WorldError, build_with_tally, build_world
 from fluency.world.invariants import check_world
 
 WORLD, TALLY = build_with_tally(24)
@@ -151,6 +151,9 @@ def test_a_list_of_one_item_or_with_an_item_twice_is_refused() -> None:
         (lambda b: b.folder("docs/[id]"), "plain ASCII names only"),
         (lambda b: b.file("docs/new.md", "a", age_days=6.5), "no age near seven days"),
         (lambda b: b.route("/readyz", 200, {}), "one route a path"),
+        (lambda b: [b.route("/x", 200, {}, when=When(query={"q": "a"})) for _ in range(2)], "one route a path"),
+        (lambda b: b.route("/readyz", 200, {}, when=When(query={"q": "a"})), "one route a path"),
+        (lambda b: [b.route("/x", 200, {}, when=When(query={"q": "a"})), b.finish()], "every request comes last"),
         (lambda b: b.process(HelperSpec("x", "vox-name-of-16-ch")), "at most 15 characters"),
         (lambda b: b.process(HelperSpec("x", "vox-x", parent="nobody")), "its parent comes first"),
         (lambda b: b.process(HelperSpec("sched", "vox-x")), "one process a key"),

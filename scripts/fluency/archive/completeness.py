@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from fluency.archive.archived_study import IMAGE_FILE, ArchivedStudy, same_worlds
@@ -98,18 +99,19 @@ def check_image(archived: ArchivedStudy, findings: Findings) -> tuple[ImageInfo 
     if file is None:
         return None, set()
     image = file.image
-    sources = {f"sandbox/{source}" for source in SOURCES}
-    held = sources <= archived.unpacked.manifest.files.keys() and all((archived.root / s).is_file() for s in sources)
-    folder = archived.root / "sandbox"
-    same = held and image.content_sha256 in (content_sha256(folder), _content_sha256_at_protocol_2(folder))
+    folder, files = archived.root / "sandbox", archived.unpacked.manifest.files
+    # An earlier image was built from fewer of them, and its hash says from which.
+    sources = tuple(name for name in SOURCES if f"sandbox/{name}" in files and (folder / name).is_file())
+    hashes = (content_sha256(folder, sources), _content_sha256_at_protocol_2(folder, sources))
+    same = image.content_sha256 in hashes
     what = "the archived sources are not those the image was built from"
     findings.check(same, "sandbox", what, kind="files", layer="sandbox")
-    return image, sources | {IMAGE_FILE}
+    return image, {f"sandbox/{name}" for name in sources} | {IMAGE_FILE}
 
 
-def _content_sha256_at_protocol_2(folder: Path) -> str:
+def _content_sha256_at_protocol_2(folder: Path, sources: Sequence[str]) -> str:
     """The hash of an image's sources as it was made when the shells were not yet part of it."""
-    return sha256(canonical_json({"protocol": 2} | {name: sha256_file(folder / name) for name in SOURCES}))
+    return sha256(canonical_json({"protocol": 2} | {name: sha256_file(folder / name) for name in sources}))
 
 
 def check_strays(archived: ArchivedStudy, findings: Findings, used: set[str]) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,8 @@ from fluency.archive.tar_writer import Entry
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
 from fluency.core.tasks import Task
-from fluency.world.model import HelperSpec, Route, World, pack, world_sha256
+from fluency.world.model import HelperSpec, World, pack, world_sha256
+from fluency.world.route import Route
 
 WORLD_INDEX = "worlds/index.json"
 
@@ -35,13 +34,9 @@ def world_entries(tasks: Sequence[Task], seeds: Sequence[int], world_for: Callab
 
 
 def _world_files(folder: str, world: World) -> list[Entry]:
-    service = [
-        {**asdict(route), "headers": dict(route.headers), "body": base64.b64encode(route.body).decode()}
-        for route in world.http
-    ]
     documents = {
         "ages.json": dict(world.ages),
-        "service.json": service,
+        "service.json": [route.document() for route in world.http],
         "processes.json": [helper.plain() for helper in world.processes],
         "world.json": {"seed": world.seed, "sha256": world.sha256},
     }
@@ -67,10 +62,7 @@ def load_world(root: Path, folder: str) -> World:
     try:
         tar = (where / "tree.tar").read_bytes()
         files, dirs = _tree(tar)
-        http = tuple(
-            Route(r["method"], r["path"], r["status"], r["headers"], base64.b64decode(r["body"], validate=True))
-            for r in document("service.json")
-        )
+        http = tuple(map(Route.of, document("service.json")))
         processes = tuple(HelperSpec.of(helper) for helper in document("processes.json"))
         ages: Mapping[str, float] = document("ages.json")
         if pack(files, dirs) != tar:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fluency.world.model import DAY, HelperSpec, Route, World, WorldError, pack, world_sha256
+from fluency.world.model import DAY, HelperSpec, World, WorldError, pack, world_sha256
 from fluency.world.rng import Rng
+from fluency.world.route import Finding, Job, Route, When
 
 _PATH = re.compile(r"[A-Za-z0-9._ -]+(/[A-Za-z0-9._ -]+)*")
 _ANY_PATH = re.compile(r"[ -.0-\[\]-~]+(/[ -.0-\[\]-~]+)*")  # printable ASCII without the backslash
 _COMM_LIMIT = 15
 _THREAD = re.compile(r"[a-z0-9-]{0,15}")
+ALWAYS = When()
 
 
 class Builder:
@@ -92,10 +94,25 @@ class Builder:
         """9 to 60 days."""
         return self.rng.between(9000, 60000) / 1000
 
-    def route(self, path: str, status: int, headers: Mapping[str, str], body: bytes = b"") -> None:
-        """Add what the service answers to GET (and HEAD) of a path."""
-        self.require(all(route.path != path for route in self.routes), f"{path}: one route a path")
-        self.routes.append(Route("GET", path, status, dict(headers), body))
+    def route(
+        self,
+        path: str,
+        status: int,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        *,
+        method: str = "GET",
+        when: When = ALWAYS,
+        findings: Sequence[Finding] = (),
+        job: Job | None = None,
+    ) -> None:
+        """Add what the service answers to a path: to every request of the method, or to those `when` holds for.
+
+        Of the answers to one path and method the one to every request comes last.
+        """
+        before = [route.when for route in self.routes if (route.method, route.path) == (method, path)]
+        self.require(when not in before and ALWAYS not in before, f"{path}: one route a path")
+        self.routes.append(Route(method, path, status, dict(headers), body, when, tuple(findings), job))
 
     def process(self, helper: HelperSpec) -> None:
         """Add a helper process; its parent must have been added before."""
@@ -114,6 +131,9 @@ class Builder:
         ages = {path: self.ages[path] for path in sorted(self.ages)}
         tar = pack(files, dirs)
         http, processes = tuple(self.routes), tuple(self.processes)
+        last = {(route.method, route.path): route.when for route in http}
+        for (_, path), when in last.items():
+            self.require(when == ALWAYS, f"{path}: an answer to every request comes last")
         digest = world_sha256(tar, ages, http, processes)
         return World(self.seed, files, dirs, ages, http, processes, tar, digest)
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
+from fluency.world.route import Route
 
 DAY = 86_400
 PORT = 8765
@@ -27,17 +28,6 @@ class WorldError(UserError):
             where=f"world {seed}",
             hint="choose another seed, or run the tests of tests/world if you changed the generator",
         )
-
-
-@dataclass(frozen=True)
-class Route:
-    """One answer of the service at 127.0.0.1:PORT. HEAD is answered like GET, without the body."""
-
-    method: str
-    path: str
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 @dataclass(frozen=True)
@@ -127,8 +117,13 @@ class World:
         return sorted(name for name in self.names_in("crates") if f"crates/{name}/Cargo.toml" in self.files)
 
     def route(self, path: str) -> Route:
-        """What the service answers to GET of a path."""
-        return next(route for route in self.http if route.path == path and route.method == "GET")
+        """What the service answers to GET of a path, whatever else the request has."""
+        (only,) = self.routes_at(path)
+        return only
+
+    def routes_at(self, path: str, method: str = "GET") -> list[Route]:
+        """All that the service may answer to a path, depending on what the request has."""
+        return [route for route in self.http if (route.method, route.path) == (method, path)]
 
 
 def pack(files: Mapping[str, bytes], dirs: tuple[str, ...]) -> bytes:
@@ -156,13 +151,19 @@ def world_sha256(
             {
                 "tar": sha256(tar),
                 "ages": dict(ages),
-                "http": [[r.method, r.path, r.status, dict(r.headers), sha256(r.body)] for r in http],
-                "processes": [_identity(helper) for helper in processes],
+                "http": [_route(route) for route in http],
+                "processes": [_helper(helper) for helper in processes],
             }
         )
     )
 
 
-def _identity(p: HelperSpec) -> list[Any]:
+def _route(route: Route) -> list[Any]:
+    """The plain facts, and the rules of a route that has some: worlds of plain routes keep the hash they always had."""
+    plain = [route.method, route.path, route.status, dict(route.headers), sha256(route.body)]
+    return [*plain, *filter(None, [route.rules()])]
+
+
+def _helper(p: HelperSpec) -> list[Any]:
     further = p.further()
     return [p.key, p.name, list(p.args), p.parent, p.rss_mb, p.virt_mb, *([further] if further else [])]

@@ -24,16 +24,17 @@ SOURCES = (
     "command.py",
     "processes.py",
     "runner.py",
+    "routes.py",
     "service.py",
     "tree.py",
 )
 
 
 @cache
-def content_sha256(folder: Path = SANDBOX) -> str:
+def content_sha256(folder: Path = SANDBOX, sources: tuple[str, ...] = SOURCES) -> str:
     """Of every file that goes into the image, of the shells it is to hold, their conditions, and of the protocol.
 
-    An archive's copy of the files lies in another folder.
+    An archive's copy of the files lies in another folder, and may be of a time when there were fewer `sources`.
     """
     shells = {
         shell.name: [
@@ -42,7 +43,7 @@ def content_sha256(folder: Path = SANDBOX) -> str:
         ]
         for shell in SHELLS.values()
     }
-    files = {name: sha256_file(folder / name) for name in SOURCES}
+    files = {name: sha256_file(folder / name) for name in sources}
     return sha256(canonical_json({"protocol": PROTOCOL, "shells": shells} | files))
 
 

@@ -36,18 +36,7 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
         "output_bytes": invocation.limits.output_bytes,
         "ages": dict(world.ages),
         "tar_bytes": len(world.tar),
-        "http": [
-            {
-                "method": route.method,
-                "path": route.path,
-                "status": route.status,
-                "headers": dict(route.headers),
-                "body": _text(route.body),
-            }
-            for route in world.http
-        ]
-        if "http" in invocation.needs
-        else None,
+        "http": [route.document() for route in world.http] if "http" in invocation.needs else None,
         "helpers": [helper.plain() for helper in world.processes] if "processes" in invocation.needs else [],
     }
     text = json.dumps(header).encode()

@@ -1,0 +1,204 @@
+"""Which answer a request gets: the rules of a route, one after the other, as the sandbox's service reads them."""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import json
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from fluency.common.paths import SANDBOX
+from fluency.world import FINDINGS, JOB, Builder, Finding, Job, When, build_world
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def module() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("sandbox_routes", SANDBOX / "routes.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Service:
+    """Routes as a fixture adds them, asked as the service asks them."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module, self._table = module, None
+        self.builder = Builder.on(build_world(24), "test")
+        self.builder.routes.clear()
+        self.add = self.builder.route
+
+    def ask(self, target: str, method: str = "GET", body: bytes = b"", **head: str) -> tuple[int, dict, bytes]:
+        if self._table is None:
+            documents = [json.loads(json.dumps(route.document())) for route in self.builder.finish().http]
+            for document in documents:
+                document["body"] = base64.b64decode(document["body"])
+            self._table = self._module.Routes(documents)
+        given = {name.lower().replace("_", "-"): value for name, value in head.items()}
+        return self._table.answer(method, target.encode(), given, body)
+
+    def said(self, target: str, method: str = "GET", body: bytes = b"", **head: str) -> tuple[int, Any]:
+        status, _, answer = self.ask(target, method, body, **head)
+        return status, json.loads(answer)
+
+
+@pytest.fixture
+def service(module: ModuleType) -> Service:
+    return Service(module)
+
+
+def test_a_path_answers_whatever_the_query_and_a_known_path_names_its_methods(service: Service) -> None:
+    service.add("/a", 200, {}, b"a")
+    service.add("/a", 201, {}, b"made", method="POST")
+    assert service.ask("/a")[::2] == service.ask("/a?page=2")[::2] == service.ask("http://127.0.0.1:8765/a")[::2]
+    assert service.ask("/a", "POST")[::2] == (201, b"made")
+    status, headers, _ = service.ask("/a", "DELETE")
+    assert (status, headers["Allow"]) == (405, "GET, POST")
+    assert service.ask("/b")[0] == 404
+
+
+def test_head_is_answered_like_get_unless_it_has_an_answer_of_its_own(service: Service) -> None:
+    service.add("/page", 200, JSON, b"{}")
+    service.add("/file", 200, {}, b"x")
+    service.add("/file", 405, {"Allow": "GET"}, method="HEAD")
+    assert service.ask("/page", "HEAD")[:2] == service.ask("/page")[:2]
+    assert service.ask("/file", "HEAD")[0] == 405
+    assert service.ask("/file", "POST")[1]["Allow"] == "GET"
+
+
+def test_a_method_may_be_answered_as_if_nothing_were_there(service: Service) -> None:
+    service.add("/lint", 200, {}, method="POST")
+    service.add("/lint", 404, {}, b"not found\n", method="PUT")
+    service.add("/gone", 404, {})
+    assert service.ask("/lint", "PUT")[0] == 404
+    assert service.ask("/lint")[1]["Allow"] == "POST"
+    assert service.ask("/gone", "POST")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "value"),
+    [
+        ("after=7f", "second"),
+        ("per_page=100&after=7f", "second"),
+        ("after=%37%66&x", "second"),
+        ("after=7F", "unknown"),
+        ("after=", "unknown"),
+        ("after=no&after=7f", "unknown"),
+        ("per_page=7", "first"),
+        ("", "first"),
+        ("AFTER=7f", "first"),
+    ],
+)
+def test_the_first_answer_whose_query_holds_is_given(service: Service, query: str, value: str) -> None:
+    for when, said in (({"after": "7f"}, "second"), ({"after": None}, "unknown"), ({}, "first")):
+        service.add("/list", 200, JSON, json.dumps(said).encode(), when=When(query=when))
+    assert service.said(f"/list?{query}") == (200, value)
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ("a%20b", "a b"),
+        ("a+b", "a b"),
+        ("a%2Bb", "a+b"),
+        ("100%25", "100%"),
+        ("100%", "100%"),
+        ("50% off", "50% off"),
+        ("%zz%4", "%zz%4"),
+        ("a=b=c", "a=b=c"),
+        ("%C3%BC", "\u00fc"),
+        ("%FF", "\ufffd"),
+    ],
+)
+def test_a_query_is_decoded_as_a_form_is(module: ModuleType, sent: str, meant: str) -> None:
+    assert module.form_fields(f"q={sent}".encode()) == {"q": meant}
+
+
+def test_a_header_is_asked_for_by_name_in_any_case_and_exactly(service: Service) -> None:
+    service.add("/usage", 200, {}, when=When(headers={"Authorization": "Bearer T=="}))
+    service.add("/usage", 401, {})
+    assert service.ask("/usage", authorization="Bearer T==")[0] == 200
+    for other in ("Bearer T=", "bearer T==", "Bearer T== ", ""):
+        assert service.ask("/usage", authorization=other)[0] == 401
+    assert service.ask("/usage")[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "status"),
+    [
+        ("application/json", b'{"kind": "usage"}', 202),
+        ("Application/JSON; charset=utf-8", b'{\n  "kind":"usage"\n}\n', 202),
+        ("application/json", b'{"kind": "usage", "more": 1}', 400),
+        ("application/json", b'["usage"]', 400),
+        ("application/json", b"kind=usage", 400),
+        ("application/json", b"[" * 100_000, 400),
+        ("application/json", b"", 400),
+        ("application/x-www-form-urlencoded", b'{"kind": "usage"}', 400),
+    ],
+)
+def test_a_body_is_compared_as_json_under_its_media_type(
+    service: Service, content_type: str, body: bytes, status: int
+) -> None:
+    asked = When(headers={"Content-Type": "application/json"}, json='{"kind": "usage"}')
+    service.add("/exports", 202, {}, method="POST", when=asked)
+    service.add("/exports", 400, {}, method="POST")
+    assert service.ask("/exports", "POST", body, content_type=content_type)[0] == status
+
+
+def test_what_the_rules_find_in_the_lines_of_a_body(service: Service) -> None:
+    rules = [Finding(r"== *null\b", {"code": "V4"}), Finding("TODO", {"code": "V1"})]
+    service.add("/lint", 422, JSON, f'{{"found": {FINDINGS}}}'.encode(), method="POST", findings=rules)
+    found = [{"line": 2, "code": "V1"}, {"line": 4, "code": "V4"}, {"line": 4, "code": "V1"}]
+    assert service.said("/lint", "POST", b"ok\nTODO\n\nx ==null TODO") == (422, {"found": found})
+    assert service.said("/lint", "POST", b"ok\r\nTODO\r\n\r\nx ==null TODO\r\n\r\n") == (422, {"found": found})
+    assert service.said("/lint", "POST", b"TODO TODO \xff") == (422, {"found": [{"line": 1, "code": "V1"}]})
+    assert service.said("/lint", "POST") == (422, {"found": []})
+
+
+def test_every_job_counts_its_own_questions(service: Service) -> None:
+    steps = tuple(json.dumps({"id": JOB, "rows": rows}) for rows in (0, 5, 9))
+    service.add("/jobs", 202, JSON, f'{{"id": "{JOB}"}}'.encode(), method="POST", job=Job("/jobs/", "x7", steps))
+    first, second = (service.said("/jobs", "POST")[1]["id"] for _ in range(2))
+    assert (first, second) == ("x7-1", "x7-2")
+    assert [service.said(f"/jobs/{first}")[1]["rows"] for _ in range(5)] == [0, 5, 9, 9, 9]
+    assert [service.ask(f"/jobs/{second}", "HEAD")[0] for _ in range(9)] == [200] * 9
+    assert service.said(f"/jobs/{second}?again") == (200, {"id": second, "rows": 0})
+    assert service.ask(f"/jobs/{second}", "DELETE")[:2] == (405, service.ask("/jobs/x7-1", "PUT")[1])
+    assert service.ask("/jobs/x7-3")[0] == service.ask('/jobs/"x7-1"')[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("tag", "asked", "status"),
+    [
+        ('"a"', '"a"', 304),
+        ('"a"', 'W/"a"', 304),
+        ('W/"a"', '"a"', 304),
+        ('"a"', '"b", "a"', 304),
+        ('"a"', "*", 304),
+        ('"a"', '"A"', 200),
+        ('"a-gzip"', '"a"', 200),
+        ('"a"', "a", 200),
+    ],
+)
+@pytest.mark.parametrize("spelling", ["ETag", "etag"])
+def test_a_known_entity_tag_is_answered_with_304(
+    service: Service, tag: str, asked: str, status: int, spelling: str
+) -> None:
+    service.add("/doc", 200, {"X-Origin-ETag": '"o"', spelling: tag}, b"text")
+    answered, headers, body = service.ask("/doc", if_none_match=asked)
+    assert (answered, body) == (status, b"" if status == 304 else b"text")
+    assert list(headers.items()) == [("X-Origin-ETag", '"o"'), (spelling, tag)]
+    assert service.ask("/doc", "HEAD", if_none_match=asked)[0] == status
+
+
+def test_an_answer_without_a_tag_or_that_is_no_success_is_never_304(service: Service) -> None:
+    service.add("/plain", 200, {})
+    service.add("/wrong", 500, {"ETag": '"a"'})
+    service.add("/post", 200, {"ETag": '"a"'}, method="POST")
+    assert [service.ask(path, if_none_match="*")[0] for path in ("/plain", "/wrong")] == [200, 500]
+    assert service.ask("/post", "POST", if_none_match="*")[0] == 200
