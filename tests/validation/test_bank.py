@@ -5,26 +5,61 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
+from fluency.core.process_plan import planned_processes
 from fluency.core.shells import DESIGN
 from fluency.core.task_sets import PILOT
+from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
 
 TASKS = load_tasks(PILOT)
-RECORDINGS = Path(__file__).parents[1] / "data" / "executions.jsonl"
+FURTHER = [task for task in load_tasks() if task.id not in {pilot.id for pilot in TASKS}]
+DATA = Path(__file__).parents[1] / "data"
+PINNED = json.loads((DATA / "pilot.json").read_text(encoding="utf-8"))
+"""What the twenty were before the bank grew: the hashes of their texts and worlds, and their answers."""
 # What a model is asked. Another prompt is another task: bump the task's version with it.
 PROMPTS = "0b7fa131e97417cc3fe1bc94396ef62d717b6c05eb5c1bae3d2675393c507f50"
 
 
-def recorded(task_id: str, shell: str, kind: str) -> list[str]:
-    rows = map(json.loads, RECORDINGS.read_text(encoding="utf-8").splitlines())
+@cache
+def recordings(name: str) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+
+
+def recorded(task_id: str, shell: str, kind: str, name: str = "executions.jsonl") -> list[str]:
+    rows = recordings(name)
     found = [r["command"] for r in rows if (r["task"], r["shell"], r["kind"]) == (task_id, shell, kind)]
     return list(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
+def test_the_twenty_have_the_texts_worlds_and_answers_they_always_had(task) -> None:
+    worlds = {str(seed): world_for(task, seed) for seed in (11, 24)}
+    plans = {seed: planned_processes(world) if "processes" in task.needs else [] for seed, world in worlds.items()}
+    assert PINNED[task.id] == {
+        "prompt_sha256": task.prompt_sha256,
+        "check_sha256": task.check_sha256,
+        "sha256": task.sha256,
+        "worlds": {seed: world.sha256 for seed, world in worlds.items()},
+        "answers": {seed: task.expected(world, plans[seed]) for seed, world in worlds.items()},
+    }
+
+
+def test_every_task_whose_hash_is_pinned_is_there() -> None:
+    assert set(PINNED) == {task.id for task in TASKS}
+
+
+@pytest.mark.parametrize("task", FURTHER, ids=lambda task: task.id)
+def test_every_command_of_a_further_task_is_recorded_and_every_recorded_one_is_there(task) -> None:
+    for shell in DESIGN:
+        for kind, commands in (("reference", task.references), ("wrong", task.wrong)):
+            assert commands[shell] == recorded(task.id, shell, kind, "executions-more.jsonl"), (shell, kind)
 
 
 def test_there_are_twenty_tasks_of_four_kinds_and_three_origins() -> None:
