@@ -179,12 +179,39 @@ def test_a_batch_that_was_there_before_the_order_is_not_waited_for(study, endpoi
     assert endpoint.batches["msgbatch_stranger"]["polls"] == -200
 
 
-def test_a_batch_the_service_forgot_is_ordered_anew(study, endpoint, store):
+def test_a_batch_the_service_forgot_is_not_ordered_anew_without_asking(study, endpoint, store):
     left_half_way(study, store, endpoint, after_the_order)
     endpoint.batches.clear()
-    said: list[str] = []
-    assert right(study, run(study, store, endpoint, say=said.append))
-    assert any("does not know" in line for line in said)
+    (note,) = store.folder.glob("batches/*.json")
+    for _ in range(2):
+        stopped = run(study, store, endpoint)[1:]
+        assert all(isinstance(result, StopRun) for result in stopped)
+        assert "the service does not know msgbatch_1" in stopped[0].what and "for up to $" in stopped[0].what
+        assert stopped[0].where == str(note) and "delete this file" in stopped[0].hint
+    assert endpoint.batches == {} and len(endpoint.prompts) == 1
+    note.unlink()  # asked for
+    assert right(study, run(study, store, endpoint))
+    assert len(endpoint.batches) == 1
+
+
+def test_a_list_that_does_not_reach_back_does_not_say_that_an_order_never_arrived(study, endpoint, store):
+    """As another account's would not: what may be out there already is not ordered anew."""
+    endpoint.batches["msgbatch_before"] = {"requests": [], "polls": 0, "made": time.time()}
+    left_half_way(study, store, endpoint, with_a_batch(endpoint, 2))
+    account, endpoint.batches = endpoint.batches, {}
+    stopped = run(study, store, endpoint)[1:]
+    assert all(isinstance(result, StopRun) for result in stopped) and "reach back to msgbatch_before" in str(stopped[0])
+    assert endpoint.batches == {} and len(endpoint.prompts) == 1
+    endpoint.batches = account
+    assert right(study, run(study, store, endpoint))
+    assert len(endpoint.batches) == 2
+
+
+def test_a_batch_of_our_own_whose_results_are_of_no_use_is_not_ordered_anew(study, endpoint, store):
+    endpoint._batch_results = lambda name: b'{"custom_id": "odd", "result": {"type": "succeeded", "message": null}}\n'
+    assert right(study, run(study, store, endpoint))
+    assert len(endpoint.batches) == 1 and len(endpoint.prompts) == 12
+    assert len(store.spending.lost()) == 11
 
 
 @pytest.mark.parametrize("name", ["bad-key", "spend-cap", "forbidden"])

@@ -97,6 +97,95 @@ def test_an_answer_that_its_folder_does_not_take_is_held_elsewhere_and_found_by_
     assert not held.exists()
 
 
+@pytest.fixture
+def nowhere(home, tmp_path) -> Path:
+    """No other place takes an answer either."""
+    home.write_text("no folder")
+    (tmp_path / "tmp").write_text("no folder")
+    return home
+
+
+def blocked(endpoint, store) -> None:
+    """Once a request has come, its answer finds no place in the store."""
+
+    def block(seen) -> None:
+        shutil.rmtree(store.arriving, ignore_errors=True)
+        if not store.arriving.exists():
+            store.arriving.write_text("no folder")
+
+    endpoint.on_request = block
+
+
+@pytest.mark.parametrize("made", ["arriving", "cache"])
+def test_an_answer_that_no_disk_takes_waits_in_memory_for_room(made, endpoint, store, nowhere):
+    study, said = study_of(), []
+    cells = cells_of(study)
+    generator = generator_of(study, store, endpoint, say=lambda text: make_room(text))
+
+    def make_room(text: str) -> None:
+        said.append(text)
+        assert sum(store.spending.lost().values()) > 0, "counted before anything can end the process"
+        (store.arriving if made == "arriving" else nowhere).unlink()
+
+    ask(generator, cells[0])
+    blocked(endpoint, store)
+    if made == "arriving":
+        record = ask(generator, cells[1])
+        assert generator.budget.spent_usd == pytest.approx(2 * record.cost_usd)
+    else:
+        with pytest.raises(StopRun, match=f"it is held in {nowhere}"):
+            ask(generator, cells[1])
+        store.arriving.unlink()
+    assert "no disk takes an answer that cost $0.000" in said[0] and str(nowhere) in said[0] and len(said) == 1
+    assert store.spending.lost() == {}
+    with pytest.raises(StopRun, match="could not be written"):
+        ask(generator, cells[2])
+    endpoint.on_request = lambda seen: None
+    assert ask(generator_of(study, store, endpoint), cells[1]).answer.text == "ls -la"
+    assert len(endpoint.requests) == 2
+
+
+@pytest.mark.parametrize("log", ["in the store", "elsewhere", "nowhere"])
+def test_an_answer_that_is_lost_is_counted_wherever_a_line_can_be_written(log, endpoint, store, tmp_path):
+    """The limit leaves room for a line, and none for the answer."""
+    study = study_of()
+    cells = cells_of(study)
+    cost = ask(generator_of(study, store, endpoint), cells[0]).cost_usd
+    endpoint.answer = lambda prompt: LONG
+    if log != "in the store":
+        store.spending.path.unlink()
+        store.spending.path.mkdir()
+    if log == "nowhere":
+        (tmp_path / "cache").write_text("no folder")
+        (tmp_path / "tmp").write_text("no folder")
+    generator = generator_of(study, store, endpoint)
+    with ExitStack() as limits:
+        endpoint.on_request = lambda seen: limits.enter_context(file_limit(5000))
+        with pytest.raises(StopRun, match=r"an answer is lost that no disk took; it cost \$0\.1") as caught:
+            ask(generator, cells[1])
+    told = "only this run knows" if log == "nowhere" else "counts in every run's budget"
+    assert told in caught.value.what and "asked, and paid, again" in caught.value.hint
+    assert generator.budget.spent_usd > 0.1 > cost
+    (lost,) = AnswerStore(store.folder).spending.lost().values() or [0]
+    assert lost == (0 if log == "nowhere" else pytest.approx(generator.budget.spent_usd))
+    if log == "elsewhere":
+        store.spending.path.rmdir()
+        said: list[str] = []
+        audit(store, say=said.append)
+        assert "spending.log, which was written while" in said[0]
+        assert list(AnswerStore(store.folder).spending.lost().values()) == [lost]
+        assert str(lost) in store.spending.path.read_text() and not list((tmp_path / "cache").rglob("*.log"))
+
+
+def test_a_reply_that_neither_is_read_nor_finds_a_place_counts(endpoint, store, nowhere, monkeypatch):
+    study = study_of()
+    monkeypatch.setattr("fluency.generation.model_session.answer_of", lambda *_: 1 / 0)
+    endpoint.on_request = lambda seen: (store.folder / "unread").write_text("no folder")
+    with pytest.raises(StopRun, match="could not be read is lost, and counts as the dearest"):
+        ask(generator_of(study, store, endpoint), cells_of(study)[0])
+    assert sum(store.spending.lost().values()) > 0
+
+
 def test_make_answers_brings_back_what_was_held_elsewhere(endpoint, store, home):
     study = study_of()
     record = ask(generator_of(study, store, endpoint), cells_of(study)[0])

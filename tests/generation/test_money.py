@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
+
 import pytest
 
 from fluency.common.errors import CallError, StopRun
+from fluency.core.cells import Cell
 from fluency.core.task_sets import PILOT
 from fluency.core.tasks import Task, load_tasks
+from fluency.generation.batch_note import new_note
+from fluency.generation.batches_out import BatchesOut
 from fluency.generation.cost_estimate import estimate_cost
 from fluency.generation.prompt import build_prompt
+from fluency.generation.request import request_for
 from fluency.generation.spending import SpendingLog
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import BEHAVIOURS, Reply, message
-from tests.generation.studies import ENVIRON, ask, cells_of, generator_of, prompt_of, study_of
+from tests.generation.studies import ENVIRON, QUICK, ask, cells_of, generator_of, prompt_of, study_of
 from tests.generation.test_pace import DEAR, ask_all, dear_study
+from tests.waiting import wait_for
 
 BOUND_USD = 1024 / 100  # max_tokens at the price of DEAR
 TASKS = load_tasks(PILOT)[:2]
@@ -36,6 +46,26 @@ def test_replies_that_were_cut_count_too(name, endpoint, store):
     endpoint.script(BEHAVIOURS[name] if name == "short-body" else Reply(chunk_bytes=1, chunk_s=1.0))
     record = ask(generator, cells_of(study)[0])
     assert generator.budget.spent_usd == pytest.approx(BOUND_USD + record.cost_usd)
+
+
+def test_a_reply_that_does_not_begin_in_time_counts_too(endpoint, store):
+    """The service has the request and may have billed it, though nobody has read a byte of its answer."""
+    study = dear_study(stop_usd=1000)
+    generator = generator_of(study, store, endpoint, retry_policy=replace(QUICK, attempt_s=1.0))
+    endpoint.script("never-first-byte")
+    record = ask(generator, cells_of(study)[0])
+    assert len(endpoint.requests) == 2
+    assert generator.budget.spent_usd == pytest.approx(BOUND_USD + record.cost_usd)
+
+
+def test_a_call_that_finds_nobody_there_does_not_count(endpoint, store):
+    study = dear_study(stop_usd=1000)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        nobody = f"http://127.0.0.1:{server.getsockname()[1]}"
+    generator = generator_of(study, store, endpoint, base_urls={"m": nobody})
+    with pytest.raises(StopRun, match="the connection failed"):
+        ask(generator, cells_of(study)[0])
+    assert (generator.budget.spent_usd, store.spending.lost()) == (0, {})
 
 
 @pytest.mark.parametrize("name", ["overloaded", "reset-before", "server-error", "bad-gateway", "rate-limit-ms"])
@@ -115,6 +145,67 @@ def test_results_of_a_batch_that_are_of_no_use_count_at_its_price(fate, endpoint
     records = [ask(generator, cell) for cell in cells]
     assert sorted(record.answer.transport for record in records) == ["batch", "messages", "messages"]
     assert generator.budget.spent_usd == pytest.approx(BOUND_USD / 2 + sum(record.cost_usd for record in records))
+
+
+def batch_study(**budget):
+    batch = {"alias": "b", "id": "claude-sonnet-4-6", "transport": "batch", "price": DEAR}
+    single = {"alias": "s", "id": "claude-haiku-4-5", "price": DEAR}
+    return study_of(batch, single, budget=budget)
+
+
+def cells_by_model(study) -> tuple[list[Cell], list[Cell]]:
+    cells = cells_of(study)
+    return [c for c in cells if c.model == "b"][:5], [c for c in cells if c.model == "s"]
+
+
+def test_a_batch_that_is_out_counts_in_every_run_until_it_is_collected(endpoint, store):
+    """Four orders at half the price; what they may cost leaves other calls no room, what they do cost does."""
+    study = batch_study(stop_usd=2.5 * BOUND_USD)
+    batched, single = cells_by_model(study)
+    endpoint.batch_polls = 10**6
+    first = generator_of(study, AnswerStore(store.folder), endpoint)
+    first.prepare_batches((cell, prompt_of(cell)) for cell in batched)
+    with ThreadPoolExecutor(5) as pool, ExitStack() as at_last:
+        at_last.callback(setattr, endpoint, "batch_polls", 0)  # whatever fails, nobody waits for ever
+        asked = [pool.submit(ask, first, cell) for cell in batched]
+        wait_for(lambda: endpoint.batches)
+        assert BatchesOut(store).open_usd() == pytest.approx(4 * BOUND_USD / 2)
+        second = generator_of(study, AnswerStore(store.folder), endpoint)
+        assert ask(second, single[0]).answer.text, "there is still room for it"
+        second.budget.add(BOUND_USD / 2, "k")
+        for generator in (second, first):  # its own run counts it too
+            with pytest.raises(StopRun, match=r"spoken for.*batches that are out may cost \$20.48") as caught:
+                ask(generator, single[1])
+            assert str(store.folder / "batches") in caught.value.where
+        endpoint.batch_polls = 0
+        assert [future.result().answer.text for future in asked] == ["ls -la"] * 5, "its own batch is minded on"
+    assert BatchesOut(store).usd() == 0
+    third = generator_of(study, AnswerStore(store.folder), endpoint, spent_usd=second.budget.spent_usd)
+    assert ask(third, single[1]).answer.text
+
+
+def test_a_batch_is_not_ordered_beside_one_that_leaves_it_no_room(endpoint, store):
+    study = batch_study(stop_usd=1.25 * BOUND_USD)
+    cells, _ = cells_by_model(study)
+    request = request_for(study, cells[0], "another prompt", refused=False)
+    note = new_note(store, "another-model", {"k" * 64: request}, {"k" * 64: BOUND_USD})
+    generator = generator_of(study, store, endpoint)
+    generator.prepare_batches((cell, prompt_of(cell)) for cell in cells[:2])
+    ask(generator, cells[0])
+    with pytest.raises(StopRun, match="what is next may cost"):
+        ask(generator, cells[1])
+    assert endpoint.batches == {} and [note] == list(store.folder.glob("batches/*.json"))
+    note.unlink()
+    assert ask(generator, cells[1]).answer.transport == "batch"
+
+
+def test_answers_that_are_collected_already_count_once(endpoint, store):
+    study = batch_study(stop_usd=1000)
+    cells, _ = cells_by_model(study)
+    answer = ask(generator_of(study, store, endpoint), cells[0]).answer
+    out = BatchesOut(store)
+    new_note(store, "m", {answer.request_key: answer.request}, {answer.request_key: 1.0, "k" * 64: 2.0})
+    assert (out.usd(), out.open_usd()) == (3.0, 2.0)
 
 
 def test_the_log_outlives_torn_lines_and_a_disk_that_takes_none(tmp_path):

@@ -25,6 +25,10 @@ class DamagedAnswer(UserError):
     """A stored answer that cannot be trusted."""
 
 
+class NotKept(StopRun):
+    """An answer that neither its own place nor any other took: it is in memory and nowhere else."""
+
+
 def encode_answer(answer: Answer) -> bytes:
     """An answer as its file holds it."""
     text = canonical_json(answer.model_dump(mode="json"))
@@ -95,13 +99,13 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def stop_if_unwritable(path: Path, hold: Callable[[], Path | None] = lambda: None) -> Iterator[None]:
-    """StopRun instead of what a disk says that takes no answer, which `hold` may keep elsewhere."""
+def stop_if_unwritable(path: Path, hold: Callable[[], Path | None] | None = None) -> Iterator[None]:
+    """StopRun instead of what a disk says that takes no answer, which `hold` may keep elsewhere; NotKept if not."""
     try:
         yield
     except OSError as error:
-        held = hold()
-        raise StopRun(
+        held = hold() if hold else None
+        raise (NotKept if hold and not held else StopRun)(
             f"an answer could not be written: {error.strerror}{f'; it is held in {held}' if held else ''}",
             where=str(path),
             hint="make room or give write permission, then run again",

@@ -98,6 +98,8 @@ def audit(store: AnswerStore, other: Path | None = None, say: Say = print) -> in
             if (answer := store.pending(held.stem)) is not None:
                 store.commit(answer)
                 say(f"Brought back from {held}, where it was held while the disk here was full.")
+    for held in store.spending.bring_home():
+        say(f"Brought back from {held}, which was written while the disk here was full.")
     found = verify(store)
     damaged |= found.damaged
     say(f"{store.folder}: {found.sound} sound answers, {len(found.damaged)} damaged.")

@@ -18,7 +18,9 @@ from fluency.generation.store import AnswerStore
 class BatchNote(BaseModel):
     """What was asked for, by key, since when, and how far the order got.
 
-    `after` is the service's newest batch before the order; `not_ours` are batches of somebody else.
+    `after` is the service's newest batch before the order; `not_ours` are batches of somebody else; `listed`: the
+    batch was found in the service's list, and only its results will tell whether it is ours. `most_usd`: what the
+    answer to each request may cost; empty in a note of before that was told.
     """
 
     model_id: str
@@ -26,7 +28,9 @@ class BatchNote(BaseModel):
     ordering: bool = False
     since_utc: str
     after: str = ""
+    listed: bool = False
     not_ours: list[str] = []
+    most_usd: dict[str, float] = {}
     requests: dict[str, Request]
 
     def fits(self, batch: Batch) -> bool:
@@ -38,10 +42,11 @@ class BatchNote(BaseModel):
         write_atomic(path, pretty_json(self.model_dump(mode="json")))
 
 
-def new_note(store: AnswerStore, model_id: str, requests: dict[str, Request]) -> Path:
+def new_note(store: AnswerStore, model_id: str, requests: dict[str, Request], most_usd: dict[str, float]) -> Path:
     """Write the note of an order that is about to be given; its path."""
-    path = _folder(store) / f"{name_of(model_id)}-{sha256(''.join(requests))[:16]}.json"
-    BatchNote(model_id=model_id, since_utc=utc_now("milliseconds"), requests=requests).write(path)
+    path = notes_folder(store) / f"{name_of(model_id)}-{sha256(''.join(requests))[:16]}.json"
+    since = utc_now("milliseconds")
+    BatchNote(model_id=model_id, since_utc=since, requests=requests, most_usd=most_usd).write(path)
     return path
 
 
@@ -61,7 +66,7 @@ def read_note(path: Path) -> BatchNote | None:
 def outstanding(store: AnswerStore, model_id: str) -> list[Path]:
     """Notes of a model's batches that are out; one whose process died after its last answer is done with."""
     notes = []
-    for path in sorted(_folder(store).glob(f"{name_of(model_id)}-*.json")):
+    for path in sorted(notes_folder(store).glob(f"{name_of(model_id)}-*.json")):
         if (note := read_note(path)) is None:  # another process has just finished it
             continue
         if all(map(store.has, note.requests)):
@@ -76,5 +81,6 @@ def name_of(model_id: str) -> str:
     return sha256(model_id)[:16]
 
 
-def _folder(store: AnswerStore) -> Path:
+def notes_folder(store: AnswerStore) -> Path:
+    """Where the notes of all batches lie that are out."""
     return store.folder / "batches"

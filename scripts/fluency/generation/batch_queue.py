@@ -1,7 +1,8 @@
 """Message batches: all missing answers of a model in one order at half the price, collected whenever it is ready.
 
 What is asked for is written down before the order goes out, and its id after. A process that dies in between leaves
-a note from which the next one finds the batch in the service's list instead of ordering again.
+a note from which the next one finds the batch in the service's list instead of ordering again. What was ordered, or may
+have been, is ordered anew only if that list says that the order never arrived, or somebody deletes the note.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from fluency.common.errors import UserError
+from fluency.common.errors import StopRun, UserError
 from fluency.core.cells import Cell
 from fluency.core.records import Request
 from fluency.generation.batch_note import BatchNote, name_of, new_note, outstanding, read_note
@@ -67,9 +68,13 @@ class BatchQueue:
         missing = self._missing()
         for start in range(0, len(missing), LARGEST):
             part = dict(list(missing.items())[start : start + LARGEST])
-            context.budget.check(sum(upper_bound_usd(context.policy, r.prompt, "batch") for r in part.values()))
+            most = {key: upper_bound_usd(context.policy, asked.prompt, "batch") for key, asked in part.items()}
             context.store.check_room()
-            self._resume(new_note(context.store, context.model.id, part))
+            # One run after the other, so that each sees in its budget what the one before has ordered.
+            with context.store.lock("ordering", context.rate_limit.raise_if_stopped):
+                context.budget.check(sum(most.values()))
+                path = new_note(context.store, context.model.id, part, most)
+            self._resume(path)
         self.open = False  # what is missing now goes the way of single calls
 
     def _missing(self) -> dict[str, Request]:
@@ -83,18 +88,24 @@ class BatchQueue:
         note = read_note(path)
         while note is not None:
             if note.batch_id is None:
-                note.batch_id = self._lost_order(note) or self._order(path, note)
+                note.batch_id = self._lost_order(path, note) or self._order(path, note)
                 note.write(path)
-            if not self._wait_for(note.batch_id) or self._fetch(note.batch_id, note.requests):
-                break
+            try:
+                self._wait_for(note.batch_id)
+                if self._fetch(note.batch_id, note):
+                    break
+            except Failure as failure:
+                if failure.status == 404:
+                    raise self._ask_first(path, note, f"the service does not know {note.batch_id}") from None
+                self._failures.raise_for(failure, self.context.where)
             note.not_ours.append(note.batch_id)
-            note.batch_id = None
+            note.batch_id, note.listed = None, False
         path.unlink(missing_ok=True)
 
-    def _lost_order(self, note: BatchNote) -> str | None:
+    def _lost_order(self, path: Path, note: BatchNote) -> str | None:
         """The batch that a process ordered which died before it learned the id."""
         try:
-            return self._call(lambda attempt: self._listed(note)) if note.ordering else None
+            return self._call(lambda attempt: self._listed(path, note)) if note.ordering else None
         except Failure as failure:
             self._failures.raise_for(failure, self.context.where)
 
@@ -110,7 +121,7 @@ class BatchQueue:
             note.write(path)
 
         def create(attempt: int) -> str:
-            found = self._listed(note) if attempt > 1 else None
+            found = self._listed(path, note) if attempt > 1 else None
             return found or self._service.order_batch(note.requests)
 
         try:
@@ -125,48 +136,57 @@ class BatchQueue:
         )
         return batch_id
 
-    def _listed(self, note: BatchNote) -> str | None:
-        """The batch of the service's list that a lost order made: of the right size, and not known to be another's."""
-        return next((batch.id for batch in self._service.batches_after(note.after) if note.fits(batch)), None)
+    def _listed(self, path: Path, note: BatchNote) -> str | None:
+        """The batch of the service's list that a lost order made: of the right size, and not known to be another's.
 
-    def _wait_for(self, batch_id: str) -> bool:
-        """Wait for the end of a batch; False if the service does not know it any more."""
+        None: that list says that the order never arrived. StopRun if it cannot say so.
+        """
+        batches, whole = self._service.batches_after(note.after)
+        found = next((batch.id for batch in batches if note.fits(batch)), None)
+        if found is None and not whole:
+            raise self._ask_first(path, note, f"the service's list does not reach back to {note.after}, made before it")
+        note.listed = found is not None
+        return found
+
+    def _ask_first(self, path: Path, note: BatchNote, why: str) -> StopRun:
+        """The end of this model's asking: what may be paid already is not ordered anew without being asked for."""
+        dollars = f", for up to ${sum(note.most_usd.values()):.2f}" if any(note.most_usd.values()) else ""
+        return self._failures.stop_model(
+            f"a batch of {len(note.requests)} was ordered at {note.since_utc}{dollars}, and {why}",
+            "use the key and the address that it was ordered with; or, to give it up and order its cells anew, for "
+            "money, delete this file",
+            str(path),
+        )
+
+    def _wait_for(self, batch_id: str) -> None:
+        """Wait for the end of a batch; Failure of status 404 if the service does not know it any more."""
         context = self.context
-        try:
-            while not self._call(lambda attempt: self._service.batch_has_ended(batch_id)):
-                context.rate_limit.sleep(context.retry_policy.batch_poll_s)
-        except Failure as failure:
-            if failure.status != 404:
-                self._failures.raise_for(failure, context.where)
-            context.say(f"{context.where}: the service does not know {batch_id} any more")
-            return False
-        return True
+        while not self._call(lambda attempt: self._service.batch_has_ended(batch_id)):
+            context.rate_limit.sleep(context.retry_policy.batch_poll_s)
 
-    def _fetch(self, batch_id: str, requests: dict[str, Request]) -> bool:
-        """Put the results into the store, in whatever order they come; False if none of them is ours."""
-        context, provider = self.context, self._service
-        try:
-            results = self._call(lambda attempt: provider.batch_results(batch_id))
-        except Failure as failure:
-            self._failures.raise_for(failure, context.where)
+    def _fetch(self, batch_id: str, note: BatchNote) -> bool:
+        """Put the results into the store, in whatever order they come; False if none shows that the batch is ours."""
+        context, provider, requests = self.context, self._service, note.requests
+        results = self._call(lambda attempt: provider.batch_results(batch_id))
         ours = [result for result in results if result.key in requests]
         for key, message in ours:
             # A process that died while it collected has stored, and counted, some.
             if message is None or context.store.has(key):
                 continue
-            note = context.note(provider) | {"latency_s": None, "transport": "batch"}
+            facts = context.note(provider) | {"latency_s": None, "transport": "batch"}
             # One that cannot be read is asked again by a single call, like errored and expired ones, but was billed.
             try:
-                answer = answer_of(key, requests[key], provider.read(message), note)
+                answer = answer_of(key, requests[key], provider.read(message), facts)
             except (Failure, ValueError, KeyError, TypeError):
                 context.count_lost(key, requests[key], "batch")
             else:
                 answer = context.store.put(answer)
                 context.count(answer)
                 context.look_at(answer)
-        for key in requests.keys() - {result.key for result in results} if ours else ():
+        is_ours = bool(ours) or not note.listed or not results
+        for key in requests.keys() - {result.key for result in results} if is_ours and results else ():
             context.count_lost(key, requests[key], "batch")  # its line could not be read
-        return bool(ours) or not results
+        return is_ours
 
     # ------------------------------------------------------------ calls
 

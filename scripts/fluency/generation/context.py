@@ -81,10 +81,13 @@ class GenerationContext:
         self.budget.add(upper_bound_usd(self.policy, request.prompt, transport), key, lost=for_good)
 
     def count(self, answer: Answer) -> None:
-        """Count an answer's cost, the most it can be where the service did not say."""
+        """Count an answer's cost."""
+        self.budget.add(self.dollars(answer), answer.request_key)
+
+    def dollars(self, answer: Answer) -> float:
+        """An answer's cost, the most it can be where the service did not say."""
         cost = cost_of(self.policy, answer)
-        bound = upper_bound_usd(self.policy, answer.request.prompt, answer.transport)
-        self.budget.add(bound if cost is None else cost, answer.request_key)
+        return upper_bound_usd(self.policy, answer.request.prompt, answer.transport) if cost is None else cost
 
     def look_at(self, answer: Answer) -> None:
         """Say it once if another model answered than was asked."""

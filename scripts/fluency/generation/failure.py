@@ -25,7 +25,7 @@ class Failure(Exception):
 
     scope: retry (this call, later) · cell (this cell stays missing) · model, run (no further call of the model, of
     the run) · temperature (the model refuses the parameter). `unreadable`: a reply came and is of no use; `billed`:
-    that, or a reply was cut, and may have cost. `retry_after` in seconds.
+    that, or a reply was cut or did not come in time, and may have cost. `retry_after` in seconds.
     """
 
     def __init__(

@@ -10,6 +10,7 @@ from fluency.common.terminal import Say, say
 from fluency.core.cells import Cell
 from fluency.core.records import Generation
 from fluency.core.study import ModelConfig, Study
+from fluency.generation.batches_out import BatchesOut
 from fluency.generation.budget import Budget
 from fluency.generation.context import GenerationContext
 from fluency.generation.model_session import ModelSession
@@ -40,7 +41,7 @@ class Generator:
         spent_usd: float = 0.0,
     ) -> None:
         self.study = study
-        self.budget = Budget(study.budget.stop_usd, store.spending, spent_usd)
+        self.budget = Budget(study.budget.stop_usd, store.spending, BatchesOut(store), spent_usd)
         self._base_urls, self._base_url = dict(base_urls or {}), base_url
         # A copy of the environment: opening a connection hides part of it for a moment.
         environ = dict(os.environ if environ is None else environ)

@@ -11,11 +11,12 @@ from fluency.common.once import Once
 from fluency.core.cells import Cell
 from fluency.core.records import Answer, CellName, Generation, Request
 from fluency.generation.batch_queue import BatchQueue
-from fluency.generation.budget import cost_of
+from fluency.generation.budget import WaitsForBatches, cost_of
 from fluency.generation.context import GenerationContext
 from fluency.generation.failure import Failure
 from fluency.generation.failure_policy import FailurePolicy, ModelStop
 from fluency.generation.keys import key_of
+from fluency.generation.last_resort import write_down
 from fluency.generation.providers import open_provider, provider_type
 from fluency.generation.providers.provider import Provider, Reply
 from fluency.generation.reply import answer_of, decode
@@ -107,6 +108,8 @@ class ModelSession:
             return None
         except ModelStop:
             raise
+        except WaitsForBatches as wait:  # this model's turn is later; a batch of another one is minded on
+            raise self.failures.stop_model(wait.what, wait.hint, wait.where) from None
         except StopRun as stop:
             self.context.stop_run(stop)
             raise
@@ -155,11 +158,16 @@ class ModelSession:
         """The answer in a reply, pending before anything else is done with it; Failure if the reply holds none."""
         try:
             answer = answer_of(key, request, provider_type(self.context.model).read(decode(body)), note)
-            self.store.write_pending(answer)
+            write_down(self.context, answer)
         except (Failure, StopRun):
             raise
         except Exception as error:
-            self.store.quarantine(key, note, body)
+            try:
+                self.store.quarantine(key, note, body)
+            except StopRun as full:
+                self.context.count_lost(key, request)
+                what = f"a reply that could not be read is lost, and counts as the dearest it can be: {full.what}"
+                raise StopRun(what, where=full.where, hint=full.hint) from error
             self.context.count_lost(key, request, for_good=False)
             raise CallError(
                 f"an answer came that could not be read ({type(error).__name__})",

@@ -19,7 +19,8 @@ class RetryPolicy:
     """Seconds of one attempt and of all attempts of a cell; waits double from `first_wait_s` to `longest_wait_s`.
 
     `unreadable_attempts` holds for replies that came, and may have been billed, but are of no use.
-    After `lost_cells` cells in a row without an answer the model is not asked any more in this run.
+    After `lost_cells` cells in a row without an answer the model is not asked any more in this run. An answer that no
+    disk takes is kept in memory for `unwritten_s` seconds.
     """
 
     attempt_s: float = 120.0
@@ -30,6 +31,7 @@ class RetryPolicy:
     longest_wait_s: float = 30.0
     lost_cells: int = 5
     batch_poll_s: float = 20.0
+    unwritten_s: float = 1800.0
 
 
 SLOW = RetryPolicy(attempt_s=600.0, deadline_s=1800.0)

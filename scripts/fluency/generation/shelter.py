@@ -1,10 +1,11 @@
-"""Where a paid answer goes that the store's own disk does not take: a folder of this user on another one."""
+"""Where a paid answer goes that the store's own disk does not take, and what it cost: a folder of this user's."""
 
 from __future__ import annotations
 
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,22 +21,29 @@ class Shelter:
 
     def hold(self, key: str, data: bytes) -> Path | None:
         """Keep an encoded answer durably; where it lies, or None if it could be kept nowhere."""
-        for folder in self._folders():
+        for folder in self.made():
+            with suppress(OSError):
+                path = folder / f"{key}.held"
+                write_whole(path, data)
+                flush(path)
+                flush(folder)
+                return path
+        return None
+
+    def files(self, key: str = "*", kind: str = "held") -> list[Path]:
+        """What is held for a key, or for all."""
+        return [path for folder in self.folders() if _is_ours(folder) for path in sorted(folder.glob(f"{key}.{kind}"))]
+
+    def made(self) -> Iterator[Path]:
+        """The folders that are there, or could be made when they are come to."""
+        for folder in self.folders():
             with suppress(OSError):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 if _is_ours(folder):
-                    path = folder / f"{key}.held"
-                    write_whole(path, data)
-                    flush(path)
-                    flush(folder)
-                    return path
-        return None
+                    yield folder
 
-    def files(self, key: str = "*") -> list[Path]:
-        """What is held for a key, or for all."""
-        return [path for folder in self._folders() if _is_ours(folder) for path in sorted(folder.glob(f"{key}.held"))]
-
-    def _folders(self) -> list[Path]:
+    def folders(self) -> list[Path]:
+        """Where it may be, the best place first."""
         folders = []
         with suppress(RuntimeError):  # nobody's home
             folders.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / self._name)

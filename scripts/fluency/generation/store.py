@@ -52,7 +52,7 @@ class AnswerStore:
         # Files are made in one folder and then get their names in many: a folder's first file is dear to make.
         self.arriving = self.folder / "arriving"
         self.shelter = Shelter(self.folder)
-        self.spending = SpendingLog(self.folder / "spending.log")
+        self.spending = SpendingLog(self.folder / "spending.log", self.shelter)
 
     def path(self, key: str) -> Path:
         """Where the answer to a request lies."""
@@ -87,7 +87,8 @@ class AnswerStore:
     def write_pending(self, answer: Answer) -> None:
         """Write an answer down beside its place, so that a killed process does not lose it; `commit` comes next.
 
-        Call it holding the key's lock. Not flushed, since that takes long; StopRun as `put`, with the answer sheltered.
+        Call it holding the key's lock. Not flushed, since that takes long; StopRun as `put`, with the answer sheltered,
+        or NotKept if it could not be.
         """
         path, data = self.pending_path(answer.request_key), encode_answer(answer)
         with stop_if_unwritable(path, lambda: self.shelter.hold(answer.request_key, data)):

@@ -22,7 +22,7 @@ from fluency.generation.policies import KEY_PLACEHOLDER
 from fluency.generation.providers.anthropic_sdk import load_sdk, without_environment
 from fluency.generation.providers.http_client import open_http_client, timeouts
 from fluency.generation.providers.messages_format import PROVIDER_URL, body_of, check_base_url, pause_of, read_message
-from fluency.generation.providers.provider import Batch, BatchResult, Reply, Result
+from fluency.generation.providers.provider import Batch, BatchResult, Listing, Reply, Result
 from fluency.generation.reply import Reading
 
 MOST_BYTES = 4 * 1024 * 1024
@@ -38,6 +38,7 @@ class MessagesProvider:
         anthropic, httpx = load_sdk()
         self._errors = anthropic
         self._transport_errors, self._timed_out = httpx.HTTPError, (anthropic.APITimeoutError, httpx.TimeoutException)
+        self._waited_in_vain = httpx.ReadTimeout
         hooks = [self._await_turn, self._put_key] if key_in_headers else [self._await_turn]
         with without_environment():
             self.sdk = anthropic.Anthropic(
@@ -115,8 +116,10 @@ class MessagesProvider:
             said = (error.type, error.error_code, error.api_message or error.body or error.message)
             kind, code, words = (word and redact(str(word), self._key) for word in said)
             failure = from_status(error.status_code, kind, code, words, self._plain(error.response.headers))
-        except self._timed_out:
+        except self._timed_out as error:
             failure = Failure("no complete reply came in time", scope="retry")
+            # The request had gone out whole, so the service may have answered, and billed, what nobody has read.
+            failure.billed = isinstance(error.__cause__ or error, self._waited_in_vain)
         except (self._errors.APIConnectionError, self._transport_errors) as error:
             cause = error.__cause__ or error
             words = redact(f"{type(cause).__name__}: {cause}", self._key)[:300]
@@ -143,18 +146,18 @@ class MessagesProvider:
         newest = self._guarded(lambda: next(iter(self._batches.list(limit=1)), None))
         return "" if newest is None else without_key(newest.id, self._key)
 
-    def batches_after(self, batch_id: str) -> list[Batch]:
+    def batches_after(self, batch_id: str) -> Listing:
         """See `BatchProvider`."""
 
-        def call() -> list[Batch]:
-            found = []
+        def call() -> Listing:
+            found: list[Batch] = []
             for batch in self._batches.list(limit=100):
                 if batch.id == batch_id:
-                    break
+                    return Listing(found, True)
                 counts = batch.request_counts
                 size = counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
                 found.append(Batch(without_key(batch.id, self._key), size))
-            return found
+            return Listing(found, not batch_id)
 
         return self._guarded(call)
 

@@ -66,6 +66,13 @@ class Batch:
     size: int
 
 
+class Listing(NamedTuple):
+    """Batches of the service's list, the newest first; `whole`: the list reached as far back as was asked."""
+
+    batches: list[Batch]
+    whole: bool
+
+
 class BatchResult(NamedTuple):
     """What a batch brought for one request; `message` is null where it was not answered."""
 
@@ -83,8 +90,11 @@ class BatchProvider(Provider, Protocol):
     def newest_batch(self) -> str:
         """The id of the batch that was made last; an empty text if there is none."""
 
-    def batches_after(self, batch_id: str) -> list[Batch]:
-        """The batches made after one, the newest first; all if it is not among them. No clock has a part in it."""
+    def batches_after(self, batch_id: str) -> Listing:
+        """The batches made after one (empty: all there are); no clock has a part in it.
+
+        All, and not `whole`, if that one is not among them: then the list may be that of another account.
+        """
 
     def batch_has_ended(self, batch_id: str) -> bool:
         """Whether the results are there; a Failure of status 404 if the service does not know the batch."""
