@@ -6,6 +6,8 @@ from collections import defaultdict
 
 import pytest
 
+from fluency.common.canonical import canonical_json
+from fluency.common.files import sha256
 from fluency.core.shells import DESIGN
 from fluency.core.tasks import load_tasks
 from tests.scoring.recordings import read_lines
@@ -20,6 +22,8 @@ def proven() -> dict[tuple[str, str, str], list[str]]:
 
 
 PROVEN = proven()
+# What a model is asked. Another prompt is another task: bump the task's version with it.
+PROMPTS = "ae0062bb7305c877d353a033f71c5b899246755b75e2380c1493355ffa90a714"
 TASKS = [task for task in load_tasks() if (task.id, "bash", "reference") in PROVEN]
 
 
@@ -33,3 +37,9 @@ def test_every_reference_and_wrong_command_is_a_recorded_one(task) -> None:
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
 def test_the_author_says_beforehand_which_shell_it_leans_to_and_how_hard_it_is(task) -> None:
     assert task.lean and task.difficulty
+
+
+def test_the_prompts_of_the_forty_are_the_ones_their_versions_stand_for() -> None:
+    assert len(TASKS) == 40
+    asked = {task.id: [task.version, task.prompt] for task in TASKS}
+    assert sha256(canonical_json(asked)) == PROMPTS
