@@ -47,6 +47,8 @@ def test_beside_the_edge_nothing_is(passes: list[int]) -> None:
 def test_flat_tasks_are_counted_and_ten_informative_ones_are_enough() -> None:
     ten = found([10] * 6 + [0] * 4 + [5] * 10, [10] * 6 + [0] * 4 + [6] * 10)
     assert (ten.ceiling, ten.floor, ten.informative, ten.warnings) == (6, 4, 10, ())
+    assert (len(ten.at_ceiling), len(ten.at_floor)) == (6, 4)
+    assert len({*ten.at_ceiling, *ten.at_floor}) == 10, "and each is named once"
     nine = found([10] * 6 + [0] * 5 + [5] * 9, [10] * 6 + [0] * 5 + [6] * 9)
     assert nine.warnings == ("only 9 of 20 tasks are informative (6 passed always, 5 never, in both shells)",)
 

@@ -52,12 +52,14 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class CeilingAndFloor:
-    """How many tasks can tell the arms apart at all."""
+    """How many tasks can tell the arms apart at all, and which cannot."""
 
     ceiling: int
     floor: int
     informative: int
     warnings: tuple[str, ...]
+    at_ceiling: tuple[str, ...] = ()
+    at_floor: tuple[str, ...] = ()
 
 
 def leave_tasks_out(paired: Paired) -> LeaveOut | None:
@@ -84,8 +86,10 @@ def _leave_out(paired: Paired, part_of: Mapping[str, str]) -> LeaveOut | None:
 def ceiling_and_floor(paired: Paired, contrast: tuple[str, str]) -> CeilingAndFloor:
     """Tasks at the ceiling, at the floor, informative; with warnings where the design has little to go on."""
     both = list(zip(paired.baseline, paired.challenger, strict=True))
-    ceiling = sum(b == c == 1 for b, c in both)
-    floor = sum(b == c == 0 for b, c in both)
+    at_ceiling, at_floor = (
+        tuple(task for task, (b, c) in zip(paired.tasks, both, strict=True) if b == c == edge) for edge in (1, 0)
+    )
+    ceiling, floor = len(at_ceiling), len(at_floor)
     informative = len(both) - ceiling - floor
     warnings = []
     if informative < MIN_INFORMATIVE:
@@ -108,7 +112,7 @@ def ceiling_and_floor(paired: Paired, contrast: tuple[str, str]) -> CeilingAndFl
             f"only {paired.differing} of {len(both)} tasks differ between the shells: no test can reject "
             f"(smallest possible p = {float(min(least, Fraction(1))):.3g})"
         )
-    return CeilingAndFloor(ceiling, floor, informative, tuple(warnings))
+    return CeilingAndFloor(ceiling, floor, informative, tuple(warnings), at_ceiling, at_floor)
 
 
 Change = Literal["vanishes", "turns", "row"]

@@ -1,0 +1,72 @@
+"""What the studies that the repository holds have seen of its tasks: pass rates by task, model and shell."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from fluency.analysis.outcomes import count_outcomes
+from fluency.analysis.power import Pilot, pilot_variance
+from fluency.archive.archived_study import read_archived_study
+from fluency.archive.unpack import unpacked
+from fluency.common.paths import ROOT
+from fluency.core.study import Study
+from fluency.core.table import read_table
+
+STUDIES = ROOT / "example"
+"""The archives under version control."""
+
+
+@dataclass(frozen=True)
+class ObservedStudy:
+    """A study's table. `prompts`: task -> SHA-256 of what it asked then."""
+
+    study: Study
+    frame: pd.DataFrame
+    prompts: dict[str, str]
+
+    def rates(self, model: str, tasks: Sequence[str]) -> dict[str, dict[str, tuple[int, int]]]:
+        """Of those tasks that the study asked: task -> shell -> passes and measured trials."""
+        asked = [task for task in tasks if task in self.prompts]
+        outcomes = count_outcomes(self._rows(model), asked, self.study.trials, self.study.shells)
+        return {
+            task: {shell: (arm.passes[place], arm.scored[place]) for shell, arm in outcomes.arms.items()}
+            for place, task in enumerate(asked)
+        }
+
+    def pilot(self, model: str, tasks: Sequence[str]) -> Pilot | None:
+        """The variances that one model showed on those of the tasks that were asked; None where they tell nothing."""
+        asked = [task for task in tasks if task in self.prompts]
+        found = pilot_variance(count_outcomes(self._rows(model), asked, self.study.trials, self.study.shells))
+        return found if found and found.upper else None
+
+    def _rows(self, model: str) -> pd.DataFrame:
+        return self.frame[self.frame["model"] == model]
+
+
+def observed_studies(folder: Path = STUDIES) -> list[ObservedStudy]:
+    """The studies of the archives in a folder, in the order of their names; they are read, and not verified."""
+    return list(_read(folder))
+
+
+def _read(folder: Path) -> Iterator[ObservedStudy]:
+    for path in sorted(Path(folder).glob("*.tar.zst")):
+        with unpacked(path) as archive:
+            archived = read_archived_study(archive)
+            frame = read_table(archived.products / "cells.csv")
+            yield ObservedStudy(archived.study, frame, {task.id: task.prompt_sha256 for task in archived.tasks})
+
+
+def observed_pilots(tasks: Collection[str], studies: Sequence[ObservedStudy]) -> list[tuple[str, Pilot]]:
+    """The variances that each model of each study showed on these tasks, with a title: for power before results."""
+    found = []
+    for seen in studies:
+        for model in seen.study.models:
+            pilot = seen.pilot(model.alias, list(tasks))
+            if pilot:
+                asked = len(seen.prompts.keys() & set(tasks))
+                found.append((f"{model.alias} in the study {seen.study.study} ({asked} of these tasks)", pilot))
+    return found

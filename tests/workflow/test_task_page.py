@@ -1,0 +1,71 @@
+"""The page on tasks says what was declared and what was observed of each, and power rests on what was observed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from fluency.analysis.power import main
+from fluency.core.study import load_study
+from fluency.core.task_sets import PILOT, task_sets
+from fluency.core.tasks import load_tasks
+from fluency.workflow.observed import observed_pilots, observed_studies
+from fluency.workflow.task_page import METHOD, PAGE, balance_table, task_page, with_balance
+
+WRITE = "run `python -m fluency.workflow.task_page`"
+
+
+@pytest.fixture(scope="module")
+def studies():
+    return observed_studies()
+
+
+def test_the_rates_are_those_of_the_archived_table(studies) -> None:
+    (seen,) = studies
+    tasks = [task.id for task in load_tasks(PILOT)]
+    for model, passed in (("qwen-0.5b", (0, 0)), ("qwen-1.5b", (11, 2))):
+        rates = seen.rates(model, [*tasks, "no-such-task"])
+        assert list(rates) == tasks
+        assert all(found["bash"][1] == found["pwsh"][1] == 5 for found in rates.values())
+        assert tuple(sum(found[shell][0] for found in rates.values()) for shell in ("bash", "pwsh")) == passed
+
+
+def test_the_page_states_what_was_declared_and_observed(studies) -> None:
+    """As it stands for the tasks that it names: every row is what the task and the archive say now."""
+    text = PAGE.read_text(encoding="utf-8")
+    named = re.findall(r"^\| `([a-z0-9-]+)`", text, re.M)
+    assert set(task_sets()[PILOT].tasks) <= set(named)
+    tasks = [task for task in load_tasks() if task.id in named]
+    assert text == task_page(tasks, studies), WRITE
+    row = next(line for line in text.splitlines() if line.startswith("| `tree-size-bytes`"))
+    assert [cell.strip() for cell in row.split("|")][-3:-1] == ["0 of 5 / 0 of 5", "3 of 5 / 0 of 5"]
+
+
+def test_a_prompt_that_has_changed_since_is_marked(studies) -> None:
+    (task,) = load_tasks(["tree-size-bytes"])
+    changed = task.model_copy(update={"prompt": task.prompt + " Mind the rest."})
+    assert "3 of 5 / 0 of 5 *" in task_page([changed], studies)
+    assert "3 of 5 / 0 of 5 *" not in task_page([task], studies)
+
+
+def test_the_balance_counts_every_task_of_a_set_once() -> None:
+    tasks = load_tasks()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in balance_table(tasks).splitlines()[2:]]
+    for name, found in task_sets().items():
+        there = len({task.id for task in tasks} & set(found.tasks))
+        assert sum(int(row[-1]) for row in rows if row[0] == name) == there
+        assert all(sum(map(int, row[2:-1])) == int(row[-1]) for row in rows)
+    text = METHOD.read_text(encoding="utf-8")
+    assert text.count("<!-- bank: balance -->") == 1 and balance_table(tasks[:1]) in with_balance(text, tasks[:1])
+
+
+def test_power_rests_on_what_was_observed_where_the_study_has_no_results(studies, tmp_path, capsys) -> None:
+    """The model at the floor varied in nothing, which tells nothing."""
+    found = observed_pilots([task.id for task in load_tasks(PILOT)], studies)
+    assert [title for title, _ in found] == ["qwen-1.5b in the study example (20 of these tasks)"]
+    assert observed_pilots(["bench-regressions"], studies) == []
+    assert main(load_study(), tmp_path, lambda tasks: observed_pilots(tasks, studies)) == 0
+    said = capsys.readouterr().out
+    assert "from the results of qwen-1.5b in the study example (20 of these tasks)" in said
+    assert "full-60" in said and "scenario A" not in said
