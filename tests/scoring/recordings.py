@@ -5,8 +5,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from fluency.core.records import Result, Stream
 from fluency.core.tasks import Structure, Task, load_tasks
 
@@ -60,12 +58,8 @@ def recorded() -> list[Recorded]:
 
 @cache
 def recorded_more() -> list[Recorded]:
-    """Of the tasks beyond the twenty, by their own rules where the bank has them."""
-    rules = yaml.safe_load((DATA / "more-task-rules.yaml").read_text(encoding="utf-8"))
-    tasks = {
-        name: task_with(rule["content"], **rule["structure"]).model_copy(update={"id": name})
-        for name, rule in rules.items()
-    } | {task.id: task for task in load_tasks()}
+    """Of the tasks beyond the twenty."""
+    tasks = {task.id: task for task in load_tasks()}
     return [_recorded(line, tasks[line["task"]]) for line in read_lines("executions-more.jsonl")]
 
 
