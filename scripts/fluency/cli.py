@@ -188,14 +188,14 @@ def _measure(files: Sequence[str], arguments: Sequence[str] = ()) -> int:
     from fluency.workflow.ready_study import open_study
     from fluency.workflow.run import run as run_study
 
-    if not arguments and (text := recall(open_study(files))):
+    ready = open_study(files)
+    if not arguments and (text := recall(ready)):
         print(f"{NOTHING_TO_DO}\n{text}")
         return 0
-    code = run_study(files, arguments)
+    code = run_study(ready, files, arguments)
     if code == 0:
         from fluency.workflow.ending import ending_of
 
-        ready = open_study(files)
         text = ending_of(ready)
         print(text)
         remember(ready, text)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fluency.archive.archived_study import IMAGE_FILE, ArchivedStudy, same_worlds
-from fluency.archive.contents import PRODUCTS, PROJECT_FILES, STUDY_FILE
+from fluency.archive.contents import PROJECT_FILES, STUDY_FILE
 from fluency.archive.findings import Findings
 from fluency.archive.manifest import MANIFEST_NAME
 from fluency.archive.naming import archive_name
@@ -18,7 +18,7 @@ from fluency.common.files import sha256, sha256_file
 from fluency.common.git import file_at, in_history
 from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
-from fluency.core.gather import STAGES
+from fluency.core.gather import PRODUCTS, STAGES
 from fluency.core.records import ImageInfo, Row
 from fluency.core.task_sets import ALL, task_sets
 from fluency.execution.sandbox.image_content import SOURCES, content_sha256

@@ -12,7 +12,7 @@ from fluency.common.errors import UserError
 from fluency.common.files import pretty_json
 from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
-from fluency.core.gather import STAGES, gather_rows, load_records, record_path
+from fluency.core.gather import PRODUCTS, STAGES, gather_rows, load_records, record_path
 from fluency.core.records import Row
 from fluency.core.study import Study
 from fluency.core.table import to_frame
@@ -20,7 +20,6 @@ from fluency.core.tasks import Task
 from fluency.world import World
 
 STUDY_FILE = "study.json"
-PRODUCTS = ("cells.csv", "provenance.json", "report.md", "explorer.html")
 PROJECT_FILES = {
     "config.yaml": "config.yaml",
     "envs/requirements.lock": "envs/requirements.lock",

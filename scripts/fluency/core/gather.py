@@ -15,6 +15,8 @@ from fluency.core.records import Execution, Generation, RecordType, Row, Run, Sc
 from fluency.core.tasks import Task
 
 STAGES: dict[str, type[Part]] = {"generations": Generation, "executions": Execution, "scores": Score}
+PRODUCTS = ("cells.csv", "provenance.json", "report.md", "explorer.html")
+"""What is made of the records, in the study's own folder."""
 
 
 class CellRecords(NamedTuple):

@@ -11,6 +11,8 @@ from fluency.common.errors import UserError
 
 Command = Callable[[argparse.Namespace], int]
 Argument = tuple[tuple[str, ...], dict[str, Any]]
+STAGES = ("score", "execute")
+"""From where on an archive can be replayed."""
 COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], Command]] = {}
 
 
@@ -31,9 +33,6 @@ def command(*arguments: Argument) -> Callable[[Command], Command]:
 def argument(*names: str, **options: Any) -> Argument:
     """One argument of a command, as argparse takes it."""
     return names, options
-
-
-STAGES = ("score", "execute")
 
 
 class Parser(argparse.ArgumentParser):

@@ -7,6 +7,7 @@ import json
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256, sha256_file, write_atomic
 from fluency.common.paths import CACHE, RESULTS, ROOT
+from fluency.core.gather import PRODUCTS
 from fluency.core.stage_code import code_sha256
 from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.rerun_keys import RerunKeys
@@ -39,8 +40,7 @@ def fingerprint(ready: ReadyStudy) -> str | None:
     folder = RESULTS / ready.study.study
     paths = [ROOT / path for path in ready.record_paths()]
     paths += [RESULTS / "image.json", *sorted(path for path in folder.rglob("*") if path.is_file())]
-    named = ("cells.csv", "provenance.json", "report.md", "explorer.html")
-    paths += [folder / name for name in (*named, *(["control.json"] if ready.study.control else []))]
+    paths += [folder / name for name in (*PRODUCTS, *(["control.json"] if ready.study.control else []))]
     files = []
     for path in paths:
         try:

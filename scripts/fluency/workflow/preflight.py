@@ -71,9 +71,8 @@ def print_plan(ready: ReadyStudy, command: list[str]) -> int:
     return 0
 
 
-def ask_price(ready: ReadyStudy) -> str:
+def ask_price(ready: ReadyStudy, made: CostEstimate) -> str:
     """Before Snakemake starts: show what a paid run costs and ask; returns the value of `confirm` for the run."""
-    made = estimate_of(ready)
     require_ready(ready, made)
     if made.most_usd > 0:
         say(render(made))

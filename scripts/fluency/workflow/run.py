@@ -10,16 +10,17 @@ from collections.abc import Sequence
 from fluency.common.paths import ROOT
 from fluency.common.terminal import say
 from fluency.workflow.preflight import ask_price, estimate_of, image_will_lack, sandbox_lacks
-from fluency.workflow.ready_study import ReadyStudy, open_study
+from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.run_lock import hold_run_lock
 
 
-def run(files: Sequence[str], arguments: Sequence[str] = ()) -> int:
-    """Run a study; returns the exit code: 0 all measured, 1 some cells missing, 2 a user's error."""
-    ready = open_study(files)
-    confirmed = ask_price(ready)
+def run(ready: ReadyStudy, files: Sequence[str], arguments: Sequence[str] = ()) -> int:
+    """Run a study, opened from `files`; the exit code: 0 all measured, 1 some cells missing, 2 a user's error."""
+    estimate = estimate_of(ready)
+    confirmed = ask_price(ready, estimate)
     release_stale_lock()
-    tell_unmeasurable(ready)
+    if estimate.calls:
+        tell_unmeasurable(ready)
     command = snakemake(files, "--config", f"confirm={confirmed}") + list(arguments)
     code = run_to_its_end(command)
     if code == 1 and not arguments:
@@ -29,9 +30,8 @@ def run(files: Sequence[str], arguments: Sequence[str] = ()) -> int:
 
 def tell_unmeasurable(ready: ReadyStudy) -> None:
     """Say before a model is asked which answers nobody will be able to run here."""
-    if estimate_of(ready).calls:
-        for sentence in sandbox_lacks(ready) or image_will_lack(ready):
-            say(f"Missing: {sentence}. Its answers are asked and kept all the same.")
+    for sentence in sandbox_lacks(ready) or image_will_lack(ready):
+        say(f"Missing: {sentence}. Its answers are asked and kept all the same.")
 
 
 def run_to_its_end(command: Sequence[str]) -> int:
