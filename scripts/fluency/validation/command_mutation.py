@@ -18,7 +18,7 @@ from fluency.common.terminal import Say, say
 from fluency.core.grammar import BASH
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, load_study
-from fluency.core.task_sets import PILOT
+from fluency.core.task_sets import ALL
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
 from fluency.validation.command_operators import mutants
@@ -29,7 +29,7 @@ REASONS = ROOT / "tests" / "data" / "mutant_survivors.yaml"
 PAGE = ROOT / "docs" / "mutants.md"
 _INTRODUCTION = """# What the checks notice
 
-The Bash references of each task of the set `pilot-20` get one small fault at a time: a flag dropped, a comparison
+The Bash references of each task of the bank get one small fault at a time: a flag dropped, a comparison
 flipped, a number changed, a stage of the pipeline, a negation or an anchor removed. Every such mutant is executed in
 both worlds and judged like an answer. It is *killed* when it fails in at least one world. A survivor is *equivalent*
 when no output could tell it from the reference; it is *left out* when only a world could tell that is kept out on
@@ -177,7 +177,7 @@ def _row(name: str, outcomes: Sequence[Outcome], reasons: Reasons) -> str:
 
 def main(task_ids: Sequence[str] = ()) -> int:
     """Execute every mutant, write docs/mutants.md (of all tasks only), print survivors; 1 if one is unexplained."""
-    study, tasks, reasons = load_study(), load_tasks(list(task_ids) or PILOT), read_reasons()
+    study, tasks, reasons = load_study(), load_tasks(list(task_ids) or ALL), read_reasons()
     sandbox = open_sandbox(study.sandbox, say)
     there = [shell for shell in SHELLS if sandbox.image.shells.get(shell)]
     outcomes = execute(plan_of(tasks, there), tasks, study.seeds, sandbox, limits=study.sandbox.limits, say=say)

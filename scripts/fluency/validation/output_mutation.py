@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from fluency.common.paths import ROOT
 from fluency.core.process_plan import planned_processes
 from fluency.core.records import Result, Stream
-from fluency.core.task_sets import PILOT
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.scoring import content
@@ -109,7 +108,7 @@ def with_table(document: str, table: str) -> str:
 def write_document(path: Path = DOCUMENT) -> None:
     """Bring docs/checks.md up to date."""
     text = path.read_text(encoding="utf-8")
-    path.write_text(with_table(text, kill_table(load_tasks(PILOT))), encoding="utf-8")
+    path.write_text(with_table(text, kill_table(load_tasks())), encoding="utf-8")
 
 
 def _cells(numbers: Sequence[int]) -> str:
