@@ -40,5 +40,5 @@ def _artifact(builder, rng, path, status, target=0):
     elif status == 200:
         builder.route(path, status, BINARY, rng.split(path).bytes(rng.between(200, 2_000)))
     else:
-        builder.route(path, status, TEXT, f"status {status}\n".encode())
+        builder.route(path, status, TEXT, f"status {status}".encode())
     builder.route(path, 405, {"Allow": "GET"} | TEXT, b"method not allowed\n", method="HEAD")
