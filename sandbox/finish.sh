@@ -41,7 +41,11 @@ for tool in /opt/tools/bin/*; do
     # Scripts of the two would only fail in a confusing way.
     if head -c 64 "$tool" 2>/dev/null | head -n 1 | grep -aqE '^#!.*(perl|python)'; then rm -f "$(readlink -f "$tool")" "$tool"; fi
 done
-/opt/fluency/python3 -I -S -c 'import compileall; compileall.compile_dir("/opt/fluency", quiet=1)'
+# By their content and not their times: the same sources compile to the same files in every build.
+/opt/fluency/python3 -I -S -c '
+import compileall, py_compile
+compileall.compile_dir("/opt/fluency", quiet=1, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
+'
 chown -R 0:0 /opt
 chmod 0755 /opt /opt/helper /opt/helper/helper /opt/empty
 chmod -R go= /opt/fluency

@@ -2,8 +2,9 @@
 
 PID 1, root with CAP_CHOWN, CAP_SETUID, CAP_SETGID and CAP_KILL. Standard input holds the invocation:
 a line with the size of a JSON header, the header, and the world's tar. Standard output carries a line that says that
-the command starts now, then the document, and nothing else: the command's streams are pipes into the document, and both
-hold the header's nonce, which the command cannot know.
+the command starts now (with the hashes of what runs in here, if they were asked for), then the document, and nothing
+else: the command's streams are pipes into the document, and both hold the header's nonce, which the command cannot
+know.
 
 An `error` in the document is the runner's own failure; what the command did wrong stands in its other keys.
 """
@@ -23,7 +24,7 @@ import command
 import processes
 import tree
 
-PROTOCOL = 6
+PROTOCOL = 7
 # What the harness is told of each helper.
 TOLD = ("pid", "name", "ppid", "rss_bytes", "args", "threads", "session")
 
@@ -37,11 +38,22 @@ def read_invocation() -> tuple[dict, bytes]:
     return header, source.read(header["tar_bytes"])
 
 
+def widen(pipe: int) -> None:
+    """Give a pipe room for a MiB; it keeps what it has where the pipes of its user hold all that the kernel allows.
+
+    All of root's pipes on the machine count there, other programs' too (fs.pipe-user-pages-soft).
+    """
+    try:
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
+    except OSError:
+        pass
+
+
 def start_service(port: int, routes: list[dict]) -> tuple[int, int, int]:
     """Start the HTTP service as a user of its own; its process id, and the ends that tell of readiness and requests."""
     ready_read, ready_write = os.pipe()
     log_read, log_write = os.pipe()
-    fcntl.fcntl(log_read, fcntl.F_SETPIPE_SZ, 1 << 20)
+    widen(log_read)
     for handle in (log_read, log_write):
         os.set_blocking(handle, False)
     pid = os.fork()
@@ -66,7 +78,7 @@ def start_service(port: int, routes: list[dict]) -> tuple[int, int, int]:
 
 
 def read_log(handle: int) -> list[dict]:
-    """The requests that were answered; the pipe holds some ten thousand, the rest is dropped."""
+    """The requests that were answered; the pipe holds some ten thousand (see `widen`), the rest is dropped."""
     data = b""
     try:
         while piece := os.read(handle, 1 << 16):
@@ -110,6 +122,13 @@ def document_of(stream: command.Captured) -> dict:
     return {"data": binascii.b2a_base64(stream.data, newline=False).decode(), "bytes": stream.total}
 
 
+def identify() -> dict[str, str]:
+    """What runs in here, by its content; hashing it all takes longer than most commands."""
+    import identity
+
+    return identity.digests()
+
+
 def measure(invocation: dict, tar: bytes) -> dict:
     """The whole of an execution, in the order that matters."""
     root, routes = invocation["root"], invocation["http"]
@@ -122,10 +141,12 @@ def measure(invocation: dict, tar: bytes) -> dict:
     if server and os.read(ready, 1) != b"1":
         raise RuntimeError("the HTTP service did not start")
     server_started = processes.stat(server)["started"] if server else None
+    identity = identify() if invocation["identify"] else {}
     empty = used_bytes("/tmp", command.HOME)
     told = [{key: fact[key] for key in TOLD} for fact in before]
     # From here on a lost result is the command's doing, which does not exist yet and cannot keep this from going out.
-    print(json.dumps({"protocol": PROTOCOL, "nonce": invocation["nonce"], "processes": told}), flush=True)
+    start = {"protocol": PROTOCOL, "nonce": invocation["nonce"], "processes": told, "identity": identity}
+    print(json.dumps(start), flush=True)
 
     ran = command.run(
         [*invocation["argv"], binascii.a2b_base64(invocation["command"])],

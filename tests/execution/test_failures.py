@@ -49,7 +49,7 @@ def kill_one(engine: Engine) -> bool:
 
 
 NONCE = "n" * 32
-STARTS = f"echo '{json.dumps({'protocol': PROTOCOL, 'nonce': NONCE, 'processes': []})}';"
+STARTS = f"echo '{json.dumps({'protocol': PROTOCOL, 'nonce': NONCE, 'processes': [], 'identity': {}})}';"
 """What the runner says before the command, as a line of a script that stands for it."""
 
 
@@ -124,13 +124,16 @@ def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(san
 
     def end() -> bool:
         for container in own_containers(sandbox._engine):
-            if client.logs is not None and started(container):
+            if sleeps(container):
                 getattr(client, how)(container, **({"force": True} if how == "remove_container" else {}))
                 return True
         return False
 
-    def started(container: str) -> bool:
-        return bool(client.inspect_container(container)["State"]["Running"])
+    def sleeps(container: str) -> bool:
+        """Its script has said its first line by then."""
+        with contextlib.suppress(docker.errors.APIError):
+            return any(line[-1].startswith("sleep") for line in client.top(container)["Processes"] or [])
+        return False
 
     ended = threading.Thread(target=lambda: wait_for(end))
     ended.start()
@@ -207,7 +210,7 @@ def test_what_a_killed_run_left_is_removed_and_nothing_else(sandbox: Sandbox) ->
     assert run.stdout.readline() == "open\n"
 
     def of_the_run() -> list[str]:
-        label = f"{labels.LABEL}={labels.boot_id()} {run.pid} {labels.started(run.pid)}"
+        label = f"{labels.LABEL}={labels.owner(run.pid)}"
         return [found["Id"] for found in engine.client().containers(filters={"label": label})]
 
     left = wait_for(of_the_run)
@@ -226,12 +229,15 @@ def test_what_a_killed_run_left_is_removed_and_nothing_else(sandbox: Sandbox) ->
 
 def test_an_owner_is_gone_only_if_it_is() -> None:
     mine = labels.labels()[labels.LABEL]
-    assert not labels.is_gone(mine)
-    boot, pid, began = mine.split()
-    assert labels.is_gone(f"{boot} {pid} {int(began) - 1}"), "the id was given to another process"
-    assert labels.is_gone(f"another-boot {pid} {began}")
-    for broken in ("", "x", f"{boot} abc 1"):
-        assert labels.is_gone(broken)
+    boot, pid, began, space = mine.split()
+    later = labels.LONGEST_S + 1
+    assert not labels.is_gone(mine, later)
+    assert labels.is_gone(f"{boot} {pid} {int(began) - 1} {space}", 0), "the id was given to another process"
+    assert labels.is_gone(f"{boot} abc 1 {space}", 0)
+    strangers = (f"another-boot {pid} {began} {space}", f"{boot} {pid} 1 {int(space) + 1}", f"{boot} 1 1 -")
+    for unseen in (*strangers, f"{boot} {pid} {began}", "x", ""):
+        assert not labels.is_gone(unseen, labels.LONGEST_S), "it may live where /proc does not show it"
+        assert labels.is_gone(unseen, later), "no execution is as old"
 
 
 @pytest.mark.usefixtures("second_daemon")

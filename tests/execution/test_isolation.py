@@ -60,6 +60,14 @@ PROBES = [
         "world-size", "df --output=size -BM /work | tail -n 1 | tr -d ' '", "128M\n", {"Tmpfs": {"/work": "mode=0755"}}
     ),
     Probe("no-shared-memory", "touch /dev/shm/x 2>/dev/null; echo $?", "1\n", {"IpcMode": "private"}),
+    Probe("no-sysv-memory", "ipcmk -M 4096 >/dev/null 2>&1; echo $?", "1\n"),
+    Probe("sysv-memory-ends-with-its-user", "cat /proc/sys/kernel/shm_rmid_forced", "1\n"),
+    Probe("no-sysv-queues", "ipcmk -Q >/dev/null 2>&1; echo $?", "1\n"),
+    Probe("no-sysv-semaphores", "ipcmk -S 1 >/dev/null 2>&1; echo $?", "1\n"),
+    Probe(
+        "no-posix-queues", ": 2>/dev/null >/dev/mqueue/x; echo $?", "1\n", also_without=("no-bytes-in-posix-queues",)
+    ),
+    Probe("no-bytes-in-posix-queues", "ulimit -Hq", "0\n"),
 ]
 
 

@@ -23,3 +23,5 @@ class Invocation:
     needs: Sequence[str] = ()
     """What is started of the world beside its tree: processes, http."""
     condition: ConditionName = AS_DESIGNED.name
+    identify: bool = False
+    """Whether the image is to prove itself by the hashes of what runs in it."""

@@ -14,7 +14,8 @@ WORLD_ROOT = f"{WORK_DIR}/"
 _BOM = "\ufeff"
 _ESCAPES = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movements
-    "|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)"  # OSC: window titles, hyperlinks
+    # OSC: window titles, hyperlinks. One that is not ended ends with its line, or it would swallow what follows.
+    "|\x1b\\][^\x07\x1b\r\n]*(?:\x07|\x1b\\\\|(?=[\r\n])|\\Z)"
     "|\x1b"  # what is left of a broken sequence, so that no new one can form
 )
 _BLANKS = re.compile(r"[ \t]+")

@@ -146,6 +146,10 @@ class ImageInfo(Part):
     archives: dict[str, str] = Field(
         default_factory=dict, description="Shell -> SHA-256 of the archive it was taken from, where it was from one."
     )
+    identity: dict[str, str] = Field(
+        default_factory=dict,
+        description="Part (runner, interpreter, helper, each shell) -> SHA-256 of its files, as the build read them.",
+    )
     unofficial: list[str] = Field(
         default_factory=list, description="Shells whose archive is not that of the official release that is pinned."
     )

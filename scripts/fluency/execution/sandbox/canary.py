@@ -1,11 +1,14 @@
-"""A command whose result is known, in a world with nothing in it: whether the sandbox works and holds its limits."""
+"""A command whose result is known, in a world with nothing in it.
+
+It tells whether the sandbox works, holds its limits, and is the one that was built.
+"""
 
 from __future__ import annotations
 
 import shlex
 
 from fluency.common.errors import SandboxError
-from fluency.core.records import Result
+from fluency.core.records import ImageInfo, Result
 from fluency.core.shells import DESIGN
 from fluency.core.study import Limits
 from fluency.execution.invocation import Invocation
@@ -21,7 +24,18 @@ TIMEOUT_S = 30.0
 def canary(limits: Limits) -> Invocation:
     """The command: it prints a text that is hard to carry, and what the container's control group holds."""
     command = f"printf '%s\\n' {shlex.quote(TEXT)}; cat {HOLDS} 2>/dev/null; printf canary >&2; exit 7"
-    return Invocation(DESIGN[0], command, EMPTY_WORLD, limits, TIMEOUT_S)
+    return Invocation(DESIGN[0], command, EMPTY_WORLD, limits, TIMEOUT_S, identify=True)
+
+
+def check_identity(image: ImageInfo, identity: dict[str, str]) -> None:
+    """SandboxError unless what runs is what the image's build made, part for part."""
+    other = sorted(part for part in image.identity.keys() | identity if image.identity.get(part) != identity.get(part))
+    if other:
+        raise SandboxError(
+            f"the image is not the one that was built here: other content in {', '.join(other)}",
+            where="sandbox",
+            hint=f"`docker image rm -f {image.image_id}`, then `make image`",
+        )
 
 
 def check(result: Result, limits: Limits) -> None:

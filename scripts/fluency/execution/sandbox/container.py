@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import socket
 import time
 from collections.abc import Iterator
@@ -17,14 +18,21 @@ from fluency.execution.sandbox.engine import Engine
 
 WHERE = "sandbox"
 FRAME = 8
+NAME = "agent-shell-sandbox-"
+SYSCTL_MARKS = ("sysctl", "/proc/sys/")
 NEXT_RUN = "the cell stays missing and the next run measures it"
+
+
+class SysctlsRefused(SandboxError):
+    """The engine may not set the kernel's limits of a container, as an older rootless one may not."""
 
 
 @dataclass
 class Talk:
     """What was heard of a container from its start to its end."""
 
-    container: str | None
+    container: str
+    """Its id, or its name while the engine has not told one."""
     began: float
     streams: dict[int, bytearray] = field(default_factory=lambda: {1: bytearray(), 2: bytearray()})
     first_line: float | None = None
@@ -52,10 +60,11 @@ def run_container(
 
     `container` is one that was created before with this config; else it is created now.
     """
-    talk = Talk(container, time.time())
+    talk = Talk(container or new_name(), time.time())
     try:
         client = engine.client()
-        talk.container = container or client.create_container_from_config(config)["Id"]
+        if container is None:
+            talk.container = client.create_container_from_config(config, talk.container)["Id"]
         stream = client.attach_socket(talk.container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         with _raw_socket(stream) as connection:
             client.start(talk.container)
@@ -64,7 +73,7 @@ def run_container(
                 connection.sendall(sent)
             _read(connection, talk, most_bytes, time.monotonic() + within_s)
     except BaseException as error:
-        failure = _as_sandbox_error(error, within_s)
+        failure = as_sandbox_error(error, within_s)
         if not isinstance(failure, SandboxError):
             remove(engine, talk.container)
             raise
@@ -73,13 +82,20 @@ def run_container(
     return talk
 
 
-def _as_sandbox_error(error: BaseException, within_s: float) -> BaseException:
+def new_name() -> str:
+    """A name for a container, by which it can be found although the engine never told its id."""
+    return NAME + secrets.token_hex(8)
+
+
+def as_sandbox_error(error: BaseException, within_s: float) -> BaseException:
     """The sandbox error behind what a client or a socket raised; anything unknown stays what it is."""
     why = " ".join(str(getattr(error, "explanation", None) or error).split())[:160]
     if isinstance(error, TimeoutError):
         return SandboxError(f"the container did not end within {within_s:.0f} s", where=WHERE, hint=NEXT_RUN)
     if isinstance(error, docker.errors.ImageNotFound):
         return SandboxError("the sandbox image is gone", where=WHERE, hint="run again, or `make image`")
+    if isinstance(error, docker.errors.APIError) and any(mark in str(error) for mark in SYSCTL_MARKS):
+        return SysctlsRefused(f"the engine sets no kernel limits: {why}", where=WHERE, hint=NEXT_RUN)
     if isinstance(error, docker.errors.APIError):
         # Debian only recommends AppArmor's tools to Docker, which starts nothing without them where the kernel has it.
         hint = "`apt-get install apparmor`, then run again" if "apparmor_parser" in why else NEXT_RUN
@@ -89,11 +105,12 @@ def _as_sandbox_error(error: BaseException, within_s: float) -> BaseException:
     return error
 
 
-def remove(engine: Engine, container: str | None) -> None:
-    """Kill and remove; a container that is gone already is as good."""
-    if container:
-        with contextlib.suppress(Exception):
-            engine.patient_client(20).remove_container(container, force=True, v=True)
+def remove(engine: Engine, container: str) -> None:
+    """Kill and remove; what the engine does not confirm is noted, since it may yet make what it was asked for."""
+    engine.unconfirmed.add(container)
+    with contextlib.suppress(Exception):
+        engine.patient_client(20).remove_container(container, force=True, v=True)
+        engine.unconfirmed.discard(container)
 
 
 @contextlib.contextmanager

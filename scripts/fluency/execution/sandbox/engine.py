@@ -16,6 +16,7 @@ from docker.utils import kwargs_from_env
 from fluency.common.errors import SandboxError
 
 WHERE = "container engine"
+CALL_S = 60
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,14 @@ class Engine:
     url: str
     options: dict[str, Any] = field(repr=False)
     facts: dict[str, Any]
+    unconfirmed: set[str] = field(default_factory=set, repr=False, compare=False)
+    """Ids or names of containers that were to be made or removed when the engine gave no answer."""
     _local: threading.local = field(default_factory=threading.local, repr=False, compare=False)
 
     def client(self) -> docker.APIClient:
         """This thread's connection; requests' sessions may not be shared between threads."""
         if not hasattr(self._local, "client"):
-            self._local.client = connect(self.options, timeout=60)
+            self._local.client = connect(self.options, timeout=CALL_S)
         client: docker.APIClient = self._local.client
         return client
 
@@ -39,9 +42,19 @@ class Engine:
         return connect(self.options, timeout=timeout)
 
 
-def connect(options: dict[str, Any], timeout: int) -> docker.APIClient:
-    """A low-level client at the engine's own API version."""
-    return docker.APIClient(**options, version="auto", timeout=timeout)
+class Client(docker.APIClient):
+    """docker's client, but that no call waits for ever: some of its own pass no bound on."""
+
+    def send(self, request: Any, **kwargs: Any) -> Any:
+        """Wait for the engine's answer, and for each next piece of it, as long as the client was made for."""
+        if kwargs.get("timeout") is None:
+            kwargs["timeout"] = self.timeout
+        return super().send(request, **kwargs)
+
+
+def connect(options: dict[str, Any], timeout: int) -> Client:
+    """A low-level client at the engine's own API version; `timeout` in seconds holds for every call."""
+    return Client(**options, version="auto", timeout=timeout)
 
 
 def candidates() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 from contextlib import suppress
 
 import docker.errors
 
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import SandboxError
 from fluency.common.file_lock import file_lock
 from fluency.common.files import sha256
@@ -19,8 +21,8 @@ from fluency.execution.sandbox.base_image import ensure_base
 from fluency.execution.sandbox.engine import Engine
 from fluency.execution.sandbox.image_build import context, run_build
 from fluency.execution.sandbox.image_cleanup import CHECKOUT, remove_older
-from fluency.execution.sandbox.image_content import REPOSITORY, content_sha256, image_tag, shell_packages
-from fluency.execution.sandbox.image_probe import packages_sha256, shell_versions
+from fluency.execution.sandbox.image_content import REPOSITORY, content_sha256, image_tag, runner_sha256, shell_packages
+from fluency.execution.sandbox.image_probe import image_identity, packages_sha256, shell_versions
 from fluency.execution.sandbox.start_engine import ensure_engine
 
 LABEL = "agent-shell-sandbox."
@@ -47,7 +49,8 @@ def find_image(engine: Engine, tag: str) -> ImageInfo | None:
     except docker.errors.ImageNotFound:
         return None
     labels = {key.removeprefix(LABEL): value for key, value in (found["Config"].get("Labels") or {}).items()}
-    if labels.get("content") != content_sha256():
+    identity = json.loads(labels.get("identity", "{}"))
+    if (labels.get("content"), identity.get("runner")) != (content_sha256(), runner_sha256()):
         return None
     archives, unofficial = powershell.origin(labels.get("powershell-source", ""), found["Architecture"])
     return ImageInfo(
@@ -58,6 +61,7 @@ def find_image(engine: Engine, tag: str) -> ImageInfo | None:
         shells={name: labels.get(f"version.{name}") for name in SHELLS},
         packages_sha256=labels["packages"],
         archives=archives,
+        identity=identity,
         unofficial=unofficial,
     )
 
@@ -98,6 +102,7 @@ def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
             "content": content_sha256(),
             "base": base.described,
             "packages": packages_sha256(engine, interim),
+            "identity": canonical_json(image_identity(engine, interim)),
             "powershell-source": source or way,
             "checkout": CHECKOUT,
             **{f"version.{name}": version for name, version in versions.items()},

@@ -22,6 +22,7 @@ SOURCES = (
     "packages-build.txt",
     "packages.txt",
     "command.py",
+    "identity.py",
     "processes.py",
     "runner.py",
     "routes.py",
@@ -45,6 +46,12 @@ def content_sha256(folder: Path = SANDBOX, sources: tuple[str, ...] = SOURCES) -
     }
     files = {name: sha256_file(folder / name) for name in sources}
     return sha256(canonical_json({"protocol": PROTOCOL, "shells": shells} | files))
+
+
+def runner_sha256(folder: Path = SANDBOX) -> str:
+    """What the image says of its runner if that is made of this folder's files; as `identity.digest` computes it."""
+    sources = [name for name in SOURCES if name.endswith(".py")]
+    return sha256("".join(sorted(f"{sha256_file(folder / name)}  {name}\n" for name in sources)))
 
 
 def image_packages() -> list[str]:

@@ -36,9 +36,22 @@ def isolation(limits: Limits) -> Measures:
         "home-size": {"Tmpfs": {"/home": _tmpfs(limits.tmpfs_mb, "mode=0755")}},
         "world-size": {"Tmpfs": {WORK_DIR: _tmpfs(WORLD_MB, "mode=0755")}},
         "no-shared-memory": {"IpcMode": "none"},
+        # What the kernel keeps for processes that have ended counts against the container's memory, and nobody is left
+        # whom the out-of-memory killer could take for it.
+        "no-sysv-memory": {"Sysctls": {"kernel.shmmni": "0", "kernel.shmall": "0", "kernel.shmmax": "0"}},
+        "sysv-memory-ends-with-its-user": {"Sysctls": {"kernel.shm_rmid_forced": "1"}},
+        "no-sysv-queues": {"Sysctls": {"kernel.msgmni": "0"}},
+        "no-sysv-semaphores": {"Sysctls": {"kernel.sem": "0 0 0 0"}},
+        "no-posix-queues": {"Sysctls": {"fs.mqueue.queues_max": "0"}},
+        "no-bytes-in-posix-queues": {"Ulimits": [_ulimit("msgqueue", 0)]},
         "no-log-on-the-host": {"LogConfig": {"Type": "none"}},
         "removed-at-its-end": {"AutoRemove": True},
     }
+
+
+def without_sysctls(measures: Measures) -> Measures:
+    """The measures that are left on an engine that may not set the kernel's limits of a container."""
+    return {name: part for name, part in measures.items() if "Sysctls" not in part}
 
 
 def container_config(image: str, labels: dict[str, str], measures: Measures) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def result_of(engine: Engine, talk: Talk, nonce: str) -> Result:
             stderr=Stream.of(b""),
             wall_s=round(talk.seconds, 6),
             used=Used(oom_killed=ending.out_of_memory),
-            processes=started,
+            processes=started.processes,
             lost=ending.why,
         )
     finally:
@@ -90,7 +90,7 @@ def how_it_ended(engine: Engine, talk: Talk, error: SandboxError) -> Ending:
     return Ending(True, error.what if talk.output.count(b"\n") and str(code) == "3" else told)
 
 
-def _state(client: Any, container: str | None) -> dict[str, Any]:
+def _state(client: Any, container: str) -> dict[str, Any]:
     try:
         return dict(client.inspect_container(container)["State"])
     except docker.errors.NotFound:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -16,7 +16,7 @@ from fluency.core.shells import SHELLS
 from fluency.execution.invocation import Invocation
 from fluency.world.model import PORT, WORK_DIR
 
-PROTOCOL = 6
+PROTOCOL = 7
 
 
 def encode(invocation: Invocation, nonce: str) -> bytes:
@@ -33,6 +33,7 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
         "tools": condition.tools,
         "home": dict(condition.home),
         "timeout_s": invocation.timeout_s,
+        "identify": invocation.identify,
         "output_bytes": invocation.limits.output_bytes,
         "ages": dict(world.ages),
         "tar_bytes": len(world.tar),
@@ -43,14 +44,24 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
     return b"%d\n%b%b" % (len(text), text, world.tar)
 
 
-def read_start(said: bytes, nonce: str) -> list[ProcessFact] | None:
-    """The helpers as they were when the runner said that the command starts now; None if it did not say so."""
+class Start(NamedTuple):
+    """What the runner said when the command was about to start."""
+
+    processes: list[ProcessFact]
+    """The helpers as they were."""
+    identity: dict[str, str]
+    """Part of the image -> SHA-256 of what runs, as the image's record names it; empty if it was not asked for."""
+
+
+def read_start(said: bytes, nonce: str) -> Start | None:
+    """What the runner said when the command started; None if it did not start."""
     line, whole, _ = said.partition(b"\n")
     try:
         start = json.loads(line) if whole else {}
         if (start.get("protocol"), start.get("nonce")) != (PROTOCOL, nonce):
             return None
-        return [ProcessFact(**fact) for fact in start["processes"]]
+        identity = {str(part): str(digest) for part, digest in start["identity"].items()}
+        return Start([ProcessFact(**fact) for fact in start["processes"]], identity)
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
 
@@ -82,8 +93,8 @@ def decode(said: bytes, nonce: str) -> Result:
         ) from None
 
 
-def _result(found: dict[str, Any], processes: list[ProcessFact] | None) -> Result:
-    if processes is None:
+def _result(found: dict[str, Any], start: Start | None) -> Result:
+    if start is None:
         raise ValueError("it does not say that the command started")
     return Result(
         **{key: found[key] for key in ("exit_code", "signal", "timed_out", "spawn_error", "wall_s", "tree_changed")},
@@ -93,7 +104,7 @@ def _result(found: dict[str, Any], processes: list[ProcessFact] | None) -> Resul
         stdout=_stream(found["stdout"]),
         stderr=_stream(found["stderr"]),
         used=Used(**found["used"]),
-        processes=processes,
+        processes=start.processes,
         http_requests=[HttpRequest(**request) for request in found["http_requests"]],
     )
 

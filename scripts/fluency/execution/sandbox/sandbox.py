@@ -15,15 +15,17 @@ from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, SandboxConfig
 from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox import labels
-from fluency.execution.sandbox.canary import canary, check
-from fluency.execution.sandbox.container import remove, run_container
+from fluency.execution.sandbox.canary import canary, check, check_identity
+from fluency.execution.sandbox.container import SysctlsRefused, run_container
 from fluency.execution.sandbox.engine import Engine
 from fluency.execution.sandbox.image import ensure_image, why_missing
-from fluency.execution.sandbox.isolation import Measures, container_config, isolation
+from fluency.execution.sandbox.isolation import Measures, container_config, isolation, without_sysctls
+from fluency.execution.sandbox.leftovers import remove_of_ended_runs, remove_unconfirmed
 from fluency.execution.sandbox.outcome import result_of
-from fluency.execution.sandbox.protocol import encode
+from fluency.execution.sandbox.protocol import encode, read_start
 from fluency.execution.sandbox.start_engine import ensure_engine
 
+NO_SYSCTLS = "takes_no_sysctls"
 GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with others
 
 
@@ -75,22 +77,27 @@ class Sandbox:
             self._doubted.clear()
 
     def _run(self, invocation: Invocation, measures: Measures | None = None) -> Result:
-        """One command behind the given isolation measures instead of all of them."""
+        """One command behind the given isolation measures instead of all that the engine takes."""
+        if measures is None and not self.engine.get(NO_SYSCTLS):
+            try:
+                return self._run(invocation, isolation(invocation.limits))
+            except SysctlsRefused:
+                self.engine[NO_SYSCTLS] = True
+        measures = measures or without_sysctls(isolation(invocation.limits))
         limits, nonce = invocation.limits, secrets.token_hex(16)
-        config = container_config(self.image.image_id, labels.labels(), measures or isolation(limits))
+        config = container_config(self.image.image_id, labels.labels(), measures)
         most_bytes, within_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
         with self._slots:
+            remove_unconfirmed(self._engine)
             talk = run_container(self._engine, config, encode(invocation, nonce), most_bytes, within_s)
-            return result_of(self._engine, talk, nonce)
+            result = result_of(self._engine, talk, nonce)
+        if invocation.identify and (start := read_start(talk.output, nonce)):
+            check_identity(self.image, start.identity)
+        return result
 
     def remove_leftovers(self) -> int:
         """Remove the containers of runs that were killed; how many there were."""
-        removed = 0
-        for found in self._engine.client().containers(all=True, filters={"label": labels.MARK}):
-            if labels.is_gone(found["Labels"].get(labels.LABEL, "")):
-                remove(self._engine, found["Id"])
-                removed += 1
-        return removed
+        return remove_of_ended_runs(self._engine)
 
 
 def open_sandbox(config: SandboxConfig, say: Say = say) -> Sandbox:

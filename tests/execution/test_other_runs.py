@@ -1,0 +1,104 @@
+"""Runs that share an engine without seeing each other's processes leave each other's containers alone."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from fluency.common.paths import ROOT
+from fluency.execution.sandbox import labels
+from fluency.execution.sandbox.container import remove
+from fluency.execution.sandbox.engine import Engine
+from fluency.execution.sandbox.sandbox import Sandbox
+from tests.execution.nobody import ROOT_ONLY
+from tests.execution.run_it import bash
+from tests.waiting import wait_for
+
+pytestmark = [
+    pytest.mark.engine,
+    ROOT_ONLY,
+    pytest.mark.skipif(not shutil.which("unshare"), reason="makes a name space with util-linux's unshare"),
+]
+
+STRANGER = """
+import sys
+from fluency.core.study import SandboxConfig
+from fluency.execution.sandbox import labels
+from fluency.execution.sandbox.sandbox import open_sandbox
+from tests.execution.run_it import bash
+from tests.waiting import wait_for
+sandbox = open_sandbox(SandboxConfig())
+own = {"label": f"{labels.LABEL}={labels.labels()[labels.LABEL]}"}
+wait_for(lambda: not sandbox._engine.client().containers(all=True, filters=own), 60)
+print(labels.labels()[labels.LABEL], flush=True)
+bash(sandbox, "sleep 600", timeout_s=600)
+"""
+
+
+def containers_of(engine: Engine, owner: str) -> list[str]:
+    found = engine.client().containers(filters={"label": f"{labels.LABEL}={owner}"})
+    return [container["Id"] for container in found]
+
+
+@pytest.fixture
+def mine(sandbox: Sandbox) -> Iterator[str]:
+    """A container of this process with a command under way."""
+    thread = threading.Thread(target=_ended_from_outside, args=(sandbox,))
+    wait_for(lambda: not containers_of(sandbox._engine, labels.labels()[labels.LABEL]), 60)
+    thread.start()
+    found = wait_for(lambda: containers_of(sandbox._engine, labels.labels()[labels.LABEL]), 60)[0]
+    yield found
+    remove(sandbox._engine, found)
+    thread.join()
+
+
+def _ended_from_outside(sandbox: Sandbox) -> None:
+    with contextlib.suppress(Exception):
+        bash(sandbox, "sleep 600", timeout_s=600)
+
+
+def test_a_run_in_another_process_name_space_and_ours_keep_their_containers(
+    sandbox: Sandbox, mine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a devcontainer or a CI job on the same engine: there our process id means another process, or none."""
+    engine = sandbox._engine
+    unshare = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, "-c", STRANGER]
+    stranger = subprocess.Popen(unshare, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    theirs: list[str] = []
+    try:
+        owner = stranger.stdout.readline().strip()
+        assert owner.split()[0] == labels.boot_id() and owner.split()[3] != labels.pid_namespace()
+        theirs = wait_for(lambda: containers_of(engine, owner), 60)
+        assert containers_of(engine, labels.labels()[labels.LABEL]) == [mine], "its look at its start spared ours"
+        sandbox.remove_leftovers()
+        assert containers_of(engine, owner) == theirs, "our look spares it"
+        stranger.kill()
+        stranger.wait()
+        sandbox.remove_leftovers()
+        assert containers_of(engine, owner) == theirs, "whether its run lives cannot be seen from here"
+        is_gone = labels.is_gone
+        older = {owner: labels.LONGEST_S, labels.labels()[labels.LABEL]: labels.LONGEST_S}  # and nobody else's
+        monkeypatch.setattr(labels, "is_gone", lambda label, age_s: is_gone(label, age_s + older.get(label, 0)))
+        sandbox.remove_leftovers()
+        assert containers_of(engine, owner) == [], "no execution is as old"
+        assert containers_of(engine, labels.labels()[labels.LABEL]) == [mine], "our own is seen to live"
+    finally:
+        stranger.kill()
+        stranger.wait()
+        for container in theirs:
+            remove(engine, container)
+
+
+def test_where_proc_shows_another_name_space_no_process_is_looked_up() -> None:
+    """Without a /proc of its own, the ids that a process knows are not those that /proc shows."""
+    told = "import os; from fluency.execution.sandbox import labels; print(labels.labels()[labels.LABEL])"
+    unshare = ["unshare", "--pid", "--fork", sys.executable, "-c", told]
+    owner = subprocess.run(unshare, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert owner[::3] == [labels.boot_id(), "-"]
+    assert not labels.is_gone(" ".join(owner), 0)
