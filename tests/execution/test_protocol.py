@@ -66,7 +66,7 @@ def test_what_is_sent_is_a_size_a_header_and_the_tar() -> None:
     assert rest[int(size) :] == SMALL.tar and header["tar_bytes"] == len(SMALL.tar)
     assert header["argv"] == ["/usr/bin/bash", "--noprofile", "--norc", "-c"]
     assert base64.b64decode(header["command"]) == "é'\n".encode()
-    assert len(header["http"]) == 3 and len(header["helpers"]) == 5
+    assert len(header["http"]) == len(SMALL.http) and len(header["helpers"]) == len(SMALL.processes)
     bare = json.loads(encoded().partition(b"\n")[2][: int(encoded().partition(b"\n")[0])])
     assert bare["http"] is None and bare["helpers"] == []
 
