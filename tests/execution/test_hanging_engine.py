@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,12 @@ from tests.execution.run_it import bash
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
+
+
+def label_own(monkeypatch: pytest.MonkeyPatch, which: str) -> None:
+    """Label this process's containers for one test, which tells them from those of others that are still ending."""
+    mine = labels.owner(os.getpid())
+    monkeypatch.setattr(labels, "owner", lambda pid: f"{mine} {which}")
 
 
 def own(engine: Engine) -> set[str]:
@@ -40,8 +47,7 @@ def _only_this_one_hurries(client: Client, call: str, monkeypatch: pytest.Monkey
 def test_a_call_that_is_never_answered(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
-    """A label of the test's own tells its containers from those of tests before it, which may still be ending."""
-    monkeypatch.setattr(labels, "owner", lambda pid: f"hanging {call}")
+    label_own(monkeypatch, f"hanging{call}")
     real = sandbox._engine
     with hanging(real, tmp_path, call) as hung:
         slow = Sandbox(hung.engine, sandbox.image, 1)
@@ -58,7 +64,7 @@ def test_a_call_that_is_never_answered(
 
 
 def test_a_program_of_a_new_image_that_never_ends(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(labels, "owner", lambda pid: "hanging wait")
+    label_own(monkeypatch, "hanging-wait")
     monkeypatch.setattr(image_probe, "PROBE_S", 2)
     with pytest.raises(SandboxError, match="went away"):
         image_probe._run(sandbox._engine, sandbox.image.image_id, ["/usr/bin/sleep", "600"])

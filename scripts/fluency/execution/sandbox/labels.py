@@ -62,5 +62,5 @@ def is_gone(label: str, age_s: float) -> bool:
     """
     if not can_be_looked_up(label):
         return age_s > LONGEST_S
-    _, pid, began, _ = label.split()
+    _, pid, began, *_ = label.split()
     return not pid.isdigit() or str(started(int(pid))) != began
