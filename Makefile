@@ -68,6 +68,9 @@ answers: $(RUN) ## The answer store: list and verify (MERGE=folder takes over an
 preregister: $(RUN) ## Freeze tasks, seeds, models and plan before a study (CONFIG=... DECISION="...")
 	@fluency preregister $(CONFIGS) --decision "$${DECISION:-}"
 
+seeds: $(RUN) ## Commit to the seeds of a study's worlds (STUDY=name), and reveal them (REVEAL=file)
+	@python -m fluency.workflow.seal_seeds $(if $(STUDY),--study "$${STUDY}") $(if $(REVEAL),--reveal "$${REVEAL}")
+
 archive: $(RUN) ## Pack the decision record (CONFIG=... PARTIAL=1 IMAGE=1 SIGN=key)
 	@fluency archive $(CONFIGS) $(if $(PARTIAL),--partial) $(if $(IMAGE),--image) $(if $(SIGN),--sign "$(SIGN)")
 
@@ -120,4 +123,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf results logs .snakemake .cache/worlds bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister archive verify open example replay decision mine unlock test lint fix mutate simulate bench lock clean
+  preregister seeds archive verify open example replay decision mine unlock test lint fix mutate simulate bench lock clean

@@ -138,7 +138,7 @@ DECIDES = {
 DECIDES_NOTHING = {
     Study: {
         "models": "walked by itself", "sandbox": "walked by itself", "budget": "what it may cost", "confirm": "who is asked before it costs", "control": "commands of no model, in no rate",
-        "preregistration": "names the registration",
+        "preregistration": "names the registration", "seeds_sealed": "frozen as the seeds", "seeds_salt": "opens a commitment to the seeds",
     },
     ModelConfig: {
         "api_key_env": "who pays", "key_required": "who pays", "price": "what it costs", "requests_per_minute": "pace", "in_flight": "pace",

@@ -18,6 +18,7 @@ from fluency.common.git import git_state
 from fluency.common.paths import ROOT
 from fluency.common.self_hash import KEY, with_self_hash
 from fluency.core.provenance import Provenance, Registered
+from fluency.core.seed_seal import seal
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
@@ -127,6 +128,7 @@ def deviations(
     try:
         _as_far_as_frozen(frozen, present)
         return [
+            *_opened(frozen, present, study),
             *_order(frozen, first_answer_utc),
             *([f"registered for the study {frozen['study']}"] if frozen["study"] != study.study else []),
             *_decision(frozen["decision"], study.decision.strip()),
@@ -150,6 +152,20 @@ def _as_far_as_frozen(frozen: dict[str, Any], present: dict[str, Any]) -> None:
         frozen["code"] = present["code"] | {"scoring": frozen["scoring_sha256"]}
         for model in present["models"].values():
             del model["base_url"]
+
+
+def _opened(frozen: dict[str, Any], present: dict[str, Any], study: Study) -> list[str]:
+    """Put the revealed seeds, and their worlds, in the place of a commitment; a sentence where they do not open it."""
+    sealed = frozen["seeds"]
+    if not isinstance(sealed, str):
+        return []
+    frozen["seeds"] = present["seeds"]
+    for name, task in frozen["tasks"].items():
+        if name in present["tasks"]:
+            task["worlds"] = present["tasks"][name]["worlds"]
+    if sealed == (study.seeds_sealed or seal(study.seeds, study.seeds_salt)):
+        return []
+    return ["seeds of the worlds: these seeds and this salt do not open the registered commitment"]
 
 
 def _order(frozen: Mapping[str, Any], first_answer_utc: str | None) -> list[str]:

@@ -51,6 +51,7 @@ _BASE = StageCode(
         "core/deadline.py",
         "core/part.py",
         "core/records/*.py",
+        "core/seed_seal.py",
         "core/shells.py",
         "core/study.py",
         "core/task_sets.py",

@@ -21,6 +21,7 @@ from fluency.core.conditions import AS_DESIGNED, CONDITIONS, ConditionName
 from fluency.core.config_files import explain, merge, read_yaml
 from fluency.core.deadline import FLOOR_S
 from fluency.core.part import Part
+from fluency.core.seed_seal import FORM
 from fluency.core.shells import DESIGN, SHELLS, ShellName
 from fluency.core.task_sets import PILOT
 
@@ -148,9 +149,13 @@ class Study(Config):
         default_factory=lambda: list(DESIGN), description="The arms."
     )
     trials: int = Field(5, ge=1, le=100, description="Independent answers a cell of task and shell.")
-    seeds: Annotated[list[Seed], Field(min_length=2)] = Field(
-        default_factory=lambda: [11, 24], description="Worlds each answer runs in; at least one odd and one even."
+    seeds: list[Seed] = Field(
+        default_factory=lambda: [11, 24],
+        description="Worlds each answer runs in; at least one odd and one even. `commit:<SHA-256>` commits to "
+        "seeds that are revealed later (`make seeds`): such a study can be registered and not yet run.",
     )
+    seeds_salt: str = Field("", description="Opens the commitment, with the seeds that are revealed.")
+    seeds_sealed: str | None = Field(None, pattern=FORM, description="Where `seeds: commit:…` is kept; not to be set.")
     conditions: Annotated[list[ConditionName], Field(min_length=1)] = Field(
         default_factory=lambda: list(CONDITIONS),
         description="as_designed is the headline. Of PowerShell answers, no_unix_tools runs each again without Unix "
@@ -166,6 +171,13 @@ class Study(Config):
     confirm: Literal["ask", "yes"] = Field("ask", description="yes: run a study above confirm_usd without asking.")
     preregistration: str | None = Field(None, description="Path of the registration file this study follows.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _sealed(cls, values: Any) -> Any:
+        if isinstance(values, dict) and isinstance(values.get("seeds"), str):
+            return values | {"seeds": [], "seeds_sealed": values["seeds"]}
+        return values
+
     @model_validator(mode="after")
     def _consistent(self) -> Study:
         aliases = [model.alias for model in self.models]
@@ -173,7 +185,9 @@ class Study(Config):
             values = aliases if name == "models" else getattr(self, name)
             if not isinstance(values, str) and len(set(values)) < len(values):
                 raise ValueError(f"{name}: every entry must be different, got {list(values)}")
-        if len({seed % 2 for seed in self.seeds}) < 2:
+        if self.seeds_sealed and (self.seeds or self.seeds_salt):
+            raise ValueError("seeds: either the commitment, or the seeds and the salt that open it")
+        if not self.seeds_sealed and len({seed % 2 for seed in self.seeds}) < 2:
             raise ValueError("seeds: take at least one odd and one even seed, the worlds of a pair differ in kind")
         if AS_DESIGNED.name not in self.conditions:
             raise ValueError("conditions: as_designed is the headline and cannot be left out")

@@ -12,7 +12,7 @@ from typing import Any
 from fluency.archive.naming import archive_name
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_date, utc_now
-from fluency.common.errors import Interrupted
+from fluency.common.errors import Interrupted, UserError
 from fluency.common.files import pretty_json, sha256, write_atomic
 from fluency.common.git import git_state
 from fluency.common.once import Once
@@ -29,6 +29,12 @@ class Pipeline(ReadyStudy):
 
     def __init__(self, config: dict[str, Any], files: Sequence[str | Path] = ()) -> None:
         super().__init__(config, files)
+        if self.study.seeds_sealed:
+            raise UserError(
+                "the seeds of its worlds are committed to and not revealed: it can be registered, not run",
+                where="seeds",
+                hint="`make seeds REVEAL=sealed/<study>.yaml` says what to write in their place",
+            )
         self.key = RerunKeys(self.study, self.tasks, self.files, self.prompt)
         self.sandbox = Once(self._open_sandbox)
         self.generator = Once(self._open_generator)

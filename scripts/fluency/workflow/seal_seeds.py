@@ -1,0 +1,81 @@
+"""Commit to the seeds of a study's worlds, and reveal them: `make seeds STUDY=name`, then `make seeds REVEAL=file`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import secrets
+import sys
+from pathlib import Path
+
+from fluency.common.errors import UserError
+from fluency.common.files import write_atomic
+from fluency.common.paths import ROOT
+from fluency.common.terminal import tell
+from fluency.core.config_files import read_yaml
+from fluency.core.seed_seal import seal
+from fluency.core.study import STUDY_NAME
+from fluency.core.tasks import load_tasks
+from fluency.validation.world_pairs import check_pair, check_seeds
+
+FOLDER = ROOT / "sealed"
+"""Out of version control: whoever reads it knows the worlds."""
+_BITS = 31
+_COMMITTED = """{path}
+Keep this file to yourself until the study has run, and keep a copy: without it the commitment cannot be opened.
+Put this into the study's file, and register it:
+  seeds: {seal}"""
+_REVEALED = """They open {seal}
+Put this into the study's file in place of the commitment:
+  seeds: {seeds}
+  seeds_salt: {salt}"""
+
+
+def commit(study: str, folder: Path = FOLDER) -> Path:
+    """Draw an odd and an even seed and a salt, keep them in `<folder>/<study>.yaml`, and print the commitment.
+
+    UserError for a name that no study has, and where there is such a file: a commitment is not drawn until it fits.
+    """
+    if not re.fullmatch(STUDY_NAME, study):
+        raise UserError("this is no study's name", where=f"STUDY={study}", hint="write STUDY=my-study")
+    path = folder / f"{study}.yaml"
+    if path.exists():
+        raise UserError("this study has its seeds already", where=str(path), hint="reveal them, or name another study")
+    low = secrets.randbits(_BITS) | 1
+    seeds, salt = [low, secrets.randbits(_BITS) & ~1], secrets.token_hex(32)
+    check_pair(seeds, load_tasks())
+    write_atomic(path, f"seeds: {seeds}\nseeds_salt: {salt}\n")
+    path.chmod(0o600)
+    tell(_COMMITTED.format(path=path, seal=seal(seeds, salt)).split("\n"))
+    return path
+
+
+def reveal(path: Path) -> str:
+    """Print what opens the commitment, and return the commitment; UserError if the file holds no sealed seeds."""
+    kept = read_yaml(path)
+    seeds, salt = kept.get("seeds"), kept.get("seeds_salt")
+    if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds) or not isinstance(salt, str):
+        raise UserError("this file holds no sealed seeds", where=str(path), hint="name a file of sealed/")
+    check_seeds(seeds)
+    found = seal(seeds, salt)
+    tell(_REVEALED.format(seal=found, seeds=seeds, salt=salt).split("\n"))
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Commit or reveal; a user's mistake is one sentence and exit code 2."""
+    parser = argparse.ArgumentParser(prog="make seeds", description=__doc__)
+    chosen = parser.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("--study", help="draw its seeds and commit to them")
+    chosen.add_argument("--reveal", type=Path, metavar="FILE", help="a file that a commitment has left")
+    options = parser.parse_args(arguments)
+    try:
+        commit(options.study) if options.study else reveal(options.reveal)
+    except UserError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

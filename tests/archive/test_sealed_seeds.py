@@ -1,0 +1,116 @@
+"""Seeds that a registration committed to: revealed they open it, and others do not, in the report and in an archive."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fluency.archive.registration import deviations, preregister
+from fluency.archive.registration_file import read_registration
+from fluency.archive.verify import verify_archive
+from fluency.common.canonical import canonical_json
+from fluency.common.errors import UserError
+from fluency.common.files import pretty_json, sha256
+from fluency.common.paths import CONFIG
+from fluency.core.config_files import read_yaml
+from fluency.core.seed_seal import seal
+from fluency.core.study import Study
+from fluency.core.tasks import load_tasks
+from fluency.workflow.pipeline import Pipeline
+from fluency.workflow.seal_seeds import commit, main, reveal
+from tests.archive.factory import archived, make, make_study
+from tests.archive.hostile import contents, rewritten
+from tests.archive.test_verify import quiet
+
+TASKS = ("stale-lockfiles",)
+SEEDS, SALT, DECISION = [7, 38], "00" * 32, "which"
+SEALED = seal(SEEDS, SALT)
+NOT_OPENED = "seeds of the worlds: these seeds and this salt do not open the registered commitment"
+
+
+def study(**seeds) -> Study:
+    return make_study(TASKS, trials=1, decision=DECISION, **seeds)
+
+
+@pytest.fixture
+def path(tmp_path):
+    draft = study(seeds=SEALED)
+    return preregister(draft, load_tasks(TASKS), DECISION, tmp_path / "pre", utc="2026-11-01T00:00:00Z")
+
+
+def test_the_commitment_is_the_hash_that_anybody_can_make() -> None:
+    text = json.dumps({"salt": SALT, "seeds": SEEDS}, separators=(",", ":")).encode()
+    assert f"commit:{sha256(text)}" == SEALED
+
+
+def test_the_registration_holds_the_commitment_and_no_world(path) -> None:
+    frozen = read_registration(path)
+    assert frozen["seeds"] == SEALED and frozen["tasks"]["stale-lockfiles"]["worlds"] == {}
+    assert deviations(study(seeds=SEALED), load_tasks(TASKS), path) == []
+
+
+@pytest.mark.parametrize(
+    ("seeds", "salt", "opens"),
+    [
+        (SEEDS, SALT, True),
+        (SEEDS[::-1], SALT, False),
+        ([7, 40], SALT, False),
+        (SEEDS, "", False),
+        ([11, 24], "", False),
+    ],
+)
+def test_only_the_seeds_and_the_salt_that_were_committed_to_open_it(path, seeds, salt, opens) -> None:
+    found = deviations(study(seeds=seeds, seeds_salt=salt), load_tasks(TASKS), path)
+    assert found == ([] if opens else [NOT_OPENED])
+
+
+@pytest.mark.parametrize(
+    "seeds", [{"seeds": "commit:12"}, {"seeds": SEALED, "seeds_salt": SALT}, {"seeds": SEEDS, "seeds_sealed": SEALED}]
+)
+def test_a_commitment_beside_what_opens_it_or_of_another_form_is_refused(seeds) -> None:
+    with pytest.raises(ValueError, match=r"either the commitment|pattern"):
+        study(**seeds)
+
+
+def test_a_study_whose_seeds_are_sealed_does_not_run() -> None:
+    with pytest.raises(UserError, match="committed to and not revealed"):
+        Pipeline(read_yaml(CONFIG) | {"seeds": SEALED})
+
+
+def test_an_archive_shows_that_the_seeds_are_those_committed_to(path, tmp_path) -> None:
+    revealed = study(seeds=SEEDS, seeds_salt=SALT, preregistration=str(path))
+    made = make(tmp_path / "study", revealed)
+    report = (made.results / "made-up/report.md").read_text()
+    assert f"seeds of the worlds: 7, 38 (revealed, with the salt `{SALT}`)" in report and "none recorded" in report
+    archive = archived(made, tmp_path)
+    assert verify_archive(archive, quiet).problems == []
+
+    value = json.loads(contents(archive)["study.json"]) | {"seeds_salt": "11" * 32}
+    altered = rewritten(
+        archive,
+        tmp_path / "study",
+        lambda files: files.update({"study.json": pretty_json(value).encode()}),
+        repair=True,
+        study_sha256=sha256(canonical_json(value)),
+    )
+    assert any(NOT_OPENED in str(problem) for problem in verify_archive(altered, quiet).problems)
+
+
+def test_the_commands_commit_once_and_reveal_what_opens_it(tmp_path, capsys, monkeypatch) -> None:
+    drawn = iter([2**31, 39])
+    monkeypatch.setattr("fluency.workflow.seal_seeds.secrets.randbits", lambda bits: next(drawn))
+    path = commit("mine", tmp_path)
+    told = capsys.readouterr().out
+    assert path.stat().st_mode & 0o077 == 0
+    kept = read_yaml(path)
+    assert kept["seeds"] == [2**31 + 1, 38] and len(kept["seeds_salt"]) == 64
+    assert f"seeds: {reveal(path)}" in told
+    assert seal(kept["seeds"], kept["seeds_salt"]) in capsys.readouterr().out
+    with pytest.raises(UserError, match="has its seeds already"):
+        commit("mine", tmp_path)
+    with pytest.raises(UserError, match="no study's name"):
+        commit("../mine", tmp_path)
+    path.write_text("seeds: [true, 2]\nseeds_salt: x\n")
+    assert main(["--reveal", str(path)]) == 2
+    assert "holds no sealed seeds" in capsys.readouterr().err
