@@ -6,15 +6,18 @@ import json
 import tarfile
 import tempfile
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fluency.archive import unpack
+from fluency.archive import decision, unpack
 from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes
+from fluency.archive.opened import write_opened
 from fluency.archive.registration import preregister
+from fluency.archive.replay import replay_archive
 from fluency.archive.tar_reader import ReadLimits
 from fluency.archive.tar_writer import Entry, write_tar
 from fluency.archive.unpack import MAX_DOCUMENT, unpacked
@@ -215,17 +218,53 @@ def forgeries(draw, names: list[str], files: dict[str, bytes]):
     return name, data[:start] + draw(st.binary(max_size=20)) + data[start + length :]
 
 
-def test_any_forgery_of_a_document_ends_in_a_verdict_or_a_sentence(small, tmp_path):
+def forge_at_random(small: Path, out: Path, examples: int, check: Callable[[Path], str]) -> None:
+    """So many forgeries of an archive, each made to fit its manifest, and what each must end in."""
     files = {name: data for name, data in contents(small).items() if name != "MANIFEST.json"}
     documents = [name for name in files if not name.startswith(("results/made-up/figures", "sandbox", "README"))]
 
     @settings(
-        max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+        max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
     )
     @given(forgeries(documents, files))
     def run(forgery):
         name, data = forgery
-        ended = ends(rewritten(small, tmp_path, lambda held: held.update({name: data}), repair=True))
+        ended = check(rewritten(small, out, lambda held: held.update({name: data}), repair=True))
         assert "broke off" not in ended, (name, ended)
 
     run()
+
+
+def test_any_forgery_of_a_document_ends_in_a_verdict_or_a_sentence(small, tmp_path):
+    forge_at_random(small, tmp_path, EXAMPLES, ends)
+
+
+def told(work: Callable[[], object]) -> str:
+    """Nothing, or the sentence of the refusal; anything else that is raised fails the test."""
+    try:
+        work()
+    except UserError as error:
+        assert str(error)
+        return str(error)
+    return ""
+
+
+def test_any_forgery_is_replayed_or_refused_with_a_sentence(small, tmp_path):
+    def replay(path: Path) -> str:
+        def work() -> None:
+            found = replay_archive(path, "score", say=quiet)
+            assert found.lines() and found.markdown()
+
+        return told(work)
+
+    forge_at_random(small, tmp_path, 12, replay)
+
+
+def test_a_decision_on_any_forgery_is_written_or_refused_with_a_sentence(small, tmp_path):
+    """Past the verification, which refuses most: what reads the archive after it holds out by itself."""
+    sound = verify_archive(small, quiet)
+    forge_at_random(small, tmp_path, 8, lambda path: told(lambda: decision._text(path, "t", "2026-11-23", sound)))
+
+
+def test_any_forgery_is_opened_or_refused_with_a_sentence(small, tmp_path):
+    forge_at_random(small, tmp_path, 4, lambda path: told(lambda: write_opened(path, tmp_path / "opened")))

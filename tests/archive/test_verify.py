@@ -371,7 +371,11 @@ def test_the_archives_code_is_never_run(archive, tmp_path):
     report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
     assert not trap.exists()
     assert not report.proven and any("its code was not run" in problem.what for problem in report.unproven)
-    assert report.checked["scores"] == 4
+    assert report.checked["scores"] == 4 and report.not_judged == {"stale-lockfiles": 4}
+    assert (
+        "4 of 8 scores could not be judged by this checkout: those of stale-lockfiles."
+        in replace(report, problems=[]).lines()[-1]
+    )
 
 
 def test_a_task_file_that_would_unfold_without_end_is_refused(archive, tmp_path):

@@ -18,13 +18,13 @@ from fluency.archive.contents import STUDY_FILE
 from fluency.archive.strict_json import strict_record, untrusted_json
 from fluency.archive.task_trust import trusted_tasks
 from fluency.archive.unpack import UnpackedArchive
-from fluency.archive.world_files import WORLD_INDEX, load_world
+from fluency.archive.world_files import WORLD_DOCUMENTS, WORLD_INDEX, load_world
 from fluency.common.canonical import hashes_to
 from fluency.common.errors import ArchiveError, UserError
 from fluency.core.cells import Cell
-from fluency.core.gather import CellRecords, load_records, record_path
+from fluency.core.gather import CellRecords, load_records, record_path, row_of
 from fluency.core.part import Part, first_problem
-from fluency.core.records import Execution, Generation, ImageInfo, RecordType, Score
+from fluency.core.records import Execution, Generation, ImageInfo, RecordType, Row, Score
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_task
@@ -36,6 +36,10 @@ MAX_TASKS = 200
 MAX_CELLS = 50_000
 IMAGE_FILE = "results/image.json"
 KEEP_BYTES = 48 << 20
+MAX_TREES, MAX_WORLD_DOCUMENTS = 256 << 20, 16 << 20
+"""Bytes of all worlds' trees, and of the documents beside them: worlds are kept in memory."""
+MAX_TABLE = 64 << 20
+"""Characters of text in the rows of all cells."""
 
 
 class ImageFile(Part):
@@ -60,6 +64,7 @@ class ArchivedStudy:
     _worlds: dict[str, World] = field(default_factory=dict)
     _kept: dict[Cell, CellRecords] = field(default_factory=dict)
     _kept_bytes: int = 0
+    _in_rows: int = 0
 
     @property
     def root(self) -> Path:
@@ -95,6 +100,7 @@ class ArchivedStudy:
                 )
             if any(f"{folder}/tree.tar" not in self.unpacked.manifest.files for folder in worlds.values()):
                 raise ArchiveError("it names a world that the archive does not hold", where=f"{WORLD_INDEX}: {task}")
+        _check_size(self.root, {folder for worlds in value.values() for folder in worlds.values()})
         return value
 
     @cached_property
@@ -124,6 +130,14 @@ class ArchivedStudy:
         if self._kept_bytes <= KEEP_BYTES:
             self._kept[cell] = records
         return records
+
+    def row(self, cell: Cell, category: str, records: CellRecords) -> Row:
+        """A cell's row; ArchiveError once the rows hold more text than a table that can be read."""
+        row = row_of(cell, category, records)
+        self._in_rows += sum(len(value) for value in dict(row).values() if isinstance(value, str))
+        if self._in_rows > MAX_TABLE:
+            raise ArchiveError(f"the rows of its cells hold more than {MAX_TABLE:,} characters", where=cell.path)
+        return row
 
     def read_again(self, cell: Cell) -> CellRecords:
         """The records of a cell that `records` has checked: from memory as far as it is meant to be used for that."""
@@ -193,6 +207,13 @@ def _check_yaml(data: bytes, where: str) -> None:
             raise ArchiveError("it holds YAML aliases", where=where)
         if depth > MAX_TASK_DEPTH:
             raise ArchiveError(f"it nests deeper than {MAX_TASK_DEPTH} levels", where=where)
+
+
+def _check_size(root: Path, folders: set[str]) -> None:
+    for name, most in ({"tree.tar": MAX_TREES} | dict.fromkeys(WORLD_DOCUMENTS, MAX_WORLD_DOCUMENTS)).items():
+        size = sum((root / folder / name).stat().st_size for folder in folders if (root / folder / name).is_file())
+        if size > most:
+            raise ArchiveError(f"the worlds' {name} hold {size:,} bytes; {most:,} are read", where=WORLD_INDEX)
 
 
 def same_worlds(archived: ArchivedStudy, task: Task) -> bool:

@@ -38,6 +38,9 @@ class Findings:
     unproven: list[Finding] = field(default_factory=list)
     remarks: list[Finding] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
+    not_judged: dict[str, int] = field(default_factory=dict)
+    """Task whose check this checkout does not have -> its scores, of which none was made anew."""
+    _noted: set[tuple[bool, Finding]] = field(default_factory=set)
 
     def check(
         self, holds: bool, where: str, what: str, *, kind: str, layer: str | None = None, truth: Truth = "evidence"
@@ -53,12 +56,16 @@ class Findings:
 
     def cannot_tell(self, where: str, what: str, truth: Truth) -> None:
         """Note what this checkout cannot prove, once."""
-        if (finding := Finding(where, what, truth)) not in self.unproven:
+        finding = Finding(where, what, truth)
+        if (True, finding) not in self._noted:
+            self._noted.add((True, finding))
             self.unproven.append(finding)
 
     def remark(self, where: str, what: str) -> None:
         """Note what is allowed and worth knowing, once."""
-        if (finding := Finding(where, what)) not in self.remarks:
+        finding = Finding(where, what)
+        if (False, finding) not in self._noted:
+            self._noted.add((False, finding))
             self.remarks.append(finding)
 
     @contextmanager

@@ -16,7 +16,7 @@ from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.terminal import Say, say
 from fluency.core.cells import Cell
-from fluency.core.gather import CellRecords, row_of
+from fluency.core.gather import CellRecords
 from fluency.core.records import Row
 from fluency.core.study import load_study
 from fluency.core.table import to_frame
@@ -132,7 +132,7 @@ class _Replayer:
         """A cell's row before and after, and what differs; the archived row where it cannot be replayed."""
         task, study = self._tasks[cell.task], self._archived.study
         records = self._archived.records(cell)
-        old = row_of(cell, task.category, records)
+        old = self._archived.row(cell, task.category, records)
         generation, execution, _ = records
         if cell.task not in self._runnable or generation is None or execution is None:
             return old, old, None
@@ -144,7 +144,7 @@ class _Replayer:
             score = score_cell(task, generation, execution, world, seeds=study.seeds, conditions=study.conditions)
         except UserError as error:
             return old, old, CellDiff(cell.path, False, "", f"not replayed: {error.what}", "")
-        new = row_of(cell, task.category, CellRecords(generation, execution, score))
+        new = self._archived.row(cell, task.category, CellRecords(generation, execution, score))
         return old, new, diff_cell(records, execution, score)
 
     def _headlines(self, rows: list[Row]) -> dict[str, str]:

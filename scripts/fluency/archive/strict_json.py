@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from math import isfinite
@@ -17,6 +18,8 @@ from fluency.common.files import pretty_json
 from fluency.core.records import SCHEMA_VERSION, RecordType
 
 MAX_DEPTH = 64
+MAX_VALUES = 1_000_000
+"""A value takes some hundred bytes of memory, and three in the file: no bound on bytes alone bounds that."""
 MAX_DIGITS = 40
 
 
@@ -35,11 +38,13 @@ def strict_record(kind: type[RecordType], data: bytes, where: str) -> RecordType
 
 
 def untrusted_json(data: bytes, where: str, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """A JSON document of untrusted bytes; ArchiveError for what no other language reads alike or what nests too deeply.
+    """A JSON document of untrusted bytes; ArchiveError for what no other language reads alike or what takes too much.
 
     Those are NaN, infinities, numbers beyond a double, integers of more than MAX_DIGITS digits, and bytes that are not
-    UTF-8. `pairs` is told each object's entries in their order.
+    UTF-8; more than MAX_VALUES values, and nesting. `pairs` is told each object's entries in their order.
     """
+    if _has_more_values(data, MAX_VALUES):
+        raise ArchiveError(f"it holds more than {MAX_VALUES:,} values", where=where)
     try:
         value = json.loads(
             data.decode(), object_pairs_hook=pairs, parse_constant=_no_number, parse_float=_finite, parse_int=_integer
@@ -49,6 +54,18 @@ def untrusted_json(data: bytes, where: str, *, pairs: Callable[[list[tuple[str, 
     if _nests_deeper(value, MAX_DEPTH):
         raise ArchiveError(f"it nests deeper than {MAX_DEPTH} levels", where=where)
     return value
+
+
+def _has_more_values(data: bytes, most: int) -> bool:
+    """Whether a text of JSON holds more commas and brackets than that, leaving those out that stand in its strings."""
+
+    def marks(text: bytes) -> int:
+        return sum(map(text.count, (b",", b"[", b"{")))
+
+    if marks(data) <= most:
+        return False
+    unescaped = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return marks(re.sub(rb'"[^"]*"', b"", unescaped)) > most
 
 
 def _reason(error: Exception) -> str:

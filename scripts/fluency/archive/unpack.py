@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,13 +10,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from jinja2 import TemplateError
+
 from fluency.archive.findings import Finding
 from fluency.archive.manifest import MANIFEST_NAME, MAX_BYTES, Manifest, manifest_problem, read_manifest
 from fluency.archive.tar_reader import LIMITS, ReadLimits, TarReader
 from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
 
-_UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+_UNFORESEEN = (
+    csv.Error,
+    TemplateError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 """What contents of an unexpected type, size or depth raise, wherever they are used."""
 MAX_DOCUMENT = 64 << 20
 """Bytes of a file that is read into memory."""

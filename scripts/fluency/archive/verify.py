@@ -27,7 +27,7 @@ from fluency.archive.world_files import WORLD_INDEX
 from fluency.common.git import git_state
 from fluency.common.terminal import Say, say
 from fluency.core.cells import Cell
-from fluency.core.gather import STAGES, CellRecords, row_of
+from fluency.core.gather import STAGES, CellRecords
 from fluency.core.records import ImageInfo, Row
 from fluency.core.stage_code import layer_hashes, layer_hashes_with
 
@@ -57,6 +57,7 @@ def verify_archive(path: Path, say: Say = say, *, trust_tasks: bool = False) -> 
             remarks=findings.remarks,
             by_hash_only=sorted(archive.manifest.files.keys() - vouched),
             checked=findings.checked,
+            not_judged=findings.not_judged,
             seconds=time.monotonic() - start,
         )
 
@@ -110,9 +111,11 @@ def _cells(archived: ArchivedStudy, findings: Findings, image: ImageInfo | None)
             chain.check(cell, tasks[cell.task], records)
             if cell.task in archived.trusted:
                 rebuild_score(archived, findings, cell, tasks[cell.task], records)
+            elif records.score is not None:
+                findings.not_judged[cell.task] = findings.not_judged.get(cell.task, 0) + 1
         used |= _names(cell, records)
         with findings.noting_errors(cell.path):
-            rows.append(row_of(cell, tasks[cell.task].category, records))
+            rows.append(archived.row(cell, tasks[cell.task].category, records))
     check_strays(archived, findings, used)
     return rows, used
 

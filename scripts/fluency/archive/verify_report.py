@@ -25,6 +25,7 @@ class VerifyReport:
 
     `problems`: the archive contradicts itself. `unproven`: this checkout cannot make the same bytes because its code,
     tasks or libraries are others. `by_hash_only`: files that nothing else vouches for. `checked`: counts by kind.
+    `not_judged`: task -> scores that were not made anew, since its check is none that this checkout may run.
     """
 
     path: Path
@@ -35,6 +36,7 @@ class VerifyReport:
     remarks: list[Finding]
     by_hash_only: list[str]
     checked: dict[str, int]
+    not_judged: dict[str, int]
     seconds: float
 
     @property
@@ -66,13 +68,22 @@ class VerifyReport:
         if not self.unproven:
             return f"PROVEN. {PROVEN}"
         if self.verdict("judgement") == "unproven":
-            return f"UNPROVEN: scores not reproduced. {_firsts(_of('judgement', self.unproven))}"
+            return f"UNPROVEN: scores not reproduced. {self._unjudged}{_firsts(_of('judgement', self.unproven))}"
         if self.verdict("evidence") == "unproven":
             return (
                 f"UNPROVEN in part: the scores were reproduced, not all of the evidence. "
                 f"{_firsts(_of('evidence', self.unproven))}"
             )
         return "UNPROVEN in words only: evidence and scores are proven; other code words the report otherwise."
+
+    @property
+    def _unjudged(self) -> str:
+        """How many scores this checkout could not judge at all, and of which tasks; empty if it could judge all."""
+        if not self.not_judged:
+            return ""
+        lost = sum(self.not_judged.values())
+        total, tasks = lost + self.checked.get("scores", 0), ", ".join(sorted(self.not_judged))
+        return f"{lost:,} of {total:,} scores could not be judged by this checkout: those of {tasks}. "
 
     def lines(self, most: int = 20) -> list[str]:
         """The report for a terminal, at most so many lines of each weight."""

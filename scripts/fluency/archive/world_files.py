@@ -17,6 +17,8 @@ from fluency.world.model import HelperSpec, World, pack, world_sha256
 from fluency.world.route import Route
 
 WORLD_INDEX = "worlds/index.json"
+WORLD_DOCUMENTS = ("ages.json", "service.json", "processes.json", "world.json")
+"""What stands beside a world's tree."""
 
 
 def world_entries(tasks: Sequence[Task], seeds: Sequence[int], world_for: Callable[[Task, int], World]) -> list[Entry]:

@@ -39,9 +39,14 @@ def collect_provenance(
 
     files: the configuration. load: the records of a cell. start_up_s: shell -> seconds of an empty command.
     """
-    records = [load(cell) for cell in cells]
-    generations = [record.generation for record in records if record.generation]
-    executions = [record.execution for record in records if record.execution]
+    generations: list[Generation] = []
+    executions: list[Execution] = []
+    ran: set[tuple[int, str, str]] = set()
+    for cell in cells:  # one after the other: outputs and answers of a large study do not fit into memory together
+        generation, execution, _ = load(cell)
+        generations += [_without_words(generation)] if generation else []
+        executions += [execution.model_copy(update={"runs": []})] if execution else []
+        ran |= {(run.seed, run.world_sha256, run.condition) for run in execution.runs} if execution else set()
     sampling = {
         model.alias: _sampling([g for g in generations if g.cell.model == model.alias]) for model in study.models
     }
@@ -57,8 +62,8 @@ def collect_provenance(
         config_files={_relative(file): sha256_file(file) for file in files},
         decision=study.decision or None,
         task_sha256={task.id: task.sha256 for task in tasks},
-        worlds=_worlds(executions),
-        conditions=_distinct(run.condition for execution in executions for run in execution.runs),
+        worlds=_worlds(ran),
+        conditions=_distinct(condition for _, _, condition in ran),
         limits=_documents(execution.limits for execution in executions),
         images=_documents(execution.image for execution in executions),
         engines=_documents(execution.engine for execution in executions),
@@ -103,11 +108,18 @@ def _sampling(generations: Sequence[Generation]) -> Sampling:
     )
 
 
-def _worlds(executions: Iterable[Execution]) -> dict[str, list[str]]:
+def _without_words(generation: Generation) -> Generation:
+    """The record less prompt and answer."""
+    answer = generation.answer
+    request = answer.request.model_copy(update={"prompt": ""})
+    short = answer.model_copy(update={"request": request, "raw": {}, "text": ""})
+    return generation.model_copy(update={"answer": short})
+
+
+def _worlds(ran: Iterable[tuple[int, str, str]]) -> dict[str, list[str]]:
     found: dict[str, set[str]] = {}
-    for execution in executions:
-        for run in execution.runs:
-            found.setdefault(str(run.seed), set()).add(run.world_sha256)
+    for seed, world, _ in ran:
+        found.setdefault(str(seed), set()).add(world)
     return {seed: sorted(hashes) for seed, hashes in sorted(found.items())}
 
 
