@@ -97,7 +97,7 @@ def _ratios(shell: str, at_a_time: int, seconds: dict[str, list[float]]) -> dict
 
 def isolation_cost(sandbox: Sandbox, world: World) -> dict[str, object]:
     """Milliseconds that the isolation measures add to an execution, one at a time, in turns with and without them."""
-    every = isolation(Limits())
+    every = isolation(Limits(), sandbox.engine["name"])
     few = {name: part for name, part in every.items() if name in NEEDED}
     seconds: dict[int, list[float]] = {0: [], 1: []}
     for _ in range(8):
@@ -114,7 +114,7 @@ def made_ahead(sandbox: Sandbox, world: World) -> dict[str, object]:
 
     The most that creating them ahead of time could gain.
     """
-    config = container_config(sandbox.image.image_id, labels.labels(), isolation(Limits()))
+    config = container_config(sandbox.image.image_id, labels.labels(), isolation(Limits(), sandbox.engine["name"]))
     data = encode(Invocation("bash", COMMAND["bash"], world, Limits(), 60), "ahead")
     ratios = []
     for _ in range(ROUNDS):

@@ -55,7 +55,7 @@ STARTS = f"echo '{json.dumps({'protocol': PROTOCOL, 'nonce': NONCE, 'processes':
 
 def pretend(sandbox: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20) -> Result:
     """What comes of a container whose runner is replaced by a script."""
-    config = container_config(sandbox.image.image_id, labels.labels(), isolation(LIMITS))
+    config = container_config(sandbox.image.image_id, labels.labels(), isolation(LIMITS, sandbox.engine["name"]))
     config["Entrypoint"] = ["/usr/bin/bash", "-c", script]
     return result_of(sandbox._engine, run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s), NONCE)
 
@@ -145,7 +145,7 @@ def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(san
 
 def test_an_engine_that_cannot_say_how_it_ended_is_not_the_commands_failure(sandbox: Sandbox) -> None:
     """Its events are of its memory alone: after a restart it knows nothing of the container."""
-    config = container_config(sandbox.image.image_id, labels.labels(), isolation(LIMITS))
+    config = container_config(sandbox.image.image_id, labels.labels(), isolation(LIMITS, sandbox.engine["name"]))
     config["Entrypoint"] = ["/usr/bin/bash", "-c", STARTS + "exit 9"]
     talk = run_container(sandbox._engine, config, b"", 1 << 20, 20)
     assert how_it_ended(sandbox._engine, talk, SandboxError("x")).own
@@ -303,7 +303,7 @@ def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox: Sandbox, m
     for forgotten in ({"memory", "no-swap"}, {"pids"}):
         monkeypatch.setattr(
             "fluency.execution.sandbox.sandbox.isolation",
-            lambda limits, less=forgotten: {k: v for k, v in isolation(limits).items() if k not in less},
+            lambda *given, less=forgotten: {k: v for k, v in isolation(*given).items() if k not in less},
         )
         with pytest.raises(SandboxError, match="does not hold the limits") as caught:
             sandbox.canary(LIMITS)

@@ -96,7 +96,7 @@ def test_an_engine_that_takes_no_limits_of_the_kernel_is_used_without(
 ) -> None:
     """As an older rootless one: by a limit that every engine refuses. The record of each execution says so."""
     refused = {"no-such-limit": {"Sysctls": {"kernel.no_such_limit": "0"}}}
-    monkeypatch.setattr("fluency.execution.sandbox.sandbox.isolation", lambda limits: isolation(limits) | refused)
+    monkeypatch.setattr("fluency.execution.sandbox.sandbox.isolation", lambda *given: isolation(*given) | refused)
     monkeypatch.setattr(sandbox, "engine", dict(sandbox.engine))
     sandbox.canary(LIMITS)
     assert sandbox.engine[NO_SYSCTLS] is True

@@ -88,7 +88,7 @@ def test_an_execution_in_each_shell(podman: Sandbox) -> None:
 
 @pytest.mark.parametrize("probe", [p for p in PROBES if p.measure not in NOT_HERE], ids=lambda probe: probe.measure)
 def test_the_isolation_holds(podman: Sandbox, probe) -> None:
-    assert run(podman, probe, isolation(probe.limits)).stdout.data == probe.isolated
+    assert run(podman, probe, isolation(probe.limits, "podman")).stdout.data == probe.isolated
 
 
 def test_attacks_end_where_they_end_elsewhere(podman: Sandbox) -> None:

@@ -22,7 +22,7 @@ def test_the_table_of_a_machine_that_has_everything(
         "container engine",
         "storage",
         "control groups",
-        "seccomp",
+        "seccomp profile",
         "sandbox image",
         "a known command",
         "Bash",
@@ -37,7 +37,7 @@ def test_the_table_of_a_machine_that_has_everything(
 @pytest.mark.engine
 def test_an_engine_that_answers_but_starts_nothing_is_not_ok(sandbox: Sandbox) -> None:
     gone = sandbox.image.model_copy(update={"image_id": "sha256:" + "0" * 64})
-    line = doctor._known_command(sandbox._engine, gone)
+    (line,) = doctor._known_command(sandbox._engine, gone)
     assert (line.state, line.found) == ("lacks", "the sandbox image is gone")
     assert "make image" in line.advice
 

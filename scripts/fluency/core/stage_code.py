@@ -88,7 +88,8 @@ _COMMAND = (
 DECIDES: Mapping[str, StageCode] = {
     "asking": _REQUEST + StageCode(_package("common/words.py", "generation/local_model/*.*"), ("xllamacpp",)),
     "command": _COMMAND,
-    "execution": _COMMAND + StageCode(_package("execution/sandbox/*.py", "execution/start_up_times.py")),
+    "execution": _COMMAND
+    + StageCode((*_package("execution/sandbox/*.py", "execution/start_up_times.py"), "sandbox/seccomp/*.*")),
     "scoring": _SCORE,
     "table": _TABLE,
     "analysis": _ANALYSIS,
@@ -122,13 +123,17 @@ contradiction, a file too few the reverse; so what is in doubt is in."""
 # Not the base: what of it changes an execution stands in the rule's param itself (worlds, limits, needs), and what the
 # sandbox image is built from in the image's. The grammar tells which answers a condition is run for.
 _EXECUTE = _GRAMMAR + StageCode(
-    _package(
-        "execution/attempts.py",
-        "execution/command.py",
-        "execution/execute.py",
-        "execution/invocation.py",
-        "execution/sandbox/isolation.py",
-        "execution/sandbox/outcome.py",
+    (
+        *_package(
+            "execution/attempts.py",
+            "execution/command.py",
+            "execution/execute.py",
+            "execution/invocation.py",
+            "execution/sandbox/isolation.py",
+            "execution/sandbox/outcome.py",
+            "execution/sandbox/seccomp.py",
+        ),
+        "sandbox/seccomp/*.*",
     )
 )
 

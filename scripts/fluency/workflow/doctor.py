@@ -24,6 +24,7 @@ from fluency.execution.sandbox.image import find_image, why_missing
 from fluency.execution.sandbox.image_content import image_tag
 from fluency.execution.sandbox.powershell import HOW, RELEASE_PAGE, powershell_source
 from fluency.execution.sandbox.sandbox import NO_SYSCTLS, Sandbox
+from fluency.execution.sandbox.seccomp import profile_sha256
 
 State = Literal["good", "note", "lacks"]
 MARKS: dict[State, str] = {"good": "[green]ok[/]", "note": "[yellow]note[/]", "lacks": "[red]lacks[/]"}
@@ -104,7 +105,7 @@ def _engine(engine: Engine | None) -> Iterator[Line]:
     yield Line("storage", "good", f"{facts['storage']}, {_engine_room(engine)}")
     yield Line("control groups", "good", f"version {facts['cgroup']}")
     if facts["seccomp"]:
-        yield Line("seccomp", "good", "the engine's default profile")
+        yield Line("seccomp", "good", "the engine filters system calls")
     else:
         yield Line(
             "seccomp",
@@ -135,7 +136,7 @@ def _image(engine: Engine | None) -> Iterator[Line]:
         yield Line("sandbox image", "note", f"{tag} is not built yet", "`make image` builds it in a minute or two")
         return
     yield Line("sandbox image", "good", f"{tag}, base {found.base}, {found.architecture}")
-    yield _known_command(engine, found)
+    yield from _known_command(engine, found)
     how = f"{HOW} (from {RELEASE_PAGE}); or, where that page can be reached, `make image`"
     for name, shell in SHELLS.items():
         if why := why_missing(engine, found, name):
@@ -145,16 +146,24 @@ def _image(engine: Engine | None) -> Iterator[Line]:
             yield Line(shell.short_title, "good", found.shells[name] or "")
 
 
-def _known_command(engine: Engine, image: ImageInfo) -> Line:
-    """One real execution: what an engine says of itself does not tell whether it can start a container."""
+def _known_command(engine: Engine, image: ImageInfo) -> Iterator[Line]:
+    """One real execution: what an engine says of itself does not tell whether it can start a container, and how."""
+    sandbox = Sandbox(engine, image, 1)
     try:
-        Sandbox(engine, image, 1).canary(Limits())
+        refused = sandbox.settle(Limits())
     except UserError as error:
-        return Line("a known command", "lacks", error.what, f"no command can be run: {error.hint}")
-    if engine.facts.get(NO_SYSCTLS):
+        yield Line("a known command", "lacks", error.what, f"no command can be run: {error.hint}")
+        return
+    if sandbox.engine.get(NO_SYSCTLS):
         advice = "memory that outlives its process stays possible: a newer kernel or an engine of root"
-        return Line("a known command", "note", "gave the known result, without the kernel's own limits", advice)
-    return Line("a known command", "good", "gave the known result, within its limits")
+        yield Line("a known command", "note", "gave the known result, without the kernel's own limits", advice)
+    else:
+        yield Line("a known command", "good", "gave the known result, within its limits")
+    if refused:
+        advice = "the engine's own seccomp profile holds instead of the project's smaller one, and every record says so"
+        yield Line("seccomp profile", "note", refused, advice)
+    else:
+        yield Line("seccomp profile", "good", f"the project's, {profile_sha256()[:12]}")
 
 
 def _models() -> Iterator[Line]:

@@ -12,18 +12,21 @@ from fluency.core.records import ImageInfo, Result
 from fluency.core.shells import DESIGN
 from fluency.core.study import Limits
 from fluency.execution.invocation import Invocation
+from fluency.execution.sandbox.seccomp import ProfileRefused
 from fluency.world.model import World, pack
 
 EMPTY_WORLD = World(seed=0, files={}, dirs=(), ages={}, http=(), processes=(), tar=pack({}, ()))
 TEXT = "canary \\ $HOME 'ü'"
+# Engines' own profiles let a program pretend to be on a 32-bit machine, the project's does not.
+FILTERED = "setarch linux32 true 2>/dev/null && echo wide || echo reduced"
 # Where the two versions of control groups say what holds; nothing is told where the engine hides them.
 HOLDS = "/sys/fs/cgroup/{memory/memory.limit_in_bytes,memory.max,pids/pids.max,pids.max}"
 TIMEOUT_S = 30.0
 
 
 def canary(limits: Limits) -> Invocation:
-    """The command: it prints a text that is hard to carry, and what the container's control group holds."""
-    command = f"printf '%s\\n' {shlex.quote(TEXT)}; cat {HOLDS} 2>/dev/null; printf canary >&2; exit 7"
+    """The command: it prints a text that is hard to carry, which seccomp profile holds, and the limits that do."""
+    command = f"printf '%s\\n' {shlex.quote(TEXT)}; {FILTERED}; cat {HOLDS} 2>/dev/null; printf canary >&2; exit 7"
     return Invocation(DESIGN[0], command, EMPTY_WORLD, limits, TIMEOUT_S, identify=True)
 
 
@@ -38,18 +41,27 @@ def check_identity(image: ImageInfo, identity: dict[str, str]) -> None:
         )
 
 
-def check(result: Result, limits: Limits) -> None:
-    """SandboxError unless the canary's result is the known one, and what holds is what the limits say."""
-    said, _, holds = result.stdout.data.partition("\n")
+def check(result: Result, limits: Limits, reduced: bool) -> None:
+    """SandboxError unless the canary's result is the known one, and what holds is what the limits say.
+
+    ProfileRefused if it is `reduced` and the project's seccomp profile does not hold.
+    """
+    said, filtered, *holds = [*result.stdout.data.split("\n"), ""]
     if (result.exit_code, said, result.stderr.data) != (7, TEXT, "canary"):
         raise SandboxError(
             f"a command with a known result gave another: {result.exit_code}, {result.stdout.data[:80]!r}",
             where="sandbox",
             hint="rebuild the image: `make image`",
         )
-    if not set(holds.split()) <= {str(limits.memory_mb << 20), str(limits.pids)}:
+    if not set(filter(None, holds)) <= {str(limits.memory_mb << 20), str(limits.pids)}:
         raise SandboxError(
             "the engine does not hold the limits of memory and processes",
             where="sandbox",
             hint="rootless engines need control groups v2, delegated to the user; else run the engine as root",
+        )
+    if reduced and filtered == "wide":
+        raise ProfileRefused(
+            "the engine does not hold the seccomp profile",
+            where="sandbox",
+            hint="give it its usual runtime back",
         )

@@ -15,6 +15,7 @@ import requests
 
 from fluency.common.errors import SandboxError
 from fluency.execution.sandbox.engine import Engine
+from fluency.execution.sandbox.seccomp import ProfileRefused
 
 WHERE = "sandbox"
 FRAME = 8
@@ -89,13 +90,16 @@ def new_name() -> str:
 
 def as_sandbox_error(error: BaseException, within_s: float) -> BaseException:
     """The sandbox error behind what a client or a socket raised; anything unknown stays what it is."""
-    why = " ".join(str(getattr(error, "explanation", None) or error).split())[:160]
+    said = " ".join(str(getattr(error, "explanation", None) or error).split())
+    why = said[:160]
     if isinstance(error, TimeoutError):
         return SandboxError(f"the container did not end within {within_s:.0f} s", where=WHERE, hint=NEXT_RUN)
     if isinstance(error, docker.errors.ImageNotFound):
         return SandboxError("the sandbox image is gone", where=WHERE, hint="run again, or `make image`")
     if isinstance(error, docker.errors.APIError) and any(mark in str(error) for mark in SYSCTL_MARKS):
         return SysctlsRefused(f"the engine sets no kernel limits: {why}", where=WHERE, hint=NEXT_RUN)
+    if isinstance(error, docker.errors.APIError) and "seccomp" in said:
+        return ProfileRefused(f"the engine refused the seccomp profile: {said[-160:]}", where=WHERE, hint=NEXT_RUN)
     if isinstance(error, docker.errors.APIError):
         # Debian only recommends AppArmor's tools to Docker, which starts nothing without them where the kernel has it.
         hint = "`apt-get install apparmor`, then run again" if "apparmor_parser" in why else NEXT_RUN

@@ -1,6 +1,6 @@
 """What the engine is told about a container: the isolation measures, each under its own name.
 
-One pure function, so that a test can take a single measure away and show that it was holding something back.
+One function, so that a test can take a single measure away and show that it was holding something back.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from fluency.core.study import Limits
+from fluency.execution.sandbox.seccomp import security_option
 from fluency.world.model import WORK_DIR
 
 WORLD_MB = 128
@@ -15,8 +16,8 @@ Measures = dict[str, dict[str, Any]]
 """Name of each measure -> the part of the engine's HostConfig that puts it into force. Sizes in bytes."""
 
 
-def isolation(limits: Limits) -> Measures:
-    """Every measure, with the sizes of the limits."""
+def isolation(limits: Limits, engine: str = "docker") -> Measures:
+    """Every measure, with the sizes of the limits, for an engine by its name."""
     memory = limits.memory_mb << 20
     return {
         "no-network": {"NetworkMode": "none"},
@@ -25,6 +26,7 @@ def isolation(limits: Limits) -> Measures:
         "read-only-root": {"ReadonlyRootfs": True},
         "few-capabilities": {"CapDrop": ["ALL"], "CapAdd": ["CHOWN", "SETUID", "SETGID", "KILL"]},
         "no-new-privileges": {"SecurityOpt": ["no-new-privileges"]},
+        "seccomp": {"SecurityOpt": [security_option(engine)]},
         "pids": {"PidsLimit": limits.pids},
         "memory": {"Memory": memory},
         "no-swap": {"MemorySwap": memory},

@@ -23,6 +23,7 @@ from fluency.execution.sandbox.isolation import Measures, container_config, isol
 from fluency.execution.sandbox.leftovers import remove_of_ended_runs, remove_unconfirmed
 from fluency.execution.sandbox.outcome import result_of
 from fluency.execution.sandbox.protocol import encode, read_start
+from fluency.execution.sandbox.seccomp import ENGINES_OWN, ProfileRefused, profile_sha256
 from fluency.execution.sandbox.start_engine import ensure_engine
 
 NO_SYSCTLS = "takes_no_sysctls"
@@ -34,7 +35,7 @@ class Sandbox:
 
     def __init__(self, engine: Engine, image: ImageInfo, parallel: int) -> None:
         self.image = image
-        self.engine: dict[str, Any] = engine.facts
+        self.engine: dict[str, Any] = engine.facts | {"seccomp_profile": profile_sha256()}
         self.parallel = parallel
         self._engine = engine
         self._slots = threading.BoundedSemaphore(parallel)
@@ -73,17 +74,36 @@ class Sandbox:
     def canary(self, limits: Limits) -> None:
         """A command whose result is known; SandboxError if the sandbox gives another, or does not hold its limits."""
         with self._canary_lock:
-            check(self._run(canary(limits)), limits)
+            check(self._run(canary(limits)), limits, self._reduced)
             self._doubted.clear()
+
+    def settle(self, limits: Limits) -> str | None:
+        """The canary; why the engine's own seccomp profile holds from here on, where it does not take the project's."""
+        try:
+            self.canary(limits)
+        except ProfileRefused as error:
+            self.engine["seccomp_profile"] = ENGINES_OWN
+            self.canary(limits)
+            return error.what
+        return None
+
+    @property
+    def _reduced(self) -> bool:
+        """Whether the project's seccomp profile holds, and not the engine's own."""
+        return bool(self.engine["seccomp_profile"] != ENGINES_OWN)
+
+    def _isolation(self, limits: Limits) -> Measures:
+        every = isolation(limits, self.engine["name"])
+        return every if self._reduced else {name: part for name, part in every.items() if name != "seccomp"}
 
     def _run(self, invocation: Invocation, measures: Measures | None = None) -> Result:
         """One command behind the given isolation measures instead of all that the engine takes."""
         if measures is None and not self.engine.get(NO_SYSCTLS):
             try:
-                return self._run(invocation, isolation(invocation.limits))
+                return self._run(invocation, self._isolation(invocation.limits))
             except SysctlsRefused:
                 self.engine[NO_SYSCTLS] = True
-        measures = measures or without_sysctls(isolation(invocation.limits))
+        measures = measures or without_sysctls(self._isolation(invocation.limits))
         limits, nonce = invocation.limits, secrets.token_hex(16)
         config = container_config(self.image.image_id, labels.labels(), measures)
         most_bytes, within_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
@@ -108,5 +128,6 @@ def open_sandbox(config: SandboxConfig, say: Say = say) -> Sandbox:
     with contextlib.suppress(Exception):
         if removed := sandbox.remove_leftovers():
             say(f"removed {removed} container(s) that a killed run left behind")
-    sandbox.canary(config.limits)
+    if why := sandbox.settle(config.limits):
+        say(f"{why}; the engine's own holds instead, and every record says so")
     return sandbox

@@ -1,0 +1,191 @@
+"""The seccomp profile is the default less the list, and a container sees every reduction refused."""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fluency.common.files import read_json, sha256_file
+from fluency.core.study import Limits
+from fluency.execution.sandbox import isolation as measures
+from fluency.execution.sandbox import seccomp
+from fluency.execution.sandbox.isolation import host_config, isolation
+from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.workflow import doctor
+from tests.execution.run_it import LIMITS, bash
+from tests.execution.seccomp_table import PAGE, written
+
+LESS = seccomp.reductions()
+DEFAULT = read_json(seccomp.FOLDER / LESS["base"]["file"])
+PROBE = Path(__file__).with_name("probe_syscalls.py").read_text(encoding="utf-8")
+NOT_THERE = 15
+"""A type of socket that the kernel knows none of; it says so before it looks at the family."""
+FAMILIES = range(1, 46)
+NETLINK = 16
+NEW_USER_NAMESPACE = 0x10000000
+
+
+def named(key: str) -> list[str]:
+    return [name for entry in LESS[key] for name in entry["syscalls"]]
+
+
+def granted(rules: list[dict[str, Any]], **wanted: bool) -> set[str]:
+    """The calls of rules that ask for a capability, or of those that do not."""
+    return {
+        name
+        for rule in rules
+        if rule["action"] == seccomp.ALLOW
+        and bool((rule.get("includes") or {}).get("caps")) is wanted["for_capability"]
+        for name in rule["names"]
+    }
+
+
+TO_ALL, TO_SOME = granted(DEFAULT["syscalls"], for_capability=False), granted(DEFAULT["syscalls"], for_capability=True)
+OURS = granted(json.loads(seccomp.profile())["syscalls"], for_capability=False)
+
+
+def test_the_base_is_the_file_its_origin_is_told_of() -> None:
+    assert sha256_file(seccomp.FOLDER / LESS["base"]["file"]) == LESS["base"]["sha256"]
+    assert "Apache License" in (seccomp.FOLDER / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_the_profile_is_the_default_less_the_list_and_nothing_more() -> None:
+    assert set(named("removed")) == TO_ALL - OURS
+    assert OURS <= TO_ALL
+    assert set(named("kept")) <= OURS
+    assert not set(named("never")) & (TO_ALL | TO_SOME)
+    assert '"caps"' not in seccomp.profile(), "nothing hangs on what the engine thinks the container may do"
+    rules = json.loads(seccomp.profile())
+    assert rules["defaultAction"] == "SCMP_ACT_ERRNO" and rules["defaultErrnoRet"] == errno.EPERM
+    assert [machine["subArchitectures"] for machine in rules["archMap"]] == [[]] * len(DEFAULT["archMap"])
+
+
+def test_it_is_made_the_same_each_time() -> None:
+    made = seccomp.profile()
+    seccomp.profile.cache_clear()
+    assert seccomp.profile() == made and len(seccomp.profile_sha256()) == 64
+
+
+def test_the_sandbox_has_no_capability_that_the_default_grants_calls_for() -> None:
+    asked = {cap for rule in DEFAULT["syscalls"] for cap in (rule.get("includes") or {}).get("caps") or []}
+    given = {f"CAP_{name}" for name in isolation(Limits(), "docker")["few-capabilities"]["CapAdd"]}
+    assert len(asked) > 8 and not asked & given
+
+
+def test_the_page_says_what_the_data_says() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert written(page) == page, "run `python -m tests.execution.seccomp_table`"
+
+
+# ------------------------------------------------------------ in a container
+
+SPECIAL = {
+    "clone": [NEW_USER_NAMESPACE],
+    "personality": [8],
+    "userfaultfd": [1 << 20 | 1],
+    "sync": [],
+    "process_vm_readv": [-1, 0, 0, 0, 0, 0],
+}
+"""Arguments by which the kernel itself gets as far as it can without harm; for the others -1 is as good as any."""
+
+
+def probes() -> list[tuple[str, str, list[int]]]:
+    """(label, system call, arguments) of everything that is to be refused, and sockets of every family."""
+    calls = sorted({*named("removed"), *named("never"), *(TO_SOME - OURS), "clone", "clone3", "personality"})
+    found = [(name, name, SPECIAL.get(name, [-1] * 6)) for name in calls]
+    found += [(f"socket {family}", "socket", [family, NOT_THERE, 0]) for family in FAMILIES]
+    found += [(f"socketpair {family}", "socketpair", [family, NOT_THERE, 0, 0]) for family in FAMILIES]
+    found += [(f"netlink {protocol}", "socket", [NETLINK, NOT_THERE, protocol]) for protocol in range(23)]
+    found += [("the upper half", "socket", [1 << 32 | 40, NOT_THERE, 0]), ("asks", "personality", [0xFFFFFFFF])]
+    return [*found, ("i386", "i386", []), ("x32", "x32", [])]
+
+
+ALLOWED = {
+    *(f"socket {entry['family']}" for entry in LESS["sockets"]["allowed"]),
+    *(f"socketpair {family}" for family in LESS["sockets"]["pairs"]),
+    *(f"netlink {entry['protocol']}" for entry in LESS["sockets"]["allowed"] if "protocol" in entry),
+    "asks",
+}
+ABIS = {"i386", "x32"}
+
+Answers = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def answered(sandbox: Sandbox) -> Callable[[str | None], Answers]:
+    """What became of every probe in a container with all measures but another seccomp profile, or with all."""
+    client, every = sandbox._engine.client(), isolation(LIMITS, sandbox.engine["name"])
+    every = {name: part for name, part in every.items() if name not in ("removed-at-its-end", "no-log-on-the-host")}
+
+    def answer(instead: str | None = None) -> Answers:
+        options = every | ({"seccomp": {"SecurityOpt": [f"seccomp={instead}"]}} if instead else {})
+        config = {
+            "Image": sandbox.image.image_id,
+            "User": "0:0",
+            "Entrypoint": ["/opt/fluency/python3", "-I", "-S", "-c", PROBE, json.dumps(probes())],
+            "HostConfig": host_config(options),
+        }
+        container = client.create_container_from_config(config)["Id"]
+        try:
+            client.start(container)
+            client.wait(container)
+            said = client.logs(container, stderr=False)
+            assert said, client.logs(container)
+            return dict(json.loads(said))
+        finally:
+            client.remove_container(container, force=True)
+
+    return answer
+
+
+@pytest.mark.engine
+def test_every_reduction_is_refused_in_the_sandbox_and_by_it_alone(sandbox: Sandbox, answered) -> None:
+    ours = answered()
+    refused = {label for label, became in ours.items() if became == errno.EPERM}
+    absent = {label for label, became in ours.items() if became is None}
+    assert {label: ours[label] for label in ours.keys() - refused - absent - ALLOWED - ABIS} == {"clone3": errno.ENOSYS}
+    assert not refused & ALLOWED and not absent & ALLOWED
+    assert not {ours[abi] for abi in ABIS} & {0, errno.ENOSYS}, "such a call ends the process, whatever the kernel has"
+    # Where the host itself refuses (a sysctl, a filter around the engine), taking the profile away shows nothing.
+    if sandbox.engine["name"] == "podman":
+        return
+    default, bare = answered(json.dumps(DEFAULT)), answered("unconfined")
+    taken = {*named("removed"), "personality", *(label for label in ours if label.startswith(("socket ", "netlink ")))}
+    seen = {label for label in taken & refused if default[label] != errno.EPERM}
+    assert taken & refused - seen <= {label for label in taken if bare[label] == errno.EPERM}
+    assert len(seen) > 70, seen
+
+
+@pytest.mark.engine
+def test_a_command_meets_it(sandbox: Sandbox) -> None:
+    said = bash(sandbox, "setarch linux32 true; sync && echo synced; (trap '' USR1; mkfifo /tmp/f; nice ls -d /tmp)")
+    assert said.stdout.data == "synced\n/tmp\n"
+    assert "failed to set personality to linux32: Operation not permitted" in said.stderr.data
+    assert sandbox.engine["seccomp_profile"] == seccomp.profile_sha256()
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("text", ["{", json.dumps(DEFAULT)], ids=["refuses it", "does not hold it"])
+def test_where_the_engine_does_not_take_it_doctor_and_record_say_so(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """A real refusal of Docker's, and a profile that is not the one that was given."""
+    if sandbox.engine["name"] == "podman":
+        pytest.skip("Podman takes a file's path")
+    monkeypatch.setattr(measures, "security_option", lambda engine: f"seccomp={text}")
+    other = Sandbox(sandbox._engine, sandbox.image, 1)
+    why = other.settle(LIMITS)
+    assert why is not None and "seccomp profile" in why
+    assert other.engine["seccomp_profile"] == seccomp.ENGINES_OWN
+    assert "seccomp" not in other._isolation(LIMITS)
+    if text != "{":
+        return
+    lines = {line.thing: line for line in doctor._known_command(sandbox._engine, sandbox.image)}
+    assert lines["a known command"].state == "good"
+    assert (lines["seccomp profile"].state, lines["seccomp profile"].found) == ("note", why)
+    assert "the engine's own" in lines["seccomp profile"].advice
