@@ -18,6 +18,8 @@ from fluency.core.records import SCHEMA_VERSION, write_record
 from tests.archive.factory import make, make_study, provenance_of
 from tests.archive.fixture import FOLDER
 
+A, B = "a" * 64, "b" * 64
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
@@ -129,15 +131,15 @@ def test_the_older_form_of_several_is_read_whole(older):
     several = older | {
         "image": {name: image | {"image_id": name} for name in ("sha256:1", "sha256:2")},
         "engine": {"1": {"name": "docker"}, "2": {"name": "podman"}},
-        "worlds": {"11": "aa, bb"},
-        "registration": {"path": "a.json", "sha256": "cc"},
+        "worlds": {"11": f"{A}, {B}"},
+        "registration": {"path": "a.json", "sha256": "c" * 64},
         "deviations": ["trials changed"],
     }
     several["sampling"]["qwen-0.5b"]["thinking"] = ["null", '{"type":"enabled"}']
     provenance = parse_provenance(json.dumps(several).encode())
     assert [image.image_id for image in provenance.images] == ["sha256:1", "sha256:2"]
     assert [engine["name"] for engine in provenance.engines] == ["docker", "podman"]
-    assert provenance.worlds == {"11": ["aa", "bb"]}
+    assert provenance.worlds == {"11": [A, B]}
     assert provenance.registration.path == "a.json" and provenance.deviations == ["trials changed"]
     assert provenance.sampling["qwen-0.5b"].thinking == [None, {"type": "enabled"}]
 

@@ -9,11 +9,11 @@ from fluency.execution.make_image import forget_other_image
 
 INFO = ImageInfo(
     image_id="i",
-    content_sha256="c",
+    content_sha256="c" * 64,
     base="b",
     architecture="a",
     shells={"bash": "5.2", "pwsh": "7.6.5"},
-    packages_sha256="p",
+    packages_sha256="d" * 64,
 )
 
 

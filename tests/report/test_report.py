@@ -22,7 +22,7 @@ from tests.synthetic_tables import from_counts, make_frame, make_rows, make_stud
 TASKS = make_tasks()
 TAGS = set("h1,h2,h3,p,ul,li,em,strong,code,a,img,table,thead,tbody,tr,th,td".split(","))  # noqa: SIM905
 PROVENANCE = Provenance(
-    commit="0123abc",
+    commit="0123abc" + "0" * 33,
     dirty=True,
     version="0.1.0",
     config_files={"config.yaml": "12" * 32, "config/study.yaml": "34" * 32},
@@ -252,7 +252,7 @@ def test_times_without_latencies_are_not_given_as_zero(tmp_path: Path) -> None:
 def test_provenance_is_printed_whole(tmp_path: Path) -> None:
     text = report(tmp_path, random_passes(), provenance=PROVENANCE)
     for fact in (
-        "- commit: `0123abc`",
+        "- commit: `0123abc000000000000000000000000000000000`",
         "- uncommitted changes: `yes`",
         "- image.shells.pwsh: `7.6.5`",
         "- engine.1.rootless: `yes`",
@@ -356,7 +356,7 @@ def test_hostile_text_in_every_field_is_only_text(tmp_path: Path, place: int) ->
         rows.append(row.model_copy(update=more))
     path = tmp_path / "report.md"
     dirty = Provenance(
-        commit=dirt[0],
+        version=dirt[0],
         engines=[{dirt[1]: dirt[2]}],
         registration=Registered(path=dirt[3]),
         deviations=dirt,

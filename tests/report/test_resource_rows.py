@@ -71,7 +71,7 @@ def test_an_arm_that_never_ran_and_a_kernel_that_does_not_tell(tmp_path: Path) -
 def run(condition: str = "as_designed", reading: str = "strict", bytes_out: int = 1, **used) -> Run:
     stream = Stream(data="x", bytes=bytes_out, truncated=bytes_out > 1)
     result = Result(exit_code=0, stdout=Stream(data="", bytes=0), stderr=stream, wall_s=0.5, used=Used(**used))
-    return Run(seed=11, world_sha256="0", condition=condition, reading=reading, result=result)
+    return Run(seed=11, world_sha256="0" * 64, condition=condition, reading=reading, result=result)
 
 
 def gathered(*runs: Run):

@@ -42,7 +42,7 @@ COMMAND = "find crates/vox-corpus -type f -printf '%s\\n' | awk '{s+=$1} END {pr
 def generation(reply=COMMAND, outcome="ok", shell="bash", task=TASK):
     request = Request(model_id="m", prompt="p", max_tokens=100, temperature=0.7, protocol=1, trial=1)
     answer = Answer(
-        request_key="key",
+        request_key="ab" * 32,
         request=request,
         outcome=outcome,
         text=reply,
@@ -73,10 +73,12 @@ def execution(runs, made=None, **changed):
     made = made or generation()
     ok = made.answer.outcome == "ok"
     extraction = extract(made.answer.text) if ok else Extraction(strict=None, lenient=None)
-    image = ImageInfo(image_id="i", content_sha256="c", base="b", architecture="a", shells={}, packages_sha256="p")
+    image = ImageInfo(
+        image_id="i", content_sha256="c" * 64, base="b", architecture="a", shells={}, packages_sha256="d" * 64
+    )
     fields = {
         "cell": made.cell,
-        "request_key": "key",
+        "request_key": "ab" * 32,
         "extraction": extraction,
         "runs": runs,
         "image": image,
@@ -227,7 +229,7 @@ def test_what_a_command_is_made_of_takes_the_shells_word():
 @pytest.mark.parametrize(
     ("records", "seeds"),
     [
-        (execution(right(), request_key="other"), None),
+        (execution(right(), request_key="cd" * 32), None),
         (execution(right(), cell=CellName(model="m", shell="pwsh", task=TASK.id, trial=1)), None),
         (execution(right()[:1]), SEEDS),
         (execution([*right(), *right()]), SEEDS),

@@ -13,6 +13,7 @@ from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
 from fluency.common.self_hash import has_valid_self_hash, with_self_hash
 from fluency.core.records import Part
+from fluency.core.records.forms import Digest
 from fluency.core.study import STUDY_NAME
 
 MANIFEST_NAME = "MANIFEST.json"
@@ -26,7 +27,6 @@ def _day(text: str) -> str:
     return text
 
 
-Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,60}$")]
 Version = Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+!_-]{0,60}$")]
 CellPath = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*){1,3}$")]

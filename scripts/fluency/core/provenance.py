@@ -14,6 +14,7 @@ from fluency.common.errors import MADE_ANEW, UserError
 from fluency.core.conditions import ConditionName
 from fluency.core.part import Part, first_problem
 from fluency.core.records import SCHEMA_VERSION, ImageInfo, SchemaVersion
+from fluency.core.records.forms import Commit, Digest, UtcTime
 from fluency.core.study import Limits, Price
 
 
@@ -21,12 +22,12 @@ class Registered(Part):
     """The registration file a study follows."""
 
     path: str = Field(description="Relative to the project.")
-    sha256: str | None = Field(None, description="Of the file.")
+    sha256: Digest | None = Field(None, description="Of the file.")
     utc: str | None = Field(None, description="When it was made, by that machine's clock; null: it does not say.")
-    commit: str | None = Field(None, description="Of the checkout it was made in; null where git could not tell.")
+    commit: Commit | None = Field(None, description="Of the checkout it was made in; null where git could not tell.")
     dirty: bool | None = Field(None, description="Whether that checkout's tracked files differed from the commit.")
 
-    def in_advance(self, first_answer_utc: str | None) -> bool | None:
+    def in_advance(self, first_answer_utc: UtcTime | None) -> bool | None:
         """Whether it was made before the first answer came; None where either time is not known."""
         if self.utc is None:
             return None
@@ -62,17 +63,17 @@ class Provenance(Part):
     """`results/<study>/provenance.json`. What was measured is read from the records; null and empty are unknown."""
 
     schema_version: SchemaVersion = SCHEMA_VERSION
-    commit: str | None = Field(None, description="Of the checkout that gathered the study; null where git cannot tell.")
+    commit: Commit | None = Field(None, description="Of the checkout that gathered it; null where git cannot tell.")
     dirty: bool | None = Field(None, description="Whether its tracked files differed from the commit.")
     version: str | None = Field(None, description="Of this project.")
     versions: dict[str, str] = Field({}, description="Python and libraries -> their versions when it was gathered.")
-    lock_sha256: str | None = Field(None, description="Of the file that pins the libraries.")
-    config_files: dict[str, str] = Field({}, description="Configuration file -> SHA-256.")
+    lock_sha256: Digest | None = Field(None, description="Of the file that pins the libraries.")
+    config_files: dict[str, Digest] = Field({}, description="Configuration file -> SHA-256.")
     decision: str | None = Field(None, description="The decision the study is for; null: none, exploratory.")
     registration: Registered | None = Field(None, description="Null: the study follows none.")
     deviations: list[str] = Field([], description="Departures from the registration, one sentence each.")
-    task_sha256: dict[str, str] = Field({}, description="Task -> SHA-256 of its files.")
-    worlds: dict[str, list[str]] = Field({}, description="Seed -> SHA-256 of its worlds; tasks may extend a world.")
+    task_sha256: dict[str, Digest] = Field({}, description="Task -> SHA-256 of its files.")
+    worlds: dict[str, list[Digest]] = Field({}, description="Seed -> SHA-256 of its worlds; tasks may extend a world.")
     conditions: list[ConditionName] = Field([], description="What commands ran under; since schema 2.")
     limits: list[Limits] = Field([], description="What an execution was allowed; since schema 2.")
     images: list[ImageInfo] = Field([], description="The images commands ran in.")
@@ -80,9 +81,9 @@ class Provenance(Part):
     start_up_s: dict[str, float | None] = Field({}, description="Shell -> seconds of an empty command in the image.")
     sampling: dict[str, Sampling] = Field({}, description="Model -> what it was sent and what came back.")
     spent_usd: float | None = Field(None, description="Of all answers with a price; null: none has one.")
-    first_answer_utc: str | None = Field(None, description="When the earliest answer came; null: none has, or older.")
-    started_utc: str | None = Field(None, description="The earliest answer or execution.")
-    ended_utc: str | None = Field(None, description="The latest answer or execution.")
+    first_answer_utc: UtcTime | None = Field(None, description="Of the earliest answer; null: none has come, or older.")
+    started_utc: UtcTime | None = Field(None, description="The earliest answer or execution.")
+    ended_utc: UtcTime | None = Field(None, description="The latest answer or execution.")
 
     def in_schema_1(self) -> Provenance:
         """The record less what schema 1 does not hold, to be compared with one that was read from there."""

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from fluency.core.conditions import ConditionName
 from fluency.core.part import Part
+from fluency.core.records.forms import Count, Digest
 from fluency.core.records.record import SCHEMA_VERSION, CellName, SchemaVersion
 from fluency.core.study import Limits
 
@@ -21,7 +22,7 @@ class Stream(Part):
 
     data: str
     encoding: Literal["utf-8", "base64"] = "utf-8"
-    bytes: int = Field(description="Written in all.")
+    bytes: Count = Field(description="Written in all.")
     truncated: bool = False
 
     def raw(self) -> builtins.bytes:
@@ -73,7 +74,7 @@ class Used(Part):
 class Paths(Part):
     """Paths of the working folder: how many, and the first fifty in order."""
 
-    count: int
+    count: Count
     paths: list[str]
 
 
@@ -83,7 +84,7 @@ class TreeChanges(Part):
     created: Paths
     changed: Paths
     removed: Paths
-    bytes: int = Field(description="Of the created and changed files, as they stood at the end.")
+    bytes: Count = Field(description="Of the created and changed files, as they stood at the end.")
     complete: bool = Field(description="False: more was there than was looked at, and the counts are the least.")
 
 
@@ -119,7 +120,7 @@ class Run(Part):
     """One execution: a reading of the answer, in one world, under one condition."""
 
     seed: int
-    world_sha256: str
+    world_sha256: Digest
     condition: ConditionName
     reading: Reading
     result: Result
@@ -138,15 +139,15 @@ class ImageInfo(Part):
     """The image the command ran in."""
 
     image_id: str
-    content_sha256: str = Field(description="Of everything the image is built from.")
+    content_sha256: Digest = Field(description="Of everything the image is built from.")
     base: str
     architecture: str
     shells: dict[str, str | None] = Field(description="Version of each shell; null: not in the image.")
-    packages_sha256: str
-    archives: dict[str, str] = Field(
+    packages_sha256: Digest
+    archives: dict[str, Digest] = Field(
         default_factory=dict, description="Shell -> SHA-256 of the archive it was taken from, where it was from one."
     )
-    identity: dict[str, str] = Field(
+    identity: dict[str, Digest] = Field(
         default_factory=dict,
         description="Part (runner, interpreter, helper, each shell) -> SHA-256 of its files, as the build read them.",
     )
@@ -160,7 +161,7 @@ class Execution(Part):
 
     schema_version: SchemaVersion = SCHEMA_VERSION
     cell: CellName
-    request_key: str
+    request_key: Digest
     extraction: Extraction
     runs: list[Run] = Field(description="Empty when there was no command to run, or the arm is not measured.")
     not_measured: str | None = Field(None, description="Why this arm cannot be measured at all; else null.")

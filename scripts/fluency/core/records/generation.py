@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from fluency.core.part import Part
+from fluency.core.records.forms import Digest, UtcTime
 from fluency.core.records.record import SCHEMA_VERSION, CellName, SchemaVersion
 
 Outcome = Literal["ok", "refusal", "truncated", "empty"]
@@ -44,7 +45,7 @@ class Answer(Part):
     """One answer as it arrived; what the answer store keeps and `generate` copies into its record."""
 
     schema_version: int = SCHEMA_VERSION
-    request_key: str
+    request_key: Digest
     request: Request
     outcome: Outcome
     text: str = Field(description="All text blocks joined; lone surrogates replaced.")
@@ -55,7 +56,7 @@ class Answer(Part):
     usage: Usage
     latency_s: float | None = Field(description="Request sent to last byte of the successful attempt; null in a batch.")
     attempts: int = 1
-    received_utc: str
+    received_utc: UtcTime
     transport: Literal["messages", "batch"] = "messages"
     server: str = Field(description="Host of the endpoint, or `embedded`.")
     client: str = Field(description="The SDK and its version.")
@@ -70,5 +71,5 @@ class Generation(Part):
     temperature_requested: float | Literal["provider-default"]
     cost_usd: float | None
     price: dict[str, Any] | None
-    task_sha256: str
+    task_sha256: Digest
     provenance: dict[str, Any]

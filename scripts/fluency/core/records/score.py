@@ -10,6 +10,7 @@ from pydantic import Field
 from fluency.core.conditions import ConditionName
 from fluency.core.part import Part
 from fluency.core.records.execution import Reading
+from fluency.core.records.forms import Digest
 from fluency.core.records.record import SCHEMA_VERSION, CellName, SchemaVersion
 
 FailureClass = Literal[
@@ -68,7 +69,7 @@ class Score(Part):
 
     schema_version: SchemaVersion = SCHEMA_VERSION
     cell: CellName
-    request_key: str
+    request_key: Digest
     passed: bool | None
     structural_pass: bool | None = Field(description="Exit 0 and structure: the design document's own check.")
     exit_ok: bool | None
@@ -84,5 +85,5 @@ class Score(Part):
     make_up: Composition | None
     not_measured: str | None
     side_effects: list[str]
-    task_sha256: str
+    task_sha256: Digest
     provenance: dict[str, Any]
