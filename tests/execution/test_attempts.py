@@ -129,7 +129,7 @@ def test_something_else_that_decides_the_result_starts_anew(one: OneCell) -> Non
             one.execute(ended())
     one.execute(ended())
     assert one.execute().unmeasured
-    one.sandbox.works.image = one.sandbox.works.image.model_copy(update={"content_sha256": "another"})
+    one.sandbox.works.image = one.sandbox.works.image.model_copy(update={"content_sha256": "e" * 64})
     assert (one.execute().attempts, one.execute().unmeasured) == (1, None)
 
 
