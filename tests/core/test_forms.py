@@ -62,3 +62,13 @@ def test_a_provenance_with_another_form_is_none(name, made):
     for text in OTHERS:
         with pytest.raises(ValueError):
             parse_provenance(json.dumps(document | {name: text}).encode())
+
+
+def test_a_price_of_another_form_is_none(made):
+    document = json.loads(next((made.results / "generations").rglob("*.json")).read_text())
+    document.pop("sha256", None)
+    price = {"input_usd_per_mtok": 1.0, "output_usd_per_mtok": 2.0, "dated": "2026-11-21"}
+    assert Generation.model_validate(document | {"price": price})
+    for other in (price | {"dated": None}, price | {"output_usd_per_mtok": -1}, price | {"more": 1}, {}):
+        with pytest.raises(ValueError):
+            Generation.model_validate(document | {"price": other})

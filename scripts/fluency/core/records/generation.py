@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from fluency.core.part import Part
 from fluency.core.records.forms import Digest, UtcTime
 from fluency.core.records.record import SCHEMA_VERSION, CellName, SchemaVersion
+from fluency.core.study import Price
 
 Outcome = Literal["ok", "refusal", "truncated", "empty"]
 
@@ -73,3 +74,10 @@ class Generation(Part):
     price: dict[str, Any] | None
     task_sha256: Digest
     provenance: dict[str, Any]
+
+    @field_validator("price")
+    @classmethod
+    def _is_a_price(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
+        if value is not None:
+            Price.model_validate(value)
+        return value
