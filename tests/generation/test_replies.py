@@ -200,7 +200,7 @@ def test_a_pause_holds_for_the_whole_model_and_no_other(endpoint, two_models):
 
 @pytest.mark.parametrize("name", SLOW)
 def test_the_deadline_ends_slow_replies(name, endpoint, store):
-    policy = RetryPolicy(attempt_s=0.5, deadline_s=1.8, attempts=20, first_wait_s=0.05, longest_wait_s=0.1)
+    policy = RetryPolicy(attempt_s=1.5, deadline_s=4.0, attempts=20, first_wait_s=0.05, longest_wait_s=0.1)
     generator = generator_of(study_of(), store, endpoint, retry_policy=policy)
     cells = cells_of(generator.study)
     endpoint.script(name)
