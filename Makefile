@@ -90,6 +90,9 @@ replay: $(RUN) ## Rescore or re-execute an archive (ARCHIVE=file STAGE=score|exe
 decision: $(RUN) ## Write a decision record from an archive (ARCHIVE=file TITLE="...")
 	@fluency decision "$${ARCHIVE:-}" --title "$${TITLE:-}"
 
+export: $(RUN) ## A study in another program's format (FORMAT=name ARCHIVE=file or CONFIG=...; INTO=folder)
+	@fluency export --format "$${FORMAT:-}" $(if $(ARCHIVE),--archive "$${ARCHIVE}",$(CONFIGS)) $(if $(INTO),--into "$${INTO}")
+
 mine: $(RUN) ## Find task candidates in your own agent transcripts, locally (LOGS=folder)
 	@fluency mine "$${LOGS:-}"
 
@@ -123,4 +126,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf results logs .snakemake .cache/worlds bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister seeds archive verify open example replay decision mine unlock test lint fix mutate simulate bench lock clean
+  preregister seeds archive verify open example replay decision export mine unlock test lint fix mutate simulate bench lock clean

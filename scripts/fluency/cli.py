@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fluency import __version__
-from fluency.common.errors import UserError
 from fluency.common.words import NOTHING_TO_DO
-from fluency.workflow.arguments import COMMANDS, Parser, archive_file, argument, command, markdown_file, seeds, stage
+from fluency.workflow.arguments import archive_file, argument, call, command, markdown_file, seeds, stage
 
 CONFIG = argument("--configfile", action="append", default=[], metavar="FILE", help="override file, may be repeated")
 ARCHIVE = argument("archive", nargs="?", default="", help="an archive/*.tar.zst")
@@ -174,6 +171,21 @@ def decision(options: argparse.Namespace) -> int:
     return decide(archive_file(options.archive), options.title)
 
 
+@command(
+    argument("--format", default="", metavar="NAME", help="what it is for"),
+    argument("--archive", default="", metavar="FILE", help="an archive/*.tar.zst; else the study of the configuration"),
+    CONFIG,
+    argument("--into", type=Path, metavar="FOLDER", help="an empty folder; else one below exports/"),
+)
+def export(options: argparse.Namespace) -> int:
+    """Write a study, archived or as it stands, in another program's format."""
+    from fluency.export.formats import main as write
+    from fluency.workflow.ready_study import open_study
+
+    archive = archive_file(options.archive) if options.archive else None
+    return write(options.format, options.into, archive, lambda: open_study(options.configfile))
+
+
 @command(argument("logs", nargs="+", type=Path), argument("--out", type=Path, default=Path("candidates")))
 def mine(options: argparse.Namespace) -> int:
     """Find task candidates in your own agent transcripts; nothing leaves the machine."""
@@ -204,24 +216,7 @@ def _measure(files: Sequence[str], arguments: Sequence[str] = ()) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; a user's mistake is one sentence and exit code 2."""
-    parser = Parser(prog="fluency", description=__doc__.splitlines()[0])
-    parser.add_argument("--version", action="version", version=__version__)
-    chosen = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for name, (add, function) in COMMANDS.items():
-        text = (function.__doc__ or "").strip()
-        add(chosen.add_parser(name, help=text, description=text))
-    try:
-        options = parser.parse_args(arguments)
-        return COMMANDS[options.command][1](options)
-    except UserError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("Interrupted; what was measured is kept.", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    return call(arguments, __doc__.splitlines()[0])
 
 
 if __name__ == "__main__":

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from fluency import __version__
 from fluency.common.errors import UserError
 
 Command = Callable[[argparse.Namespace], int]
@@ -41,6 +44,28 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """UserError instead of a usage line and an exit."""
         raise UserError(message, where=self.prog, hint=f"`{self.prog} --help` shows the form; `make` lists the targets")
+
+
+def call(arguments: Sequence[str] | None, description: str) -> int:
+    """Run the command that a command line names; a user's mistake is one sentence and exit code 2."""
+    parser = Parser(prog="fluency", description=description)
+    parser.add_argument("--version", action="version", version=__version__)
+    chosen = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for name, (add, function) in COMMANDS.items():
+        text = (function.__doc__ or "").strip()
+        add(chosen.add_parser(name, help=text, description=text))
+    try:
+        options = parser.parse_args(arguments)
+        return COMMANDS[options.command][1](options)
+    except UserError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Interrupted; what was measured is kept.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def archive_file(text: str) -> Path:

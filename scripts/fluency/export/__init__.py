@@ -1,0 +1,1 @@
+"""A measured study, or the task bank, in the formats of other programs."""
