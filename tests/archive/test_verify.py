@@ -197,6 +197,9 @@ DERIVABLE: dict[str, tuple[Change, str]] = {
     "config": (flip("config.yaml"), "config.yaml"),
     "lock": (flip("envs/requirements.lock"), "envs/requirements.lock"),
     "prices": (text("prices/policies.yaml", "1", "2"), "prices/policies.yaml"),
+    "citation": (text("CITATION.cff", "developers", "forgers"), "CITATION.cff"),
+    "crate": (text("ro-crate-metadata.json", "Dataset", "Datum"), "ro-crate-metadata.json"),
+    "crate dropped": (drop("ro-crate-metadata.json"), "ro-crate-metadata.json"),
     "registration": (text("preregistrations/.*", '"trials": 2', '"trials": 3'), "preregistrations/"),
 }  # fmt: skip
 STRAYS = (

@@ -20,6 +20,7 @@ ENTRIES = {
     "report": ["fluency.report.document", "fluency.report.figures", "fluency.report.render"],
     "explorer": ["fluency.report.explorer.page"],
     "registration": ["fluency.archive.registration"],
+    "metadata": ["fluency.archive.crate"],
 }
 DECIDING = {
     "asking": ["fluency.generation.generate", "fluency.generation.local_model.serve"],

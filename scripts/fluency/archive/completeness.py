@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fluency.archive.archived_study import IMAGE_FILE, ArchivedStudy, same_worlds
 from fluency.archive.contents import PROJECT_FILES, STUDY_FILE
+from fluency.archive.crate import READER_FILES, reader_files
 from fluency.archive.findings import Findings
 from fluency.archive.manifest import MANIFEST_NAME
 from fluency.archive.naming import archive_name
@@ -112,6 +113,23 @@ def check_image(archived: ArchivedStudy, findings: Findings) -> tuple[ImageInfo 
 def _content_sha256_at_protocol_2(folder: Path, sources: Sequence[str]) -> str:
     """The hash of an image's sources as it was made when the shells were not yet part of it."""
     return sha256(canonical_json({"protocol": 2} | {name: sha256_file(folder / name) for name in sources}))
+
+
+def check_reader_files(archived: ArchivedStudy, findings: Findings) -> set[str]:
+    """What describes the archive to other tools, made anew from manifest and study; older archives hold none."""
+    manifest = archived.unpacked.manifest
+    names = manifest.files.keys() - set(READER_FILES)
+    made = reader_files(archived.study, manifest.model_dump(mode="json"), names)
+    used = set()
+    for name, data in made.items():
+        if name in manifest.files:
+            same = (archived.root / name).is_file() and (archived.root / name).read_bytes() == data
+            what = "it is not what follows from the manifest and the study"
+            findings.check(same, name, what, kind="metadata", layer="metadata", truth="words")
+            used.add(name)
+        elif "metadata" in manifest.code:
+            findings.check(False, name, "the archive does not hold it", kind="metadata")
+    return used
 
 
 def check_strays(archived: ArchivedStudy, findings: Findings, used: set[str]) -> None:

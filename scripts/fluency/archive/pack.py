@@ -7,10 +7,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from fluency import __version__
 from fluency.archive import manifest
 from fluency.archive.contents import Coverage, coverage_of, entries_of, require_complete
+from fluency.archive.crate import reader_files
 from fluency.archive.naming import archive_name
 from fluency.archive.tar_writer import Entry, write_tar
 from fluency.common.canonical import canonical_json
@@ -54,6 +56,7 @@ def make_archive(
     with TemporaryDirectory(prefix="fluency-image-") as folder:
         if image:
             entries |= _image_entry(results, Path(folder), save_image)
+        entries |= {name: Entry(name, data) for name, data in reader_files(study, fields, entries).items()}
         write_entries(target, entries, fields)
     return target
 
@@ -69,7 +72,7 @@ def _image_entry(results: Path, folder: Path, save_image: Callable[[str, Path], 
 
 def manifest_fields(
     study: Study, coverage: Coverage, *, commit: str, dirty: bool, utc_date: str, image: bool
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """The manifest's fields that are not about files."""
     return {
         "schema_version": manifest.SCHEMA_VERSION,

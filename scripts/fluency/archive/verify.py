@@ -11,6 +11,7 @@ from fluency.archive.completeness import (
     check_image,
     check_name,
     check_prices,
+    check_reader_files,
     check_strays,
     check_tasks,
     check_unnamed,
@@ -84,6 +85,7 @@ def _verify(archived: ArchivedStudy, findings: Findings, say: Say) -> set[str]:
     vouched |= check_worlds(archived, findings)
     vouched |= check_tasks(archived, findings)
     vouched |= check_prices(archived, findings)
+    vouched |= check_reader_files(archived, findings)
     image, found = check_image(archived, findings)
     vouched |= found
     rows, used = _cells(archived, findings, image)

@@ -116,6 +116,7 @@ LAYERS: Mapping[str, StageCode] = {
             _SETS,
         )
     ),
+    "metadata": _BASE + StageCode(_package("archive/citation.py", "archive/crate.py")),
 }
 """What each layer of an archive is made by. A file too many makes a difference unproven where it could be called a
 contradiction, a file too few the reverse; so what is in doubt is in."""

@@ -1,0 +1,86 @@
+"""docs/schemas/ and docs/data.md, from the records' own models: `python -m fluency.archive.record_schemas`.
+
+A schema is JSON Schema 2020-12 as pydantic states it. What a validator of its own holds beyond it (a known shell, a
+moment that exists, that the bytes are the one form this project writes) `make verify` checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel
+
+from fluency.archive.archived_study import ImageFile
+from fluency.archive.manifest import Manifest
+from fluency.common.files import pretty_json, write_atomic
+from fluency.common.paths import ROOT
+from fluency.core.control import Control
+from fluency.core.provenance import Provenance
+from fluency.core.records import SCHEMA_VERSION, Answer, Execution, Generation, Row, Score
+from fluency.core.study import Study
+from fluency.core.tasks import Task
+
+FOLDER = ROOT / "docs" / "schemas"
+PAGE = ROOT / "docs" / "data.md"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
+    "manifest": (Manifest, "`MANIFEST.json`"),
+    "study": (Study, "`study.json`"),
+    "task": (Task, "`tasks/<id>/task.yaml`, read as YAML"),
+    "answer": (Answer, "`answer` in `answers/<first two digits>/<request hash>.json`"),
+    "generation": (Generation, "`results/generations/<cell>.json`"),
+    "execution": (Execution, "`results/executions/<cell>.json`"),
+    "score": (Score, "`results/scores/<cell>.json`"),
+    "row": (Row, "a row of `results/<study>/cells.csv`, empty fields being null"),
+    "provenance": (Provenance, "`results/<study>/provenance.json`"),
+    "control": (Control, "`results/<study>/control.json`"),
+    "image": (ImageFile, "`results/image.json`"),
+}
+"""Name of a schema -> its model, and the files that are of it."""
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The JSON Schema of a kind of record, of its present version; KeyError if there is none of that name."""
+    model, _ = SCHEMAS[name]
+    head = {"$schema": DIALECT, "$id": f"urn:agent-shell-fluency-eval:{name}:{SCHEMA_VERSION}"}
+    return head | model.model_json_schema(mode="validation")
+
+
+def columns() -> Iterator[tuple[str, str, str]]:
+    """Name, type and meaning of each column of the table, in order."""
+    kinds = {"string": "text", "integer": "whole number", "number": "number", "boolean": "True or False"}
+    for name, found in schema_of("row")["properties"].items():
+        forms = [form["type"] for form in found.get("anyOf", [found]) if form.get("type") != "null"]
+        yield name, kinds[forms[0]], found["description"]
+
+
+def schema_list() -> str:
+    """A table of the schemas as Markdown."""
+    rows = [f"| [{name}](schemas/{name}.schema.json) | {where} |" for name, (_, where) in SCHEMAS.items()]
+    return "\n".join(["| schema | what is of it |", "|---|---|", *rows])
+
+
+def dictionary() -> str:
+    """The data dictionary as Markdown."""
+    rows = [f"| `{name}` | {kind} | {text} |" for name, kind, text in columns()]
+    return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
+
+
+def filled(page: str) -> str:
+    """The page with its two tables as the models state them."""
+    for mark, text in (("schemas", schema_list()), ("columns", dictionary())):
+        before, rest = page.split(f"<!-- {mark}: begin -->")
+        page = f"{before}<!-- {mark}: begin -->\n{text}\n<!-- {mark}: end -->{rest.split(f'<!-- {mark}: end -->')[1]}"
+    return page
+
+
+def main() -> None:
+    """Write every schema, and the tables of the page."""
+    for name in SCHEMAS:
+        write_atomic(FOLDER / f"{name}.schema.json", pretty_json(schema_of(name)))
+    write_atomic(PAGE, filled(PAGE.read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    main()
