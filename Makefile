@@ -9,6 +9,7 @@ CONFIG ?=
 CONFIGS := $(foreach file,$(CONFIG),--configfile $(file))
 RUN := .venv/.requirements
 DEV := .venv/.dev
+DATA := .venv/.data
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -20,6 +21,10 @@ $(RUN): envs/requirements.lock envs/installer.lock pyproject.toml scripts/bootst
 $(DEV): envs/dev.lock envs/installer.lock pyproject.toml scripts/bootstrap.sh
 	@scripts/bootstrap.sh dev
 	@touch $(RUN) $@
+
+$(DATA): $(RUN) envs/data.lock
+	@scripts/bootstrap.sh data
+	@touch $@
 
 env: $(RUN) ## Make the pinned environment (.venv)
 
@@ -90,7 +95,7 @@ replay: $(RUN) ## Rescore or re-execute an archive (ARCHIVE=file STAGE=score|exe
 decision: $(RUN) ## Write a decision record from an archive (ARCHIVE=file TITLE="...")
 	@fluency decision "$${ARCHIVE:-}" --title "$${TITLE:-}"
 
-export: $(RUN) ## A study in another program's format (FORMAT=name ARCHIVE=file or CONFIG=...; INTO=folder)
+export: $(RUN) $(if $(filter parquet,$(FORMAT)),$(DATA)) ## A study in another program's format (FORMAT=name ARCHIVE=file or CONFIG=...; INTO=folder)
 	@fluency export --format "$${FORMAT:-}" $(if $(ARCHIVE),--archive "$${ARCHIVE}",$(CONFIGS)) $(if $(INTO),--into "$${INTO}")
 
 mine: $(RUN) ## Find task candidates in your own agent transcripts, locally (LOGS=folder)
@@ -118,7 +123,7 @@ bench: $(DEV) ## Measure the harness against bare loops; ratios into bench/resul
 	@python -m bench
 
 lock: $(DEV) ## Pin the environment anew from envs/*.in
-	@for name in installer requirements dev; do \
+	@for name in installer requirements dev data; do \
 	  uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header \
 	    --no-emit-index-url --no-emit-find-links --output-file envs/$$name.lock envs/$$name.in; done
 

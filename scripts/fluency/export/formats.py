@@ -33,7 +33,10 @@ class Format:
     """The lock in envs/ that has what it needs; empty: that of a run."""
 
 
-FORMATS: dict[str, Format] = {}
+FORMATS: dict[str, Format] = {
+    "csv": Format("the cells table with its data dictionary (a Data Package)", "fluency.export.cells_csv"),
+    "parquet": Format("the cells table, typed and described", "fluency.export.cells_parquet", "data"),
+}
 """By the word after FORMAT=. A format is one module with `write`, and one entry."""
 
 
