@@ -10,6 +10,7 @@ CONFIGS := $(foreach file,$(CONFIG),--configfile $(file))
 RUN := .venv/.requirements
 DEV := .venv/.dev
 DATA := .venv/.data
+INTEROP := .venv-interop/.made
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -24,6 +25,10 @@ $(DEV): envs/dev.lock envs/installer.lock pyproject.toml scripts/bootstrap.sh
 
 $(DATA): $(RUN) envs/data.lock
 	@scripts/bootstrap.sh data
+	@touch $@
+
+$(INTEROP): envs/interop.lock envs/installer.lock pyproject.toml interop/inspect/pyproject.toml scripts/bootstrap.sh
+	@scripts/bootstrap.sh interop
 	@touch $@
 
 env: $(RUN) ## Make the pinned environment (.venv)
@@ -95,8 +100,10 @@ replay: $(RUN) ## Rescore or re-execute an archive (ARCHIVE=file STAGE=score|exe
 decision: $(RUN) ## Write a decision record from an archive (ARCHIVE=file TITLE="...")
 	@fluency decision "$${ARCHIVE:-}" --title "$${TITLE:-}"
 
-export: $(RUN) $(if $(filter parquet,$(FORMAT)),$(DATA)) ## A study in another program's format (FORMAT=name ARCHIVE=file or CONFIG=...; INTO=folder)
-	@fluency export --format "$${FORMAT:-}" $(if $(ARCHIVE),--archive "$${ARCHIVE}",$(CONFIGS)) $(if $(INTO),--into "$${INTO}")
+export: $(RUN) $(if $(filter parquet,$(FORMAT)),$(DATA)) $(if $(filter inspect,$(FORMAT)),$(INTEROP)) ## A study in another program's format (FORMAT=name ARCHIVE=file or CONFIG=...; INTO=folder)
+	@$(if $(filter inspect,$(FORMAT)),.venv-interop/bin/)fluency export --format "$${FORMAT:-}" $(if $(ARCHIVE),--archive "$${ARCHIVE}",$(CONFIGS)) $(if $(INTO),--into "$${INTO}")
+
+interop: $(INTEROP) ## The environment with Inspect AI and the tasks for it (.venv-interop; docs/interop.md)
 
 mine: $(RUN) ## Find task candidates in your own agent transcripts, locally (LOGS=folder)
 	@fluency mine "$${LOGS:-}"
@@ -123,7 +130,7 @@ bench: $(DEV) ## Measure the harness against bare loops; ratios into bench/resul
 	@python -m bench
 
 lock: $(DEV) ## Pin the environment anew from envs/*.in
-	@for name in installer requirements dev data; do \
+	@for name in installer requirements dev data interop; do \
 	  uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header \
 	    --no-emit-index-url --no-emit-find-links --output-file envs/$$name.lock envs/$$name.in; done
 
@@ -131,4 +138,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf results logs .snakemake .cache/worlds bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister seeds archive verify open example replay decision export mine unlock test lint fix mutate simulate bench lock clean
+  preregister seeds archive verify open example replay decision export interop mine unlock test lint fix mutate simulate bench lock clean

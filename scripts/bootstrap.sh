@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Makes .venv from a pinned lock with hashes: `bootstrap.sh requirements` for a run, `bootstrap.sh dev` for tests too.
+# `bootstrap.sh interop` makes .venv-interop, which has what other programs' formats need and nothing else wants.
 # Needs Linux and Python >= 3.11; on Debian and Ubuntu as root it installs what Python lacks there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 lock="envs/${1:-requirements}.lock"
+venv=.venv
+[ "${1:-}" != interop ] || venv=.venv-interop
 
 fail() { # what, hint
   printf 'Error: %s\nHint: %s\n' "$1" "$2" >&2
@@ -44,18 +47,19 @@ if ! "$python" -c 'import ctypes; ctypes.CDLL("libgomp.so.1")' 2>/dev/null; then
 fi
 [ -e /etc/ssl/certs/ca-certificates.crt ] || apt_install ca-certificates || true
 
-if ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-  rm -rf .venv
-  "$python" -m venv .venv || fail "the environment .venv cannot be made" "is the disk full? see the lines above"
+if ! "$venv"/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+  rm -rf "$venv"
+  "$python" -m venv "$venv" || fail "the environment $venv cannot be made" "is the disk full? see the lines above"
 fi
 echo "Installing the pinned environment from $lock (0.6 GB, usually well under a minute)." >&2
-pip() { .venv/bin/python -m pip --disable-pip-version-check --quiet "$@"; }
+pip() { "$venv"/bin/python -m pip --disable-pip-version-check --quiet "$@"; }
 install_all() {
   if pip install --require-hashes -r envs/installer.lock 2>/dev/null; then
-    UV_LINK_MODE=copy .venv/bin/uv pip install --quiet --python .venv/bin/python --require-hashes -r "$lock" && return
+    UV_LINK_MODE=copy "$venv"/bin/uv pip install --quiet --python "$venv"/bin/python --require-hashes -r "$lock" && return
     echo "The quick installer failed; pip takes over (about 2 minutes)." >&2
   fi
   pip install --require-hashes -r "$lock"
 }
 install_all || fail "the pinned packages cannot be installed" "is a package index reachable, and the disk not full? see the lines above"
 pip install --no-deps --no-build-isolation --editable .
+[ "$venv" = .venv ] || pip install --no-deps --no-build-isolation --editable interop/inspect

@@ -1,0 +1,33 @@
+"""The scorer: the study's verdict on a model's answer."""
+
+from __future__ import annotations
+
+import anyio.to_thread
+from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer, stderr
+from inspect_ai.solver import TaskState
+
+from fluency.core.records import Outcome
+from fluency.core.tasks import load_tasks
+from fluency.export.inspect_samples import HEADLINE, scores_of
+from fluency_inspect.measure import measured, study_of
+
+_OUTCOMES: dict[str, Outcome] = {"content_filter": "refusal", "max_tokens": "truncated", "model_length": "truncated"}
+
+
+@scorer(metrics=[accuracy(), stderr()])
+def verdict(seeds: list[int]) -> Scorer:
+    """Right where the command exits 0 with the right answer in every world of these seeds, run as it stands.
+
+    A command that could not be measured is an error of the sample, which `--retry-on-error` tries again. An arm that
+    the image does not hold has no score and says why.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        (task,) = load_tasks([state.metadata["task"]])
+        study = study_of(state.metadata["shell"], [task.id], seeds)
+        text = state.output.completion
+        outcome = _OUTCOMES.get(state.output.stop_reason, "ok" if text.strip() else "empty")
+        execution, found = await anyio.to_thread.run_sync(measured, study, task, text, outcome, state.epoch)
+        return scores_of(found, execution)[HEADLINE]
+
+    return score

@@ -1,0 +1,18 @@
+"""The environment of envs/interop.lock, made once and kept."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fluency.common.paths import ROOT
+
+
+@pytest.fixture(scope="session")
+def interop() -> Path:
+    """Its folder of programs."""
+    made = subprocess.run(["make", "-s", ".venv-interop/.made"], capture_output=True, text=True, cwd=ROOT)
+    assert made.returncode == 0, made.stdout + made.stderr
+    return ROOT / ".venv-interop" / "bin"

@@ -1,0 +1,63 @@
+"""Exports archives and reads the logs back with Inspect AI; run in the environment of envs/interop.lock.
+
+`python read_inspect_logs.py FOLDER ARCHIVE...` prints, as JSON, what Inspect finds in each log.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_summaries
+
+from fluency.cli import main
+
+
+def found(path):
+    log = read_eval_log(path)
+    summaries = read_eval_log_sample_summaries(path)
+    return {
+        "status": log.status,
+        "model": log.eval.model,
+        "ids": log.eval.dataset.sample_ids,
+        "epochs": log.eval.config.epochs,
+        "total": log.results.total_samples,
+        "metrics": {
+            f"{score.name} {score.reducer}": {name: metric.value for name, metric in score.metrics.items()}
+            for score in log.results.scores
+        },
+        "usage": {name: usage.model_dump() for name, usage in log.stats.model_usage.items()},
+        "listed": sorted((str(s.id), s.epoch) for s in summaries),
+        "samples": {
+            sample.metadata["cell"]: {
+                "id": sample.id,
+                "epoch": sample.epoch,
+                "input": sample.input,
+                "target": sample.target,
+                "completion": sample.output.completion,
+                "stop": sample.output.stop_reason,
+                "usage": sample.output.usage and [sample.output.usage.input_tokens, sample.output.usage.output_tokens],
+                "error": sample.error and sample.error.message,
+                "status": sample.metadata["status"],
+                "ran": [[e.cmd, e.result, e.output] for e in sample.events if e.event == "sandbox"],
+                "scores": {
+                    name: {
+                        "value": score.value if isinstance(score.value, str) else None,
+                        "answer": score.answer,
+                        "explanation": score.explanation,
+                    }
+                    for name, score in (sample.scores or {}).items()
+                },
+            }
+            for sample in log.samples
+        },
+    }
+
+
+if __name__ == "__main__":
+    folder, *archives = map(Path, sys.argv[1:])
+    answer = {}
+    for archive in archives:
+        into = folder / archive.name
+        assert main(["export", "--format", "inspect", "--archive", str(archive), "--into", str(into)]) == 0
+        answer[archive.name] = {Path(info.name).stem: found(info.name) for info in list_eval_logs(str(into))}
+    (folder / "found.json").write_text(json.dumps(answer))

@@ -1,0 +1,58 @@
+"""Runs the task package with Inspect AI: `python run_inspect_tasks.py OUT` writes what came out as JSON.
+
+In the environment of envs/interop.lock. The model is Inspect's own mock, which says what it is told to.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from inspect_ai import eval as run_eval
+from inspect_ai.log import read_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+from fluency.core.tasks import load_tasks
+from fluency.export.inspect_samples import HEADLINE
+from fluency_inspect import shell_fluency
+from fluency_inspect.agreement import campaign
+
+REFERENCE, REFUSED, WRONG = "stale-lockfiles", "tree-size-bytes", "crates-without-readme"
+
+
+def says(shell):
+    """The mock: the first reference of one task, a refusal of another, a wrong command of the third."""
+    prompts = {task.prompt.strip(): task for task in load_tasks([REFERENCE, REFUSED, WRONG])}
+
+    def answer(messages, *_):
+        task = next(task for prompt, task in prompts.items() if prompt in messages[-1].text)
+        command = (task.wrong if task.id == WRONG else task.references)[shell][0]
+        refused = task.id == REFUSED
+        output = ModelOutput.from_content("m", "" if refused else command, "content_filter" if refused else "stop")
+        output.usage = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
+        return output
+
+    return answer
+
+
+def asked(shell, folder):
+    model = get_model("mockllm/model", custom_outputs=says(shell))
+    task = shell_fluency(shell=shell, tasks=",".join([REFERENCE, REFUSED, WRONG]))
+    (log,) = run_eval(task, model=model, log_dir=folder, display="none")
+    log = read_eval_log(log.location)
+    scores = {sample.id: sample.scores["verdict"] for sample in log.samples}
+    told = {
+        name: [score.value if isinstance(score.value, str) else None, score.explanation, score.answer]
+        for name, score in scores.items()
+    }
+    return {
+        "status": log.status,
+        "scores": told,
+        "metrics": {k: m.value for k, m in log.results.scores[0].metrics.items()},
+    }
+
+
+if __name__ == "__main__":
+    out = Path(sys.argv[1])
+    logs = str(out.parent / "logs")
+    found = {shell: asked(shell, logs) for shell in ("bash", "pwsh")}
+    out.write_text(json.dumps(found | {"agreement": campaign(9, logs, 4), "headline": HEADLINE}))

@@ -1,0 +1,133 @@
+"""`make export FORMAT=inspect`: Inspect AI reads the logs back and finds the study's own numbers in them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+
+from fluency.common.paths import ROOT
+from fluency.core.cells import Cell
+from fluency.core.gather import CellRecords, load_records, record_path
+from fluency.core.records import write_record
+from fluency.core.task_world import world_for
+from fluency.execution.execute import execute_cell
+from fluency.export.source import archived_source
+from fluency.scoring.score_cell import score_cell
+from tests.archive.factory import Executor, archived, gather, make_study, measure
+
+EXAMPLE = next((ROOT / "example").glob("*.tar.zst"))
+TASKS = ("stale-lockfiles", "tree-size-bytes")
+REFUSED, GIVEN_UP, UNJUDGED, UNASKED = (Cell("qwen-0.5b", "bash", TASKS[0], trial) for trial in (1, 2, 3, 4))
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    """The partial archive of a study whose image holds no PowerShell, with a cell of each kind that is no plain one."""
+    made = measure(tmp_path_factory.mktemp("odd"), make_study(TASKS, trials=4), shells=["bash"])
+    task = next(task for task in made.tasks if task.id == TASKS[0])
+    refused = load_records(made.results, REFUSED).generation
+    again(made, task, refused.model_copy(update={"answer": refused.answer.model_copy(update={"outcome": "refusal"})}))
+    again(made, task, load_records(made.results, GIVEN_UP).generation, ["the engine went away"] * 3)
+    for cell, stages in {UNJUDGED: ["scores"], UNASKED: ["generations", "executions", "scores"]}.items():
+        for stage in stages:
+            record_path(made.results, stage, cell).unlink()
+    gather(made)
+    return archived(made, tmp_path_factory.mktemp("archive"), partial=True)
+
+
+def again(made, task, generation, failed=()):
+    cell, study = generation.cell.cell, made.study
+    execution = execute_cell(
+        study, task, generation, Executor(made.tasks, ["bash"]), world_for, "2026-11-22T01:03:04Z", failed
+    )
+    score = score_cell(task, generation, execution, world_for, seeds=study.seeds, conditions=study.conditions)
+    for stage, record in (("generations", generation), ("executions", execution), ("scores", score)):
+        write_record(record_path(made.results, stage, cell), record)
+
+
+@pytest.fixture(scope="module")
+def found(interop, odd, tmp_path_factory):
+    """What Inspect reads: archive -> model -> what tests/export/read_inspect_logs.py tells."""
+    folder = tmp_path_factory.mktemp("exported")
+    command = [interop / "python", ROOT / "tests" / "export" / "read_inspect_logs.py", folder, EXAMPLE, odd]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads((folder / "found.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def example():
+    """The example's rows and records, read without Inspect."""
+    with archived_source(EXAMPLE) as source:
+        yield source.rows(), {cell.path: source.load(cell) for cell in source.cells}
+
+
+def test_one_sample_a_task_and_arm_and_an_epoch_a_trial(found, example):
+    rows, _ = example
+    logs = found[EXAMPLE.name]
+    assert set(logs) == {row.model for row in rows} and len(rows) == 400
+    for model, log in logs.items():
+        cells = [row for row in rows if row.model == model]
+        assert (log["status"], log["epochs"], log["total"], len(log["ids"])) == ("success", 5, 200, 40)
+        assert [tuple(x) for x in log["listed"]] == sorted((f"{r.task}/{r.shell}", r.trial) for r in cells)
+        assert set(map(tuple, log["listed"])) == {(s["id"], s["epoch"]) for s in log["samples"].values()}
+
+
+def test_inspects_metrics_are_the_studys_rates_of_each_model_and_shell(found, example):
+    rows, _ = example
+    for model, log in found[EXAMPLE.name].items():
+        for shell in ("bash", "pwsh"):
+            of_arm = [row for row in rows if (row.model, row.shell) == (model, shell)]
+            for name in ("passed", "structural_pass", "lenient_passed"):
+                rate = Fraction(sum(getattr(row, name) for row in of_arm), len(of_arm))
+                assert log["metrics"][f"{name} mean"][shell] == pytest.approx(float(rate), abs=1e-12)
+            any_of_five = len({row.task for row in of_arm if row.passed})
+            assert log["metrics"]["passed pass_at_5"][shell] == pytest.approx(any_of_five / 20)
+    passed = found[EXAMPLE.name]["qwen-1.5b"]["metrics"]["passed mean"]
+    assert passed == {"bash": pytest.approx(0.11), "pwsh": pytest.approx(0.02)}, "the README's table"
+
+
+def test_every_sample_holds_its_cells_answer_verdict_runs_and_tokens(found, example):
+    rows, records = example
+    for row in rows:
+        path = Cell(row.model, row.shell, row.task, row.trial).path
+        sample = found[EXAMPLE.name][row.model]["samples"][path]
+        generation, execution, score = CellRecords(*records[path])
+        answer = generation.answer
+        assert (sample["input"], sample["completion"]) == (answer.request.prompt, answer.text)
+        assert sample["usage"] == [row.input_tokens, row.output_tokens]
+        verdict = {"value": "C" if row.passed else "I", "answer": row.command, "explanation": row.why}
+        assert sample["scores"]["passed"] == verdict
+        ran = [[run.result.exit_code, run.result.stdout.raw().decode("utf-8", "replace")] for run in execution.runs]
+        assert [found[1:] for found in sample["ran"]] == ran
+        assert [json.loads(line) for line in sample["target"].splitlines()] == [
+            world.expected for world in score.worlds if (world.condition, world.reading) == ("as_designed", "strict")
+        ]
+    for model, log in found[EXAMPLE.name].items():
+        (usage,) = log["usage"].values()
+        assert usage["output_tokens"] == sum(row.output_tokens for row in rows if row.model == model)
+
+
+def test_what_was_not_measured_counts_nowhere_and_says_why(found, odd):
+    (log,) = found[odd.name].values()
+    samples = log["samples"]
+    assert log["status"] == "cancelled", "a cell was never asked"
+    assert log["total"] == 16 and UNASKED.path not in samples and len(samples) == 15
+    refused = samples[REFUSED.path]
+    assert refused["stop"] == "content_filter" and refused["scores"]["passed"]["value"] == "I"
+    assert refused["scores"]["passed"]["explanation"] == "The model declined to answer."
+    given_up = samples[GIVEN_UP.path]
+    assert "engine went away" in given_up["error"] and given_up["scores"] == {}
+    assert samples[UNJUDGED.path]["error"] == "it is not measured yet" and samples[UNJUDGED.path]["scores"] == {}
+    assert {given_up["status"], samples[UNJUDGED.path]["status"]} == {"missing"}
+    absent = [sample for path, sample in samples.items() if "/pwsh/" in path]
+    assert Counter(s["status"] for s in absent) == {"not_measured": 8}
+    for sample in absent:
+        assert sample["scores"]["passed"]["value"] is None and sample["error"] is None
+        assert "no PowerShell" in sample["scores"]["passed"]["explanation"]
+    # Of the Bash cells one refusal failed, and of the other task one of four passed.
+    assert log["metrics"]["passed mean"] == {"bash": pytest.approx((0 + 1 / 4) / 2)}

@@ -1,0 +1,45 @@
+"""The bank as tasks of Inspect AI: run by Inspect, in our image, judged by our checks, to the recorded verdicts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from fluency.common.paths import ROOT
+from fluency.core.tasks import load_tasks
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module")
+def ran(sandbox, interop, tmp_path_factory):
+    """What tests/export/run_inspect_tasks.py tells; the sandbox fixture has built the image."""
+    out = tmp_path_factory.mktemp("inspect") / "found.json"
+    command = [interop / "python", ROOT / "tests" / "export" / "run_inspect_tasks.py", out]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(out.read_text())
+
+
+def test_a_models_answers_are_judged_as_a_study_judges_them(ran):
+    (task,) = load_tasks(["stale-lockfiles"])
+    scores = ran["bash"]["scores"]
+    assert scores["stale-lockfiles/bash"] == ["C", "Right in every world.", task.references["bash"][0]]
+    assert scores["tree-size-bytes/bash"] == ["I", "The model declined to answer.", None]
+    assert scores["crates-without-readme/bash"][0] == "I" and "World 11" in scores["crates-without-readme/bash"][1]
+    assert ran["bash"]["status"] == "success" and ran["bash"]["metrics"]["accuracy"] == pytest.approx(1 / 3)
+
+
+def test_an_arm_that_the_image_does_not_hold_has_no_score(ran, sandbox):
+    if not sandbox.why_missing("pwsh"):
+        pytest.skip("the image holds PowerShell")
+    for value, explanation, _ in ran["pwsh"]["scores"].values():
+        assert value is None and "no PowerShell" in explanation
+
+
+def test_a_sample_of_recorded_commands_has_the_recorded_verdicts(ran):
+    found = ran["agreement"]
+    assert found["commands"] >= 38 and found["verdicts"] == 2 * found["commands"]
+    assert found["differences"] == []
