@@ -11,6 +11,7 @@ RUN := .venv/.requirements
 DEV := .venv/.dev
 DATA := .venv/.data
 INTEROP := .venv-interop/.made
+DOCS := .venv/.docs
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -29,6 +30,10 @@ $(DATA): $(RUN) envs/data.lock
 
 $(INTEROP): envs/interop.lock envs/installer.lock pyproject.toml interop/inspect/pyproject.toml scripts/bootstrap.sh
 	@scripts/bootstrap.sh interop
+	@touch $@
+
+$(DOCS): $(RUN) envs/docs.lock
+	@scripts/bootstrap.sh docs
 	@touch $@
 
 env: $(RUN) ## Make the pinned environment (.venv)
@@ -129,13 +134,16 @@ simulate: $(DEV) ## Simulate studies of the design again (5 min); writes every s
 bench: $(DEV) ## Measure the harness against bare loops; ratios into bench/results/
 	@python -m bench
 
+docs: $(DOCS) ## Build the documentation into site/, strictly; it opens from the disk
+	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet && echo site/index.html
+
 lock: $(DEV) ## Pin the environment anew from envs/*.in
-	@for name in installer requirements dev data interop; do \
+	@for name in installer requirements dev data docs interop; do \
 	  uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header \
 	    --no-emit-index-url --no-emit-find-links --output-file envs/$$name.lock envs/$$name.in; done
 
 clean: ## Remove results and caches; the answers, which may have cost money, stay
-	@rm -rf results logs .snakemake .cache/worlds bench/results
+	@rm -rf site results logs .snakemake .cache/worlds bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister seeds archive verify open example replay decision export interop mine unlock test lint fix mutate simulate bench lock clean
+  preregister seeds archive verify open example replay decision export interop mine unlock test lint fix mutate simulate bench docs lock clean
