@@ -25,4 +25,3 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         return markdown
     rows = [f"| `make {name}` | {text} |" for name, text in targets(MAKEFILE.read_text(encoding="utf-8")).items()]
     return markdown.replace(PLACE, "\n".join(["| command | what it does |", "|---|---|", *rows]))
-
