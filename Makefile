@@ -131,8 +131,11 @@ mutate: $(DEV) ## Put random small faults into the code, see what tests notice (
 simulate: $(DEV) ## Simulate studies of the design again (5 min); writes every simulated figure of docs and report
 	@python -m simulate
 
-bench: $(DEV) ## Measure the harness against bare loops; ratios into bench/results/
-	@python -m bench
+bench: $(DEV) ## Measure the harness against bare loops; ratios into bench/results/ (`make bench inspect`: against Inspect AI)
+	@python -m bench $(filter inspect,$(MAKECMDGOALS))
+
+inspect:
+	@: $(if $(filter bench,$(MAKECMDGOALS)),,$(error `make bench inspect` measures, `make export FORMAT=inspect` writes logs))
 
 docs: $(DOCS) ## Build the documentation into site/, strictly; it opens from the disk
 	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet && echo site/index.html
@@ -146,4 +149,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf site results logs .snakemake .cache/worlds bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister seeds archive verify open example replay decision export interop mine unlock test lint fix mutate simulate bench docs lock clean
+  preregister seeds archive verify open example replay decision export interop mine unlock test lint fix mutate simulate bench inspect docs lock clean

@@ -1,4 +1,4 @@
-"""`make bench`: every benchmark, or those named; each module's `main()` returns what it measured."""
+"""`make bench`: the benchmarks of ALL, or those named; each module's `main()` returns what it measured."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from fluency.common.files import pretty_json, write_atomic
 
 RESULTS = Path(__file__).parent / "results"
 ALL = ("workflow", "sandbox", "generation", "archive")
+BY_NAME = ("inspect",)
+"""Only when it is asked for: it needs another environment, and a program from the network."""
 
 
 def machine() -> dict[str, object]:
@@ -30,10 +32,10 @@ def machine() -> dict[str, object]:
 def chosen(arguments: Sequence[str] | None = None) -> list[str]:
     """The benchmarks that the command line names, or all."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(ALL))
+    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(ALL + BY_NAME))
     names = parser.parse_args(arguments).names
-    if unknown := sorted(set(names) - set(ALL)):
-        parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(ALL)}")
+    if unknown := sorted(set(names) - {*ALL, *BY_NAME}):
+        parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(ALL + BY_NAME)}")
     return names or list(ALL)
 
 

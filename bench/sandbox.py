@@ -1,4 +1,4 @@
-"""What an execution costs against the bare loop `docker run --rm IMAGE bash -c ...`, and what each part of it costs.
+"""What an execution costs against the bare loop, `docker run --rm` without a network, and what each part of it costs.
 
 The loops take turns, so that a busy machine hits them alike; figures are medians over the rounds. About three minutes.
 `python -m bench.sandbox 2000` runs the memory part that often instead of 100 times; it then takes a quarter of an hour.
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import shutil
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from bench.peer_loops import docker_run
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, SandboxConfig
 from fluency.execution.invocation import Invocation
@@ -67,9 +67,7 @@ def execute(sandbox: Sandbox, world: World, shell: str, needs: tuple[str, ...]) 
 
 def bare(sandbox: Sandbox, shell: str) -> None:
     """One turn of the bare loop."""
-    program, *options = SHELLS[shell].argv
-    command = ["docker", "run", "--rm", "--entrypoint", program, sandbox.image.image_id, *options, COMMAND[shell]]
-    subprocess.run(command, capture_output=True, check=True)
+    docker_run(sandbox.image.image_id, SHELLS[shell].argv, COMMAND[shell])
 
 
 def timed(loop: Callable[[], object], at_a_time: int, count: int) -> float:
