@@ -12,6 +12,7 @@ DEV := .venv/.dev
 DATA := .venv/.data
 INTEROP := .venv-interop/.made
 DOCS := .venv/.docs
+CLUSTER := .venv/.cluster
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -36,6 +37,10 @@ $(DOCS): $(RUN) envs/docs.lock
 	@scripts/bootstrap.sh docs
 	@touch $@
 
+$(CLUSTER): $(RUN) envs/cluster.lock
+	@scripts/bootstrap.sh cluster
+	@touch $@
+
 env: $(RUN) ## Make the pinned environment (.venv)
 
 shell: $(RUN) ## A shell inside the environment: snakemake --cores 8, snakemake report
@@ -44,8 +49,8 @@ shell: $(RUN) ## A shell inside the environment: snakemake --cores 8, snakemake 
 demo: $(RUN) ## All of it with the embedded model, one trial, at no cost: ends with a report
 	@fluency run --configfile config/demo.yaml
 
-run: $(RUN) ## The default study (embedded model, 5 trials), or CONFIG=config/other.yaml
-	@fluency run $(CONFIGS)
+run: $(RUN) $(if $(ON),$(CLUSTER)) ## The default study (embedded model, 5 trials), or CONFIG=config/other.yaml (ON=slurm: on a cluster)
+	@fluency run $(CONFIGS) $(if $(ON),--on $(ON))
 
 study: $(RUN) ## The study as designed (Opus 4.7, Sonnet 4.6): shows its price, asks, costs money
 	@fluency run --configfile config/study.yaml
@@ -120,10 +125,10 @@ test: $(DEV) ## All tests, in real containers, with a real model once
 	@pytest
 
 lint: $(DEV) ## ruff, the layers of packages, strict types, snakefmt and Snakemake's own linter
-	@ruff check . && ruff format --check . && lint-imports --no-cache && mypy && snakefmt --check Snakefile && snakemake --lint
+	@ruff check . && ruff format --check . && lint-imports --no-cache && mypy && snakefmt --check Snakefile profiles && snakemake --lint
 
 fix: $(DEV) ## Format the code
-	@ruff check --fix . && ruff format . && snakefmt Snakefile
+	@ruff check --fix . && ruff format . && snakefmt Snakefile profiles
 
 mutate: $(DEV) ## Put random small faults into the code, see what tests notice (N=60 SEED=1); writes docs/faults.md
 	@python -m mutate -n $${N:-60} --seed $${SEED:-1}
@@ -141,7 +146,7 @@ docs: $(DOCS) ## Build the documentation into site/, strictly; it opens from the
 	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet && echo site/index.html
 
 lock: $(DEV) ## Pin the environment anew from envs/*.in
-	@for name in installer requirements dev data docs interop; do \
+	@for name in installer requirements dev data docs interop cluster; do \
 	  uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header \
 	    --no-emit-index-url --no-emit-find-links --output-file envs/$$name.lock envs/$$name.in; done
 

@@ -21,7 +21,6 @@ configfile: "config.yaml"
 P = open_pipeline(config, workflow)
 CELL = "{model}/{shell}/{task}/{trial}"
 STUDY = f"results/{P.study.study}"
-RECORDS = P.record_paths()
 
 
 wildcard_constraints:
@@ -39,7 +38,7 @@ rule all:
     """Measure every cell and write the report and the explorer."""
     input:
         # Named here too, since Snakemake makes a lost intermediate file anew only when somebody asks for it.
-        RECORDS,
+        P.record_paths,
         f"{STUDY}/report.md",
 
 
@@ -111,7 +110,7 @@ rule control:
     log:
         f"logs/{P.study.study}/control.log",
     params:
-        key=P.key.control(),
+        key=P.key.control,
     run:
         P.control(output, log=log)
 
@@ -119,7 +118,7 @@ rule control:
 rule gather:
     """Lay every cell of the design into one table, with its provenance."""
     input:
-        RECORDS,
+        P.record_paths,
         code=code("gather"),
     output:
         table=f"{STUDY}/cells.csv",

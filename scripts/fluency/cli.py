@@ -11,6 +11,7 @@ from fluency.common.words import NOTHING_TO_DO
 from fluency.workflow.arguments import archive_file, argument, call, command, markdown_file, seeds, stage
 
 CONFIG = argument("--configfile", action="append", default=[], metavar="FILE", help="override file, may be repeated")
+ON = argument("--on", default="", metavar="PROFILE", help="what needs containers runs on a cluster: profiles/PROFILE")
 ARCHIVE = argument("archive", nargs="?", default="", help="an archive/*.tar.zst")
 SIGN = argument("--sign", type=Path, metavar="KEY", help="sign it with this SSH key, in a file beside it")
 BESIDE = argument("--beside", action="store_true", help="by the commit it names, checked out")
@@ -19,10 +20,10 @@ ALLOW = argument("--allow", default="", metavar="LIMIT,LIMIT", help="limits abov
 MARKDOWN = argument("--markdown", type=markdown_file, metavar="FILE", help="the differences are written there, too")
 
 
-@command(CONFIG, argument("snakemake", nargs="*", help="passed on to Snakemake, after --"))
+@command(CONFIG, ON, argument("snakemake", nargs="*", help="passed on to Snakemake, after --"))
 def run(options: argparse.Namespace) -> int:
     """Measure a study from its price to its headline."""
-    return _measure(options.configfile, options.snakemake)
+    return _measure(options.configfile, options.snakemake, options.on)
 
 
 @command(CONFIG)
@@ -194,17 +195,19 @@ def mine(options: argparse.Namespace) -> int:
     return dig(options.logs, options.out)
 
 
-def _measure(files: Sequence[str], arguments: Sequence[str] = ()) -> int:
+def _measure(files: Sequence[str], arguments: Sequence[str] = (), on: str = "") -> int:
     """Run a study; what its report says is printed when every cell is measured."""
+    from fluency.workflow.cluster import on_nodes
     from fluency.workflow.finished import recall, remember
     from fluency.workflow.ready_study import open_study
+    from fluency.workflow.run import here
     from fluency.workflow.run import run as run_study
 
     ready = open_study(files)
     if not arguments and (text := recall(ready)):
         print(f"{NOTHING_TO_DO}\n{text}")
         return 0
-    code = run_study(ready, files, arguments)
+    code = run_study(ready, files, arguments, on_nodes(on, ready) if on else here)
     if code == 0:
         from fluency.workflow.ending import ending_of
 

@@ -21,12 +21,19 @@ class FrontedPipeline(Pipeline):
 
     def start(self) -> None:
         """Before the first job: one run at a time, keys at hand, the price agreed."""
-        self._held = ExitStack()  # for as long as the process lives
+        self.hold()
         Narrator.spending = self._spending
+        try:
+            check_before_run(self)
+        except UserError as error:
+            exit_with(error)
+
+    def hold(self) -> None:
+        """Keep other runs out for as long as the process lives."""
+        self._held = ExitStack()
         end_in_a_thread()
         try:
             self._held.enter_context(hold_run_lock())
-            check_before_run(self)
         except UserError as error:
             exit_with(error)
 

@@ -12,7 +12,7 @@ from typing import Any
 from fluency.archive.naming import archive_name
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_date, utc_now
-from fluency.common.errors import Interrupted, UserError
+from fluency.common.errors import Interrupted, SandboxError, UserError
 from fluency.common.files import pretty_json, sha256, write_atomic
 from fluency.common.git import git_state
 from fluency.common.once import Once
@@ -112,6 +112,14 @@ class Pipeline(ReadyStudy):
         write_record(Path(output[0]), run_control(self.study, self.tasks, self.sandbox()))
 
     @logged
+    def slice(self, input: Any, output: Any, processors: int) -> None:
+        """On a node of a cluster: see that it can measure, then execute and score a slice of cells."""
+        from fluency.workflow.slices import FOLDER, work_off
+
+        self.sandbox()
+        work_off(FOLDER / Path(input.cells).name, Path(output[0]), self.files[1:], processors)
+
+    @logged
     def gather(self, output: Any) -> None:
         """Lay all cells into one table, and say where they came from."""
         from fluency.core.gather import gather_rows
@@ -155,8 +163,14 @@ class Pipeline(ReadyStudy):
 
     def _open_sandbox(self) -> Any:
         from fluency.execution.sandbox.sandbox import open_sandbox
+        from fluency.workflow.slices import node_name
 
-        return open_sandbox(self.study.sandbox, say=say)
+        try:
+            return open_sandbox(self.study.sandbox, say=say)
+        except SandboxError as error:
+            if (node := node_name()) is None:
+                raise
+            raise SandboxError(error.what, where=f"node {node}: {error.where}", hint=error.hint) from None
 
     def _open_generator(self) -> Any:
         from fluency.generation.cost_estimate import estimate_cost

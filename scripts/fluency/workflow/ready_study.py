@@ -34,8 +34,11 @@ class ReadyStudy:
         self.task_of = {task.id: task for task in self.tasks}
         self.cells = list(self.study.cells(list(self.task_of)))
 
-    def record_paths(self) -> list[str]:
-        """The record of every cell at every stage, as the rules name them."""
+    def record_paths(self, wildcards: Any = None) -> list[str]:
+        """The record of every cell at every stage, as the rules name them; `wildcards` are Snakemake's, and none.
+
+        A function there and no list: only the process that gathers pays for the paths of a large study.
+        """
         return [str(record_path(Path(RESULTS.name), stage, cell)) for stage in STAGES for cell in self.cells]
 
     def prompt(self, cell: Cell) -> str:

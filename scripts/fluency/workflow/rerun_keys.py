@@ -72,7 +72,7 @@ class RerunKeys:
             }
         )
 
-    def control(self) -> str:
+    def control(self, wildcards: Any = None) -> str:
         """Changes with what changes an execution or a score of any task, in any shell, and with its commands."""
         limits = self.study.sandbox.limits.model_dump()
         tasks = {task.id: [task.sha256, self._world_keys[task.id]] for task in self.tasks}

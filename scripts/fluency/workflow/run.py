@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from fluency.common.paths import ROOT
 from fluency.common.terminal import say
@@ -13,16 +13,23 @@ from fluency.workflow.preflight import ask_price, estimate_of, image_will_lack, 
 from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.run_lock import hold_run_lock
 
+Measure = Callable[[Sequence[str], Sequence[str]], int]
+"""What runs Snakemake for a study's files with further arguments, and gives its exit code."""
 
-def run(ready: ReadyStudy, files: Sequence[str], arguments: Sequence[str] = ()) -> int:
+
+def here(files: Sequence[str], arguments: Sequence[str]) -> int:
+    """All of a study in one process on this machine."""
+    return run_to_its_end(snakemake(files, *arguments))
+
+
+def run(ready: ReadyStudy, files: Sequence[str], arguments: Sequence[str] = (), measure: Measure = here) -> int:
     """Run a study, opened from `files`; the exit code: 0 all measured, 1 some cells missing, 2 a user's error."""
     estimate = estimate_of(ready)
     confirmed = ask_price(ready, estimate)
     release_stale_lock()
     if estimate.calls:
         tell_unmeasurable(ready)
-    command = snakemake(files, "--config", f"confirm={confirmed}") + list(arguments)
-    code = run_to_its_end(command)
+    code = measure(files, ["--config", f"confirm={confirmed}", *arguments])
     if code == 1 and not arguments:
         say("Not every cell could be measured. `make report` shows what there is; run again to go on from here.")
     return code
@@ -34,7 +41,7 @@ def tell_unmeasurable(ready: ReadyStudy) -> None:
         say(f"Missing: {sentence}. Its answers are asked and kept all the same.")
 
 
-def run_to_its_end(command: Sequence[str]) -> int:
+def run_to_its_end(command: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
     """The exit code of a command that ends as it sees fit, also when this process is told to end.
 
     Ctrl-C reaches it from the terminal, SIGTERM is passed on; KeyboardInterrupt once it has ended. A second Ctrl-C
@@ -54,7 +61,7 @@ def run_to_its_end(command: Sequence[str]) -> int:
     # Before it starts, so that no moment is left in which Ctrl-C would end this process alone.
     before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with subprocess.Popen(command, cwd=ROOT) as process:
+        with subprocess.Popen(command, cwd=ROOT, env=environ) as process:
             running.append(process)
             if signal.SIGTERM in told:
                 process.terminate()

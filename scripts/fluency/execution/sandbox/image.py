@@ -23,6 +23,7 @@ from fluency.execution.sandbox.image_build import context, run_build
 from fluency.execution.sandbox.image_cleanup import CHECKOUT, remove_older
 from fluency.execution.sandbox.image_content import REPOSITORY, content_sha256, image_tag, runner_sha256, shell_packages
 from fluency.execution.sandbox.image_probe import image_identity, packages_sha256, shell_versions
+from fluency.execution.sandbox.shared_image import keep_image, load_image
 from fluency.execution.sandbox.start_engine import ensure_engine
 
 LABEL = "agent-shell-sandbox."
@@ -30,7 +31,10 @@ LOCK = CACHE / f"image-{sha256(str(SANDBOX))[:8]}.lock"  # two runs at once buil
 
 
 def ensure_image(say: Say = say, *, engine: Engine | None = None, rebuild: bool = False) -> ImageInfo:
-    """The image of this content and PowerShell archive; built if there is none yet, or if `rebuild`."""
+    """The image of this content and PowerShell archive; built if there is none yet, or if `rebuild`.
+
+    On a cluster it is kept in the shared folder and taken from there.
+    """
     engine = engine or ensure_engine(say)
     source = powershell.powershell_source()
     tag = image_tag(source)
@@ -39,7 +43,11 @@ def ensure_image(say: Say = say, *, engine: Engine | None = None, rebuild: bool 
     with file_lock(LOCK, lambda _: say("another run is building the image: waiting for it")):
         if not rebuild and (found := find_image(engine, tag)):
             return found
-        return _build(engine, tag, source, say)
+        if not rebuild and load_image(engine, tag, say) and (found := find_image(engine, tag)):
+            return found
+        built = _build(engine, tag, source, say)
+        keep_image(engine, tag, say)
+        return built
 
 
 def find_image(engine: Engine, tag: str) -> ImageInfo | None:

@@ -1,0 +1,157 @@
+"""A Slurm of two node names on this machine, from Debian's packages: without systemd, accounting or control groups."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from tests.waiting import wait_for
+
+PACKAGES = ["slurm-wlm", "munge"]
+SYSTEM = Path("/etc/slurm/slurm.conf")
+NODES = ("n1", "n2")
+CONF = """
+ClusterName=one
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+ReturnToService=2
+SlurmdTimeout=5
+SchedulerParameters=sched_interval=2,bf_interval=2
+SlurmdParameters=config_overrides
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={first} CPUs=1 RealMemory=8000
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={second} CPUs=1 RealMemory=8000
+PartitionName=main Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def why_not() -> str | None:
+    """Why no cluster can be had here; None once its programs are there."""
+    if SYSTEM.is_symlink() and "pytest" in str(SYSTEM.readlink()):
+        SYSTEM.unlink()  # of a test run that was killed
+    if SYSTEM.exists():
+        return f"this machine belongs to a cluster already: {SYSTEM} is there"
+    if all(map(shutil.which, ("slurmctld", "slurmd", "munged", "sbatch"))):
+        return None if os.geteuid() == 0 else "a cluster's daemons are started as root, and this is another user"
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        return "slurm-wlm and munge are not there, and only root on Debian or Ubuntu can install them"
+    environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    for step in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", *PACKAGES]):
+        done = subprocess.run(["apt-get", *step], env=environ, capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else f"apt-get cannot install {PACKAGES}: {done.stderr.strip()[-200:]}"
+
+
+class Cluster:
+    """The running daemons; `environ` is what Slurm's commands need to find them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.environ = {"SLURM_CONF": str(folder / "slurm.conf")}
+        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self) -> None:
+        """munged, slurmctld and a slurmd for each node, until all nodes are idle."""
+        host, ports = socket.gethostname().partition(".")[0], _free_ports(3)
+        names = dict(zip(("port", "first", "second"), ports, strict=True), host=host, folder=self._folder)
+        (self._folder / "state").mkdir()
+        conf = self._folder / "slurm.conf"
+        conf.write_text(CONF.format(**names))
+        SYSTEM.parent.mkdir(exist_ok=True)
+        SYSTEM.symlink_to(conf)  # a job's own srun is told of no other place
+        self._start("munged", "munged", "--foreground", "--force", *self._munge())
+        wait_for(lambda: (self._folder / "munge.socket").exists(), 20)
+        self._start("slurmctld", "slurmctld", "-D")
+        for node in NODES:
+            self._start(node, "slurmd", "-D", "-N", node)
+        wait_for(lambda: self._asked("sinfo", "-h", "-o", "%T %D") == "idle 2", 60)
+
+    def _munge(self) -> list[str]:
+        key = self._folder / "munge.key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o600)
+        files = {"socket": "munge.socket", "pid-file": "munge.pid", "log-file": "munge.log", "seed-file": "munge.seed"}
+        return [f"--key-file={key}", *(f"--{option}={self._folder / name}" for option, name in files.items())]
+
+    def kill_node(self, node: str) -> None:
+        """End a node as a power failure would: its daemon, and every process of its jobs."""
+        daemon = self._daemons.pop(node)
+        jobs = list(self.processes_on(node))
+        for process in [daemon.pid, *filter(None, map(_watcher, jobs)), *jobs]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        daemon.wait()
+
+    def revive_node(self, node: str) -> None:
+        """Start a node's daemon again."""
+        self._start(node, "slurmd", "-D", "-N", node)
+
+    def processes_on(self, node: str) -> dict[int, bytes]:
+        """Process id -> environment of the jobs on a node."""
+        found = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                environ = (folder / "environ").read_bytes()
+                if f"SLURMD_NODENAME={node}".encode() in environ.split(b"\0"):
+                    found[int(folder.name)] = environ
+        return found
+
+    def stop(self) -> None:
+        """End every daemon."""
+        with contextlib.suppress(OSError):
+            self._asked("scancel", "--state=RUNNING")
+        for name in reversed(list(self._daemons)):
+            daemon = self._daemons.pop(name)
+            daemon.terminate()
+            try:
+                daemon.wait(10)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+        SYSTEM.unlink(missing_ok=True)
+
+    def _start(self, name: str, *command: str) -> None:
+        with (self._folder / f"{name}.out").open("wb") as out:
+            self._daemons[name] = subprocess.Popen(
+                command, env=os.environ | self.environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+            )
+
+    def _asked(self, *command: str) -> str:
+        environ = os.environ | self.environ
+        return subprocess.run(command, env=environ, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def _watcher(process: int) -> int | None:
+    """The slurmstepd above a job's process, if that is its parent."""
+    with contextlib.suppress(OSError):
+        parent = int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        if Path(f"/proc/{parent}/cmdline").read_bytes().startswith(b"slurmstepd"):
+            return parent
+    return None
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]

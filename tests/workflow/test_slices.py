@@ -1,0 +1,57 @@
+"""Slices of a study for the nodes of a cluster, and what of the environment goes there; the cluster is test_slurm's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+
+import pytest
+
+from fluency.common.errors import UserError
+from fluency.common.file_lock import file_lock
+from fluency.core.cells import Cell
+from fluency.workflow.cluster import processors_of, without_keys
+from fluency.workflow.slices import CELLS_A_PROCESSOR, node_name, read_slice, write_slices
+
+CELLS = [Cell(*cell) for cell in product(["m", "n"], ["bash", "pwsh"], [f"t{n}" for n in range(60)], range(1, 6))]
+
+
+def test_every_cell_is_in_one_slice_and_all_are_as_long(tmp_path):
+    slices = write_slices(CELLS, 2, tmp_path / "slices")
+    cells = [read_slice(path) for path in slices]
+    assert Counter(cell for part in cells for cell in part) == Counter(CELLS)
+    assert len(slices) == round(len(CELLS) / (2 * CELLS_A_PROCESSOR))
+    assert max(map(len, cells)) - min(map(len, cells)) <= 1
+
+
+def test_slices_of_before_are_gone_unless_somebody_works_on_one(tmp_path):
+    folder = tmp_path / "slices"
+    (old,) = write_slices(CELLS[:3], 8, folder)
+    with file_lock(old.with_suffix(".lock"), lambda _: None) as lock:
+        lock.write("node n1, process 7")
+        lock.flush()
+        with pytest.raises(UserError, match=r"still being worked off \(node n1, process 7\)"):
+            write_slices(CELLS[3:6], 8, folder)
+    (new,) = write_slices(CELLS[3:6], 8, folder)
+    assert [path.name for path in folder.glob("*.json")] == [new.name]
+    assert write_slices([], 8, folder) == []
+
+
+def test_nothing_but_what_a_node_needs_goes_there():
+    here = {"PATH": "/bin", "LC_ALL": "C", "DOCKER_HOST": "unix:///d", "https_proxy": "p", "POWERSHELL_ARCHIVE": "a"}
+    secrets = dict.fromkeys(("ANTHROPIC_API_KEY", "MY_KEY", "AWS_SECRET_ACCESS_KEY", "TOKEN"), "secret")
+    assert without_keys(here | secrets) == here
+
+
+def test_a_profile_says_how_many_processors_a_slice_has():
+    assert processors_of("slurm") == 8
+    with pytest.raises(UserError, match=r"no such cluster profile(.|\n)*\['kubernetes', 'slurm'\]"):
+        processors_of("lsf")
+
+
+def test_a_node_is_known_by_its_clusters_name(monkeypatch):
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.delenv("SLURMD_NODENAME", raising=False)
+    assert node_name() is None
+    monkeypatch.setenv("SLURMD_NODENAME", "n7")
+    assert node_name() == "n7"
