@@ -91,11 +91,13 @@ preregister: $(RUN) ## Freeze tasks, seeds, models and plan before a study (CONF
 seeds: $(RUN) ## Commit to the seeds of a study's worlds (STUDY=name), and reveal them (REVEAL=file)
 	@python -m fluency.workflow.seal_seeds $(if $(STUDY),--study "$${STUDY}") $(if $(REVEAL),--reveal "$${REVEAL}")
 
-archive: $(RUN) ## Pack the decision record (CONFIG=... PARTIAL=1 IMAGE=1 SIGN=key)
-	@fluency archive $(CONFIGS) $(if $(PARTIAL),--partial) $(if $(IMAGE),--image) $(if $(SIGN),--sign "$(SIGN)")
+archive: $(RUN) ## Pack the decision record (CONFIG=... PARTIAL=1 IMAGE=1 SIGN=key; PRIVATE=1: private tasks too)
+	@fluency archive $(CONFIGS) $(if $(PARTIAL),--partial) $(if $(IMAGE),--image) $(if $(PRIVATE),--with-private) \
+	  $(if $(SIGN),--sign "$(SIGN)")
 
-verify: $(RUN) ## Check an archive and rebuild its report, offline (ARCHIVE=file; BESIDE=1: by its own commit's code; SIGNERS=file)
-	@fluency verify "$${ARCHIVE:-}" $(if $(BESIDE),--beside) $(if $(SIGNERS),--signers "$(SIGNERS)")
+verify: $(RUN) ## Check an archive and rebuild its report, offline (ARCHIVE=file; BESIDE=1: by its own commit's code; PRIVATE=file SIGNERS=file)
+	@fluency verify "$${ARCHIVE:-}" $(if $(BESIDE),--beside) $(if $(PRIVATE),--private "$(PRIVATE)") \
+	  $(if $(SIGNERS),--signers "$(SIGNERS)")
 
 open: $(RUN) ## Verify an archive and open its report and explorer (ARCHIVE=file)
 	@fluency open "$${ARCHIVE:-}"

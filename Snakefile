@@ -87,7 +87,7 @@ rule execute:
 rule score:
     """Judge the executions: exit code, structure, content, failure class."""
     input:
-        answer="tasks/{task}/answer.py",
+        answer=P.answer_file,
         generation=rules.generate.output,
         execution=rules.execute.output,
     output:

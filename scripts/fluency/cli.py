@@ -15,6 +15,8 @@ ON = argument("--on", default="", metavar="PROFILE", help="what needs containers
 ARCHIVE = argument("archive", nargs="?", default="", help="an archive/*.tar.zst")
 SIGN = argument("--sign", type=Path, metavar="KEY", help="sign it with this SSH key, in a file beside it")
 BESIDE = argument("--beside", action="store_true", help="by the commit it names, checked out")
+PRIVATE = argument("--private", type=archive_file, metavar="FILE", help="the part that holds its private tasks")
+WITH_PRIVATE = argument("--with-private", action="store_true", help="keep private tasks in: not to be published")
 SIGNERS = argument("--signers", type=Path, metavar="FILE", help="who may have signed it, as OpenSSH's allowed_signers")
 ALLOW = argument("--allow", default="", metavar="LIMIT,LIMIT", help="limits above this checkout's")
 MARKDOWN = argument("--markdown", type=markdown_file, metavar="FILE", help="the differences are written there, too")
@@ -127,7 +129,9 @@ def preregister(options: argparse.Namespace) -> int:
     return freeze(open_study(options.configfile), options.decision)
 
 
-@command(CONFIG, argument("--partial", action="store_true"), argument("--image", action="store_true"), SIGN)
+@command(
+    CONFIG, argument("--partial", action="store_true"), argument("--image", action="store_true"), WITH_PRIVATE, SIGN
+)
 def archive(options: argparse.Namespace) -> int:
     """Bring a study up to date and pack its decision record; --partial packs what there is."""
     from fluency.workflow.packing import pack
@@ -135,16 +139,18 @@ def archive(options: argparse.Namespace) -> int:
 
     if not options.partial and (code := _measure(options.configfile)):
         return code
-    print(pack(open_study(options.configfile), partial=options.partial, image=options.image, key=options.sign))
+    asked = {"partial": options.partial, "image": options.image, "with_private": options.with_private}
+    print(pack(open_study(options.configfile), **asked, key=options.sign))
     return 0
 
 
-@command(ARCHIVE, BESIDE, SIGNERS)
+@command(ARCHIVE, BESIDE, PRIVATE, SIGNERS)
 def verify(options: argparse.Namespace) -> int:
     """Check an archive and rebuild its report from the records, offline."""
     from fluency.workflow.record_keeping import verify as check
 
-    return check(archive_file(options.archive), beside=options.beside, signers=options.signers)
+    more = {"beside": options.beside, "signers": options.signers, "private": options.private}
+    return check(archive_file(options.archive), **more)
 
 
 @command(ARCHIVE, argument("--into", type=Path, metavar="FOLDER", help="where report and explorer are written"))

@@ -17,6 +17,7 @@ from fluency.common.paths import CONFIG
 from fluency.core.cells import Cell
 from fluency.core.collect import collect_provenance, start_up_times
 from fluency.core.gather import gather_rows, load_records, record_path
+from fluency.core.held_out import shown_tasks
 from fluency.core.process_plan import planned_processes
 from fluency.core.provenance import Provenance
 from fluency.core.records import ImageInfo, ProcessFact, Result, Stream, Used, write_record
@@ -57,6 +58,10 @@ class Made:
     @property
     def answers(self) -> Path:
         return self.root / "answers"
+
+    @property
+    def shown(self) -> list[Task]:
+        return shown_tasks(self.tasks, self.study)
 
     @property
     def cells(self) -> list[Cell]:
@@ -175,7 +180,7 @@ def gather(made: Made) -> Provenance:
     """Table and provenance from the records, as the rule makes them."""
     folder = made.results / made.study.study
     write_table(
-        folder / "cells.csv", gather_rows(made.cells, made.tasks, lambda cell: load_records(made.results, cell))
+        folder / "cells.csv", gather_rows(made.cells, made.shown, lambda cell: load_records(made.results, cell))
     )
     provenance = provenance_of(made)
     write_record(folder / "provenance.json", provenance)
@@ -187,9 +192,9 @@ def products(made: Made) -> None:
     folder = made.results / made.study.study
     provenance = gather(made)
     frame = read_table(folder / "cells.csv")
-    write_report(folder / "report.md", frame, made.study, made.tasks, provenance)
+    write_report(folder / "report.md", frame, made.study, made.shown, provenance)
     write_explorer(
-        folder / "explorer.html", frame, made.study, made.tasks, lambda cell: load_records(made.results, cell)
+        folder / "explorer.html", frame, made.study, made.shown, lambda cell: load_records(made.results, cell)
     )
 
 

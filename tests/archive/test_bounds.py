@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from fluency.archive import archived_study, strict_json
-from fluency.archive.archived_study import MAX_CELLS, MAX_TASK_DEPTH, read_archived_study
 from fluency.archive.manifest import MANIFEST_NAME, MAX_BYTES
 from fluency.archive.replay import replay_archive
 from fluency.archive.strict_json import MAX_VALUES, untrusted_json
+from fluency.archive.study_reader import MAX_CELLS, MAX_TASK_DEPTH, read_archived_study
 from fluency.archive.tar_writer import tar_header
 from fluency.archive.unpack import MAX_DOCUMENT, unpacked
 from fluency.archive.verify import verify_archive
@@ -167,7 +167,7 @@ def test_worlds_and_rows_are_bounded_together(limit, says, small, monkeypatch):
         with unpacked(small) as files:
             study = read_archived_study(files)
             assert len(study.index) == 1
-            return len([study.row(cell, "category", study.records(cell)) for cell in study.cells])
+            return len([study.row(cell, study.records(cell)) for cell in study.cells])
 
     assert read() == 2
     monkeypatch.setattr(archived_study, limit, 100)

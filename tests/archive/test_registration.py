@@ -137,7 +137,7 @@ DECIDES = {
 """Configuration key -> another value, of which the registration must say that it is another."""
 DECIDES_NOTHING = {
     Study: {
-        "models": "walked by itself", "sandbox": "walked by itself", "budget": "what it may cost", "confirm": "who is asked before it costs", "control": "commands of no model, in no rate",
+        "models": "walked by itself", "sandbox": "walked by itself", "budget": "what it may cost", "confirm": "who is asked before it costs", "control": "commands of no model, in no rate", "show_private": "what is shown, and not what is measured",
         "preregistration": "names the registration", "seeds_sealed": "frozen as the seeds", "seeds_salt": "opens a commitment to the seeds",
     },
     ModelConfig: {

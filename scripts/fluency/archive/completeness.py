@@ -12,6 +12,7 @@ from fluency.archive.findings import Findings
 from fluency.archive.manifest import MANIFEST_NAME
 from fluency.archive.naming import archive_name
 from fluency.archive.pack import IMAGE
+from fluency.archive.private_part import HELD_OUT
 from fluency.archive.unpack import UnpackedArchive
 from fluency.archive.world_files import WORLD_INDEX
 from fluency.common.canonical import canonical_json
@@ -35,8 +36,10 @@ def check_name(archive: UnpackedArchive, findings: Findings) -> None:
 
 def check_worlds(archived: ArchivedStudy, findings: Findings) -> set[str]:
     """Each world gives its hash; for trusted tasks this checkout's generator makes the same."""
-    used = set()
+    used = set(archived.unpacked.absent)
     for task in archived.tasks:
+        if task.id in archived.held_out:
+            continue
         with findings.noting_errors(f"tasks/{task.id}"):
             for seed in archived.study.seeds:
                 world = archived.world(task, seed)
@@ -66,6 +69,8 @@ def check_tasks(archived: ArchivedStudy, findings: Findings) -> set[str]:
         findings.check(same, STUDY_FILE, what, kind="files", layer="report")
     for task in archived.tasks:
         where = f"tasks/{task.id}"
+        if task.id in archived.held_out:
+            continue
         if task.id not in archived.trusted:
             what = "it is not this checkout's task; its code was not run, its scores were not made anew"
             findings.cannot_tell(where, what, "judgement")
@@ -137,7 +142,7 @@ def check_strays(archived: ArchivedStudy, findings: Findings, used: set[str]) ->
     folders = (*(f"results/{stage}/" for stage in STAGES), "answers/")
     damaged = {problem.where for problem in findings.problems}
     for name in archived.unpacked.manifest.files:
-        if name.startswith(folders) and name not in used and name not in damaged:
+        if name.startswith(folders) and name not in used | archived.unpacked.absent and name not in damaged:
             findings.check(False, name, "it belongs to no cell of the study", kind="files")
 
 
@@ -145,9 +150,9 @@ def check_unnamed(archived: ArchivedStudy, findings: Findings, vouched: set[str]
     """Files that nothing in the archive names: allowed are notes for the reader, and what is unproven anyway."""
     damaged = {finding.where for finding in findings.problems}
     unfinished = set() if (archived.products / "provenance.json").is_file() else {*PROJECT_FILES.values(), "config/"}
-    allowed = ("README.md", "logs/", "image/", "sandbox/", "tasks/", *unfinished)
+    allowed = ("README.md", HELD_OUT, "logs/", "image/", "sandbox/", "tasks/", *unfinished)
     for name in archived.unpacked.manifest.files:
-        if name in vouched or name in damaged or name.startswith(allowed):
+        if name in vouched | archived.unpacked.absent or name in damaged or name.startswith(allowed):
             continue
         own = name.startswith(f"results/{archived.study.study}/")
         what = "it is none of the study's products" if own else "nothing in the archive names it"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fluency.archive.tar_writer import Entry
 from fluency.archive.world_files import world_entries
 from fluency.common.errors import UserError
-from fluency.common.files import pretty_json
+from fluency.common.files import plain_files, pretty_json
 from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
 from fluency.core.gather import PRODUCTS, STAGES, gather_rows, load_records, record_path
@@ -132,15 +132,6 @@ def registration_name(path: str) -> str:
 def config_name(path: str) -> str:
     """Where a configuration file stands: the default at the top, overrides of whatever folder below config/."""
     return path if path == "config.yaml" else f"config/{Path(path).name}"
-
-
-def plain_files(folder: Path) -> Iterator[Path]:
-    """The plain files below a folder in order; caches and half-written files are none."""
-    for path in sorted(Path(folder).rglob("*")):
-        inside = path.relative_to(folder).parts
-        hidden = any(part.startswith(".") or part == "__pycache__" for part in inside)
-        if path.is_file() and not path.is_symlink() and not hidden:
-            yield path
 
 
 _README = """# An archived study of the Agent Shell Fluency Eval

@@ -9,9 +9,10 @@ from typing import Any
 
 from fluency.analysis import ModelAnalysis, analyse
 from fluency.analysis.headline import headline_of
-from fluency.archive.archived_study import ArchivedStudy, read_archived_study
+from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.contents import registration_name
 from fluency.archive.registration_file import read_registration
+from fluency.archive.study_reader import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
 from fluency.archive.verify_report import VerifyReport

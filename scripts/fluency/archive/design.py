@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fluency.analysis.analysis_plan import plan_for, plan_sha256
+from fluency.archive.private_part import Hashed
 from fluency.common.files import pretty_json
+from fluency.core.held_out import folder_sha256
 from fluency.core.shells import SHELLS, contrast_of
 from fluency.core.stage_code import deciding_hashes
 from fluency.core.study import ModelConfig, Study
@@ -18,7 +20,6 @@ from fluency.execution.sandbox.image_content import content_sha256
 from fluency.generation.policies import resolve
 from fluency.generation.prompt import PREAMBLE
 from fluency.generation.request import PROTOCOL
-from fluency.world import World
 
 EXCLUSIONS = [
     "a task enters a model's gap only with enough measured trials in both shells, as the plan's `task_enters` says",
@@ -27,7 +28,7 @@ EXCLUSIONS = [
 ]
 
 
-def design(study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int], World] = world_for) -> dict[str, Any]:
+def design(study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int], Hashed] = world_for) -> dict[str, Any]:
     """Everything a result depends on and nothing of the machine, as it reads back from JSON."""
     plan = plan_for(contrast_of(study.shells))
     frozen = {
@@ -39,6 +40,7 @@ def design(study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int],
                 "prompt_sha256": task.prompt_sha256,
                 "check_sha256": task.check_sha256,
                 "worlds": {str(seed): world_for(task, seed).sha256 for seed in study.seeds},
+                **({"folder_sha256": folder_sha256(task)} if task.private else {}),
             }
             for task in tasks
         },

@@ -56,7 +56,7 @@ class EvidenceChain:
         )
         self._link(generation.cell.cell == cell, "generations", cell, "it is the record of another cell")
         where = f"answers/{key[:2]}/{key}.json"
-        if where not in self._archived.unpacked.manifest.files:
+        if not (self._archived.root / where).is_file():
             self._link(False, "generations", cell, f"the archive does not hold its answer {key[:16]}…")
             return
         with self._findings.noting_errors():

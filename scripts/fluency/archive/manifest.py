@@ -17,8 +17,8 @@ from fluency.core.records.forms import Digest
 from fluency.core.study import STUDY_NAME
 
 MANIFEST_NAME = "MANIFEST.json"
-SCHEMA_VERSION = 2
-"""2: hashes are of RFC 8785 JSON; 1: of Python's own."""
+SCHEMA_VERSION = 3
+"""3: some files are held out; 2: hashes are of RFC 8785 JSON; 1: of Python's own. What holds nothing out is of 2."""
 MAX_BYTES = 32 << 20
 
 
@@ -58,6 +58,7 @@ class Manifest(Part):
     code: dict[Word, Digest] = Field(description="Layer -> SHA-256 of the code that makes it.")
     environment: dict[Word, Version] = Field(description="Versions of Python and of what draws and counts.")
     files: dict[str, FileFact]
+    held_out: list[str] = Field([], description="Those of the files that stand in the private part; since schema 3.")
     sha256: Digest
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fluency.archive.archived_study import read_archived_study
+from fluency.archive.study_reader import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import UserError
 from fluency.core.control import read_control
@@ -26,6 +26,6 @@ def write_opened(archive: Path, folder: Path) -> tuple[Path, Path]:
             raise UserError("the archive holds no table", where=str(archive), hint="archive the finished study")
         frame, provenance = read_table(table), read_provenance(archived.products / "provenance.json")
         report, explorer = folder / "report.md", folder / "explorer.html"
-        write_report(report, frame, archived.study, archived.tasks, provenance, read_control(archived.products))
-        write_explorer(explorer, frame, archived.study, archived.tasks, archived.read_again)
+        write_report(report, frame, archived.study, archived.shown_tasks, provenance, read_control(archived.products))
+        write_explorer(explorer, frame, archived.study, archived.shown_tasks, archived.read_again)
     return report, explorer

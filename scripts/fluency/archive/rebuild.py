@@ -86,11 +86,11 @@ def rebuild_products(archived: ArchivedStudy, findings: Findings, rows: Sequence
 
     def report(path: Path) -> None:
         frame, control = read_table(archived.products / "cells.csv"), read_control(archived.products)
-        write_report(path, frame, archived.study, archived.tasks, provenance, control)
+        write_report(path, frame, archived.study, archived.shown_tasks, provenance, control)
 
     def explorer(path: Path) -> None:
         frame = read_table(archived.products / "cells.csv")
-        write_explorer(path, frame, archived.study, archived.tasks, archived.read_again)
+        write_explorer(path, frame, archived.study, archived.shown_tasks, archived.read_again)
 
     compared: set[str] = set()
     if provenance is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fluency.archive.design import design
+from fluency.archive.private_part import Hashed
 from fluency.archive.registration_file import KIND, SCHEMA_VERSION, read_registration
 from fluency.common.clock import is_moment, moment, utc_now
 from fluency.common.errors import UserError
@@ -22,7 +23,6 @@ from fluency.core.seed_seal import seal
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
-from fluency.world import World
 
 _MODEL_FIELDS = {
     "id": "model id",
@@ -39,7 +39,13 @@ _MODEL_FIELDS = {
     "extra_body": "further body fields",
     "seeded": "use of sampling seeds",
 }
-_TASK_FIELDS = {"prompt_sha256": "prompt", "check_sha256": "check", "worlds": "worlds", "sha256": "other text"}
+_TASK_FIELDS = {
+    "prompt_sha256": "prompt",
+    "check_sha256": "check",
+    "worlds": "worlds",
+    "sha256": "other text",
+    "folder_sha256": "other files",
+}
 _CODE = {
     "asking": "code that asks",
     "command": "code that reads the command out of a reply",
@@ -120,7 +126,7 @@ def deviations(
     registration_path: Path,
     first_answer_utc: str | None = None,
     *,
-    world_for: Callable[[Task, int], World] = world_for,
+    world_for: Callable[[Task, int], Hashed] = world_for,
 ) -> list[str]:
     """One sentence for each way in which the study is not the registered one; an empty list: none."""
     frozen = read_registration(registration_path)
@@ -201,9 +207,10 @@ def _entries(noun: str, frozen: Mapping[str, Any], present: Mapping[str, Any], f
     for name in frozen:
         if name in present and frozen[name] != present[name]:
             changed = [key for key in fields if frozen[name].get(key) != present[name].get(key)]
-            # A changed prompt or check changes the task's hash too; it is named only where it stands alone.
-            if len(changed) > 1 and "sha256" in changed:
-                changed.remove("sha256")
+            # A changed prompt or check changes the hashes of all too; such a hash is named only where it stands alone.
+            for whole in ("folder_sha256", "sha256"):
+                if len(changed) > 1 and whole in changed:
+                    changed.remove(whole)
             found.append(f"{noun} {name}: {', '.join(fields[key] for key in changed) or 'content'} changed")
     return found
 

@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from fluency.analysis import analyse
 from fluency.analysis.headline import headline_of
-from fluency.archive.archived_study import ArchivedStudy, read_archived_study
+from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.replay_diff import CellDiff, ReplayDiff, diff_cell
+from fluency.archive.study_reader import read_archived_study
 from fluency.archive.task_trust import present_tasks
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError, UserError
@@ -103,7 +104,8 @@ class _Replayer:
         self._parallel, self._utc = parallel, utc
         ours = {} if trust else present_tasks(task.id for task in archived.tasks)
         theirs = {task.id: task for task in archived.tasks}
-        self._runnable = theirs if trust else {name: ours[name] for name in theirs if name in ours}
+        runnable = theirs if trust else {name: ours[name] for name in theirs if name in ours}
+        self._runnable = {name: task for name, task in runnable.items() if name not in archived.held_out}
         self._tasks = theirs | self._runnable
 
     def replay(self) -> ReplayDiff:
@@ -132,7 +134,7 @@ class _Replayer:
         """A cell's row before and after, and what differs; the archived row where it cannot be replayed."""
         task, study = self._tasks[cell.task], self._archived.study
         records = self._archived.records(cell)
-        old = self._archived.row(cell, task.category, records)
+        old = self._archived.row(cell, records)
         generation, execution, _ = records
         if cell.task not in self._runnable or generation is None or execution is None:
             return old, old, None
@@ -144,7 +146,7 @@ class _Replayer:
             score = score_cell(task, generation, execution, world, seeds=study.seeds, conditions=study.conditions)
         except UserError as error:
             return old, old, CellDiff(cell.path, False, "", f"not replayed: {error.what}", "")
-        new = self._archived.row(cell, task.category, CellRecords(generation, execution, score))
+        new = self._archived.row(cell, CellRecords(generation, execution, score))
         return old, new, diff_cell(records, execution, score)
 
     def _headlines(self, rows: list[Row]) -> dict[str, str]:
@@ -153,7 +155,9 @@ class _Replayer:
 
     def _notes(self) -> Iterator[str]:
         archived = self._archived
-        for name in sorted({task.id for task in archived.tasks} - self._runnable.keys()):
+        for name in sorted(archived.held_out):
+            yield f"task {name} is held out; its cells are left as archived"
+        for name in sorted({task.id for task in archived.tasks} - self._runnable.keys() - archived.held_out.keys()):
             yield f"task {name} is not in this checkout; its cells are left as archived"
         for name, task in sorted(self._runnable.items()):
             theirs = next(other for other in archived.tasks if other.id == name)

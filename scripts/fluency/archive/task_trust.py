@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fluency.archive.contents import plain_files
 from fluency.archive.unpack import UnpackedArchive
 from fluency.common.git import file_at, files_at, in_history
-from fluency.common.paths import TASKS
+from fluency.core.held_out import HeldOutTask, files_of_task
+from fluency.core.task_folders import folder_of
 from fluency.core.tasks import Task, load_task
 
 TEXT = "task.yaml"
@@ -26,6 +26,8 @@ def trusted_tasks(archive: UnpackedArchive, tasks: Sequence[Task]) -> tuple[dict
     found: dict[str, Task] = {}
     edited = set()
     for task in tasks:
+        if isinstance(task, HeldOutTask):
+            continue
         held = _held(archive, task.id)
         mine = ours.get(task.id)
         present = _files(mine) if mine else {}
@@ -40,8 +42,9 @@ def trusted_tasks(archive: UnpackedArchive, tasks: Sequence[Task]) -> tuple[dict
 
 
 def present_tasks(ids: Iterable[str]) -> dict[str, Task]:
-    """Those of the tasks that this checkout has too, as they are here."""
-    return {name: load_task(TASKS / name) for name in ids if (TASKS / name).is_dir()}
+    """Those of the tasks that this checkout has too, or its private folder, as they are here."""
+    folders = {name: folder_of(name) for name in ids}
+    return {name: load_task(folder) for name, folder in folders.items() if folder}
 
 
 def _held(archive: UnpackedArchive, task: str) -> Mapping[str, bytes | None]:
@@ -52,7 +55,7 @@ def _held(archive: UnpackedArchive, task: str) -> Mapping[str, bytes | None]:
 
 
 def _files(task: Task) -> Mapping[str, bytes | None]:
-    return {path.relative_to(task.folder).as_posix(): path.read_bytes() for path in plain_files(task.folder)}
+    return {name: path.read_bytes() for name, path in files_of_task(task).items()}
 
 
 def _at_commit(commit: str, task: str) -> Mapping[str, bytes | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from fluency.archive.archived_study import ArchivedStudy, read_archived_study
+from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.completeness import (
     check_complete,
     check_image,
@@ -20,8 +20,10 @@ from fluency.archive.completeness import (
 from fluency.archive.contents import STUDY_FILE, registration_name
 from fluency.archive.evidence_chain import EvidenceChain
 from fluency.archive.findings import Findings
+from fluency.archive.held_out_check import check_held_out
 from fluency.archive.manifest import MANIFEST_NAME, Manifest
 from fluency.archive.rebuild import rebuild_products, rebuild_score
+from fluency.archive.study_reader import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify_report import VerifyReport
 from fluency.archive.world_files import WORLD_INDEX
@@ -33,14 +35,17 @@ from fluency.core.records import ImageInfo, Row
 from fluency.core.stage_code import layer_hashes, layer_hashes_with
 
 
-def verify_archive(path: Path, say: Say = say, *, trust_tasks: bool = False) -> VerifyReport:
+def verify_archive(
+    path: Path, say: Say = say, *, trust_tasks: bool = False, private: Path | None = None
+) -> VerifyReport:
     """Check hashes, completeness, schemas and links, then make every layer anew from the one below it.
 
     ArchiveError when the file is refused altogether (see tar_reader.py). With `trust_tasks` the archive's own task
-    code is run where it differs from this checkout's; without, such cells' scores stay unproven.
+    code is run where it differs from this checkout's; without, such cells' scores stay unproven. `private` is the part
+    that holds the files of private tasks; without it their cells are vouched for by their hashes only.
     """
     start = time.monotonic()
-    with unpacked(Path(path)) as archive:
+    with unpacked(Path(path), private=private) as archive:
         say(f"unpacked {len(archive.manifest.files):,} files")
         findings = Findings(_same_layers(archive.manifest), problems=list(archive.problems))
         findings.checked["hashes"] = len(archive.manifest.files) + 1
@@ -56,7 +61,7 @@ def verify_archive(path: Path, say: Say = say, *, trust_tasks: bool = False) -> 
             problems=list(dict.fromkeys(findings.problems)),
             unproven=findings.unproven,
             remarks=findings.remarks,
-            by_hash_only=sorted(archive.manifest.files.keys() - vouched),
+            by_hash_only=sorted(archive.manifest.files.keys() - vouched - archive.absent),
             checked=findings.checked,
             not_judged=findings.not_judged,
             seconds=time.monotonic() - start,
@@ -92,6 +97,7 @@ def _verify(archived: ArchivedStudy, findings: Findings, say: Say) -> set[str]:
     say(f"followed {findings.checked.get('links', 0):,} links, judged {findings.checked.get('scores', 0):,} cells anew")
     vouched |= used
     check_complete(archived, findings, rows)
+    vouched |= check_held_out(archived, findings, rows)
     vouched |= rebuild_products(archived, findings, rows)
     if archived.study.preregistration:
         vouched.add(registration_name(archived.study.preregistration))
@@ -113,11 +119,11 @@ def _cells(archived: ArchivedStudy, findings: Findings, image: ImageInfo | None)
             chain.check(cell, tasks[cell.task], records)
             if cell.task in archived.trusted:
                 rebuild_score(archived, findings, cell, tasks[cell.task], records)
-            elif records.score is not None:
+            elif records.score is not None or cell in archived.stated_rows:
                 findings.not_judged[cell.task] = findings.not_judged.get(cell.task, 0) + 1
         used |= _names(cell, records)
         with findings.noting_errors(cell.path):
-            rows.append(archived.row(cell, tasks[cell.task].category, records))
+            rows.append(archived.row(cell, records))
     check_strays(archived, findings, used)
     return rows, used
 

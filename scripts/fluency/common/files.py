@@ -80,3 +80,12 @@ def flush(path: Path) -> None:
 def read_json(path: str | Path) -> Any:
     """A JSON document of the project's own making."""
     return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def plain_files(folder: Path) -> Iterator[Path]:
+    """The plain files below a folder in order; caches and half-written files are none."""
+    for path in sorted(Path(folder).rglob("*")):
+        inside = path.relative_to(folder).parts
+        hidden = any(part.startswith(".") or part == "__pycache__" for part in inside)
+        if path.is_file() and not path.is_symlink() and not hidden:
+            yield path

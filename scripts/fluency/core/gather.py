@@ -10,8 +10,9 @@ from typing import NamedTuple
 from fluency.common.errors import UserError
 from fluency.core.cells import Cell
 from fluency.core.conditions import AS_DESIGNED, BESIDE
+from fluency.core.held_out import HeldOutTask, held_out_row
 from fluency.core.part import Part
-from fluency.core.records import Execution, Generation, RecordType, Row, Run, Score, read_record
+from fluency.core.records import WAITING, Execution, Generation, RecordType, Row, Run, Score, read_record
 from fluency.core.tasks import Task
 
 STAGES: dict[str, type[Part]] = {"generations": Generation, "executions": Execution, "scores": Score}
@@ -43,9 +44,15 @@ def load_records(results: Path, cell: Cell) -> CellRecords:
 
 
 def gather_rows(cells: Sequence[Cell], tasks: Sequence[Task], load: Callable[[Cell], CellRecords]) -> list[Row]:
-    """One row for each cell of the design, whatever there is of it."""
-    categories = {task.id: task.category for task in tasks}
-    return [row_of(cell, categories[cell.task], load(cell)) for cell in cells]
+    """One row for each cell of the design, whatever there is of it; less its texts where the task is held out."""
+    by_id = {task.id: task for task in tasks}
+    return [task_row(cell, by_id[cell.task], load(cell)) for cell in cells]
+
+
+def task_row(cell: Cell, task: Task, records: CellRecords) -> Row:
+    """A cell's row as it may be shown."""
+    row = row_of(cell, task.category, records)
+    return held_out_row(row) if isinstance(task, HeldOutTask) else row
 
 
 def row_of(cell: Cell, category: str, records: CellRecords) -> Row:
@@ -58,7 +65,7 @@ def row_of(cell: Cell, category: str, records: CellRecords) -> Row:
         values |= _ran(execution)
     if score is None:
         stage = "score" if execution else "execution" if generation else "generation"
-        return Row(**values, status="missing", reason=f"no {stage} yet")
+        return Row(**values, status="missing", reason=WAITING[stage])
     if generation is None or execution is None:
         raise UserError(
             "the score has no generation or execution under it",

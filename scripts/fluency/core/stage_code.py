@@ -54,6 +54,7 @@ _BASE = StageCode(
         "core/seed_seal.py",
         "core/shells.py",
         "core/study.py",
+        "core/task_folders.py",
         "core/task_sets.py",
         "core/task_world.py",
         "core/tasks.py",
@@ -64,7 +65,8 @@ _BASE = StageCode(
 _GRAMMAR = StageCode(_package("core/grammar.py"), ("tree-sitter", "tree-sitter-bash", "tree-sitter-pwsh"))
 _SCORE = _BASE + _GRAMMAR + StageCode(_package("common/words.py", "scoring/**/*.*"))
 _TABLE = _BASE + StageCode(
-    _package("core/collect.py", "core/gather.py", "core/provenance.py", "core/table.py"), ("pandas",)
+    _package("core/collect.py", "core/gather.py", "core/held_out.py", "core/provenance.py", "core/table.py"),
+    ("pandas",),
 )
 _ANALYSIS = _TABLE + StageCode(_package("analysis/*.py"), ("numpy", "scipy"))
 _REPORT = _ANALYSIS + StageCode(
@@ -112,7 +114,13 @@ LAYERS: Mapping[str, StageCode] = {
     "registration": sum(DECIDES.values(), _SANDBOX)
     + StageCode(
         (
-            *_package("archive/design.py", "archive/registration*.py", "archive/strict_json.py", "common/self_hash.py"),
+            *_package(
+                "archive/design.py",
+                "archive/private_part.py",
+                "archive/registration*.py",
+                "archive/strict_json.py",
+                "common/self_hash.py",
+            ),
             _SETS,
         )
     ),

@@ -169,6 +169,7 @@ class Study(Config):
     sandbox: SandboxConfig = Field(default_factory=SandboxConfig, description="Where commands run.")
     budget: Budget = Field(default_factory=Budget, description="What it may cost.")
     confirm: Literal["ask", "yes"] = Field("ask", description="yes: run a study above confirm_usd without asking.")
+    show_private: bool = Field(False, description="Show private tasks in full like others; else by id and hash.")
     preregistration: str | None = Field(None, description="Path of the registration file this study follows.")
 
     @model_validator(mode="before")

@@ -19,6 +19,7 @@ from fluency.common.source_file import run_source
 from fluency.core.config_files import explain, read_yaml
 from fluency.core.part import Part
 from fluency.core.shells import DESIGN, ShellName
+from fluency.core.task_folders import VARIABLE, task_folders, text_of
 from fluency.core.task_sets import ALL, ids_wanted
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Task(Part):
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
     version: int = Field(1, ge=1)
+    private: bool = Field(False, description="Kept outside the project, and shown by id and hash only.")
     category: Category
     provenance: Literal["design", "allowlist", "written"]
     provenance_note: str
@@ -150,7 +152,7 @@ class Task(Part):
 
 def load_task(folder: Path) -> Task:
     """One task; UserError names the file and the key that is wrong."""
-    path = _require_text(Path(folder))
+    path = text_of(Path(folder))
     values = read_yaml(path)
     try:
         task = Task.model_validate(values)
@@ -162,30 +164,25 @@ def load_task(folder: Path) -> Task:
             where=f"{path}: id",
             hint="give the folder the task's id; two tasks cannot share one",
         )
+    if task.private and path.parent.resolve().is_relative_to(TASKS):
+        hint = f"keep it in a folder outside the project, and name that one: {VARIABLE}=…; or take `private` out"
+        raise UserError("a private task stands in the project, whose files are published", where=str(path), hint=hint)
     if not (path.parent / "answer.py").is_file():
         raise UserError("the task has no answer", where=str(path.parent), hint="see docs/adding-a-task.md")
     task._folder = path.parent
     return task
 
 
-def _require_text(folder: Path) -> Path:
-    path = folder / "task.yaml"
-    if not path.is_file():
-        hint = "restore the file, or remove the folder; docs/adding-a-task.md says what a task is"
-        raise UserError("this task folder holds no task.yaml", where=str(folder), hint=hint)
-    return path
-
-
 def load_tasks(wanted: str | Sequence[str] = ALL, root: Path = TASKS) -> list[Task]:
-    """The tasks of a study in the order of their ids; UserError if one is unknown.
+    """The tasks of a study in the order of their ids, private ones among them; UserError if one is unknown.
 
-    `wanted` is `all`, a set's name, or ids. Every folder is a task, so that none vanishes unnoticed with its task.yaml;
-    hidden ones and `__pycache__` are none.
+    `wanted` is `all`, a set's name, or ids.
     """
-    folders = {path.name: path for path in sorted(Path(root).glob("[!._]*/"))}
-    for folder in folders.values():
-        _require_text(folder)
-    if not folders:
-        raise UserError("there are no tasks", where=str(root), hint="restore the tasks/ folder")
+    folders = task_folders(root)
     chosen = set(ids_wanted(wanted, folders, root))
-    return [load_task(folder) for name, folder in folders.items() if name in chosen]
+    tasks = [load_task(folder) for name, folder in folders.items() if name in chosen]
+    for task in tasks:
+        if not task.private and task.folder.parent != Path(root):
+            hint = "write `private: true` into it, so that nothing of the task is published by mistake"
+            raise UserError("a private task does not say that it is one", where=f"{task.folder}/task.yaml", hint=hint)
+    return tasks

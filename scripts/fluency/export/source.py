@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from fluency.archive.archived_study import read_archived_study
+from fluency.archive.study_reader import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError
 from fluency.core.cells import Cell
-from fluency.core.gather import CellRecords, gather_rows
+from fluency.core.gather import CellRecords, task_row
+from fluency.core.held_out import HeldOutTask, shown_tasks
 from fluency.core.records import Row
 from fluency.core.study import Study
 from fluency.core.tasks import Task
@@ -20,7 +21,10 @@ from fluency.core.tasks import Task
 
 @dataclass(frozen=True)
 class Source:
-    """A study to export. `origin` says in words where it is from, `name` is safe in a path."""
+    """A study to export. `origin` says in words where it is from, `name` is safe in a path.
+
+    Private tasks have no texts here and their cells no records, only rows, unless the study shows them.
+    """
 
     name: str
     origin: str
@@ -29,10 +33,12 @@ class Source:
     cells: Sequence[Cell]
     load: Callable[[Cell], CellRecords]
     """A cell's records; each may be None where the study is not finished."""
+    row: Callable[[Cell], Row]
+    """A cell's row of the table."""
 
     def rows(self) -> list[Row]:
         """The cells table, one row a cell, in the order of the design."""
-        return gather_rows(self.cells, self.tasks, self.load)
+        return [self.row(cell) for cell in self.cells]
 
 
 class Ready(Protocol):
@@ -62,14 +68,30 @@ def archived_source(archive: Path) -> Iterator[Source]:
             name=archive.name.removesuffix(".tar.zst"),
             origin=f"{archive.name}, SHA-256 {files.sha256}",
             study=archived.study,
-            tasks=archived.tasks,
+            tasks=archived.shown_tasks,
             cells=archived.cells,
-            load=archived.records,
+            load=_shown(archived.shown_tasks, archived.records),
+            row=lambda cell: archived.row(cell, archived.records(cell)),
         )
 
 
 @contextmanager
 def ready_source(ready: Ready) -> Iterator[Source]:
     """The study of a configuration, as far as its records stand in results/."""
-    study = ready.study
-    yield Source(study.study, f"the study {study.study} as it stands", study, ready.tasks, ready.cells, ready.load)
+    study, tasks = ready.study, shown_tasks(ready.tasks, ready.study)
+    by_id = {task.id: task for task in tasks}
+    yield Source(
+        name=study.study,
+        origin=f"the study {study.study} as it stands",
+        study=study,
+        tasks=tasks,
+        cells=ready.cells,
+        load=_shown(tasks, ready.load),
+        row=lambda cell: task_row(cell, by_id[cell.task], ready.load(cell)),
+    )
+
+
+def _shown(tasks: Sequence[Task], load: Callable[[Cell], CellRecords]) -> Callable[[Cell], CellRecords]:
+    """Records as they may be exported: none of a task that is held out."""
+    held_out = {task.id for task in tasks if isinstance(task, HeldOutTask)}
+    return lambda cell: CellRecords(None, None, None) if cell.task in held_out else load(cell)

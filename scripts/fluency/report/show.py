@@ -13,11 +13,12 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from fluency.common.errors import UserError
-from fluency.common.paths import RESULTS, TASKS
+from fluency.common.paths import RESULTS
 from fluency.common.terminal import visible
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, load_records, record_path
 from fluency.core.shells import SHELLS
+from fluency.core.task_folders import folder_of
 from fluency.core.tasks import Task, load_task
 from fluency.report.explorer.cell_facts import bytes_text
 from fluency.report.explorer.cell_view import cell_title, cell_view
@@ -71,7 +72,8 @@ def terminal(stream: Any = None) -> Console:
 
 def _task_of(cell: Cell) -> Task | None:
     try:
-        return load_task(TASKS / cell.task)
+        folder = folder_of(cell.task)
+        return load_task(folder) if folder else None
     except UserError:  # a record can outlive its task; everything else of it is still shown
         return None
 

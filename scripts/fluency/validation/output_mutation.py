@@ -108,7 +108,7 @@ def with_table(document: str, table: str) -> str:
 def write_document(path: Path = DOCUMENT) -> None:
     """Bring docs/checks.md up to date."""
     text = path.read_text(encoding="utf-8")
-    path.write_text(with_table(text, kill_table(load_tasks())), encoding="utf-8")
+    path.write_text(with_table(text, kill_table([task for task in load_tasks() if not task.private])), encoding="utf-8")
 
 
 def _cells(numbers: Sequence[int]) -> str:

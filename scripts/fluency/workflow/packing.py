@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fluency.archive.naming import private_name
 from fluency.archive.pack import make_archive
 from fluency.common.clock import utc_date
 from fluency.common.git import git_state
 from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
+from fluency.common.terminal import say
 from fluency.core.gather import STAGES
 from fluency.execution.sandbox.image_export import save_image
 from fluency.workflow.ready_study import ReadyStudy
@@ -20,8 +22,15 @@ def logs_of(ready: ReadyStudy) -> list[Path]:
     return sorted(file for file in [*logs, *(ROOT / "logs" / ready.study.study).glob("*.log")] if file.is_file())
 
 
-def pack(ready: ReadyStudy, *, partial: bool = False, image: bool = False, key: Path | None = None) -> Path:
-    """Write the archive, signed if there is a key, and return its path."""
+def pack(
+    ready: ReadyStudy,
+    *,
+    partial: bool = False,
+    image: bool = False,
+    with_private: bool = False,
+    key: Path | None = None,
+) -> Path:
+    """Write the archive, signed if there is a key, and return its path; private tasks go into a file beside it."""
     commit, dirty = git_state()
     config_files = {f"config/{file.name}": file for file in ready.files[1:]}
     logs = {str(file.relative_to(ROOT)): file for file in logs_of(ready)}
@@ -36,9 +45,13 @@ def pack(ready: ReadyStudy, *, partial: bool = False, image: bool = False, key: 
         utc_date=utc_date(),
         partial=partial,
         image=image,
+        with_private=with_private,
         extra_files=config_files | logs,
         save_image=save_image,
     )
+    part = packed.with_name(private_name(packed.name))
+    if part.is_file():
+        say(f"The private tasks stand in {part.name}: do not publish it.")
     if key:
         sign(packed, key.expanduser())
     return packed

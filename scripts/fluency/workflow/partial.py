@@ -19,12 +19,12 @@ FOLDER = "partial"
 def write_partial(ready: ReadyStudy) -> int:
     """Write results/<study>/partial/ and print the report's path; missing cells are counted as missing."""
     folder = RESULTS / ready.study.study / FOLDER
-    rows = gather_rows(ready.cells, ready.tasks, ready.load)
+    rows = gather_rows(ready.cells, ready.shown_tasks, ready.load)
     frame = to_frame(rows)
     write_table(folder / "cells.csv", rows)
-    write_explorer(folder / "explorer.html", frame, ready.study, ready.tasks, ready.load)
+    write_explorer(folder / "explorer.html", frame, ready.study, ready.shown_tasks, ready.load)
     control = read_control(folder.parent)
-    write_report(folder / "report.md", frame, ready.study, ready.tasks, provenance_of(ready), control)
+    write_report(folder / "report.md", frame, ready.study, ready.shown_tasks, provenance_of(ready), control)
     missing = sum(row.status == "missing" for row in rows)
     known = f"{len(rows) - missing} of {counted(len(rows), 'cell')}"
     say(f"Measured or known to be unmeasurable: {known}; missing: {missing}.")

@@ -45,6 +45,11 @@ class Pipeline(ReadyStudy):
 
         return order_key(self.study, cell_of(wildcards))
 
+    def answer_file(self, wildcards: Any) -> str:
+        """A task's answer.py: relative to the project, absolute where the task is a private one."""
+        path = self.task_of[wildcards.task].folder / "answer.py"
+        return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+
     # ------------------------------------------------------------ actions
 
     @logged
@@ -106,10 +111,11 @@ class Pipeline(ReadyStudy):
 
     @logged
     def control(self, output: Any) -> None:
-        """Run commands that are known to be right and wrong."""
+        """Run commands that are known to be right and wrong, but for those of private tasks: it would publish them."""
         from fluency.validation.run_control import run_control
 
-        write_record(Path(output[0]), run_control(self.study, self.tasks, self.sandbox()))
+        shown = [task for task in self.tasks if self.study.show_private or not task.private]
+        write_record(Path(output[0]), run_control(self.study, shown, self.sandbox()))
 
     @logged
     def slice(self, input: Any, output: Any, processors: int) -> None:
@@ -126,7 +132,7 @@ class Pipeline(ReadyStudy):
         from fluency.core.table import write_table
         from fluency.workflow.study_provenance import provenance_of
 
-        rows = gather_rows(self.cells, self.tasks, self.load)
+        rows = gather_rows(self.cells, self.shown_tasks, self.load)
         write_table(Path(output.table), rows)
         write_record(Path(output.provenance), provenance_of(self))
 
@@ -140,11 +146,11 @@ class Pipeline(ReadyStudy):
         from fluency.report.writer import write_report
 
         frame = read_table(Path(input.table))
-        write_explorer(Path(output.explorer), frame, self.study, self.tasks, self.load)
+        write_explorer(Path(output.explorer), frame, self.study, self.shown_tasks, self.load)
         provenance, control = read_provenance(Path(input.provenance)), None
         if self.study.control:
             control = read_control(Path(input.table).parent)
-        write_report(Path(output.report), frame, self.study, self.tasks, provenance, control)
+        write_report(Path(output.report), frame, self.study, self.shown_tasks, provenance, control)
 
     def archive_path(self) -> str:
         """The archive rule's product: study, day and commit in its name; relative to the project."""

@@ -12,6 +12,7 @@ from fluency.common.paths import CONFIG, RESULTS, ROOT
 from fluency.core.cells import Cell
 from fluency.core.config_files import merge, naming, read_yaml
 from fluency.core.gather import STAGES, CellRecords, load_records, record_path
+from fluency.core.held_out import shown_tasks
 from fluency.core.study import Study, validate_study
 from fluency.core.tasks import Task, load_tasks
 from fluency.generation.local_model.catalogue import find_weights
@@ -20,7 +21,10 @@ from fluency.generation.prompt import build_prompt
 
 
 class ReadyStudy:
-    """A validated study with its tasks and cells; `files` are the configurations it was read from."""
+    """A validated study with its tasks and cells; `files` are the configurations it was read from.
+
+    `shown_tasks` are the tasks as table, report and explorer may know them: private ones without their texts.
+    """
 
     def __init__(self, config: dict[str, Any], files: Sequence[str | Path] = ()) -> None:
         self.files = [CONFIG, *map(Path, files)]
@@ -31,6 +35,7 @@ class ReadyStudy:
         self.tasks: list[Task] = load_tasks(self.study.tasks)
         if self.study.preregistration:
             read_registration(ROOT / self.study.preregistration)
+        self.shown_tasks = shown_tasks(self.tasks, self.study)
         self.task_of = {task.id: task for task in self.tasks}
         self.cells = list(self.study.cells(list(self.task_of)))
 

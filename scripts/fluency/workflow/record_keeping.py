@@ -14,6 +14,7 @@ from fluency.archive.replay import replay_archive
 from fluency.archive.verify import verify_archive
 from fluency.archive.verify_report import EXIT_CODES
 from fluency.common.clock import utc_now
+from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.common.terminal import say, tell
@@ -34,12 +35,15 @@ A clock can be set. Who doubts the order believes a third party, so leave one a 
 The last two keep an answer by RFC 3161 of the time-stamping service whose address is in $TSA."""
 
 
-def verify(archive: Path, *, beside: bool = False, signers: Path | None = None) -> int:
+def verify(archive: Path, *, beside: bool = False, signers: Path | None = None, private: Path | None = None) -> int:
     """Verify an archive and print what was found; 0: proven, 1: altered, 3: not proven by this checkout.
 
     With `beside` the code of the commit that the archive names verifies it, in a checkout of its own.
-    With `signers` it must also be signed by one of them, as it is.
+    With `signers` it must also be signed by one of them, as it is. `private` is the part that holds its private tasks.
     """
+    if beside and private:
+        hint = "leave BESIDE=1 out, or check that commit out and verify both parts there"
+        raise UserError("a private part is not verified beside", where=str(private), hint=hint)
     if signers:
         if (signer := signer_of(archive, signers.expanduser())) is None:
             tell([f"PROBLEM {archive.name}: it is signed by none of the allowed signers as it is"])
@@ -47,7 +51,7 @@ def verify(archive: Path, *, beside: bool = False, signers: Path | None = None) 
         tell([f"signed by {signer}"])
     if beside:
         return verify_beside(archive, say)
-    report = verify_archive(archive, say)
+    report = verify_archive(archive, say, private=private)
     tell(report.lines())
     if report.verdict() == "unproven":
         tell([next_step(report)])

@@ -93,8 +93,8 @@ def with_balance(text: str, tasks: Sequence[Task]) -> str:
 
 
 def main() -> None:
-    """Write both."""
-    tasks = load_tasks()
+    """Write both, of the project's own tasks."""
+    tasks = [task for task in load_tasks() if not task.private]
     write_atomic(PAGE, task_page(tasks, observed_studies()))
     write_atomic(METHOD, with_balance(METHOD.read_text(encoding="utf-8"), tasks))
 

@@ -21,11 +21,12 @@ from fluency.core.records.execution import (
 )
 from fluency.core.records.generation import Answer, Generation, Outcome, Request, Usage
 from fluency.core.records.record import SCHEMA_VERSION, CellName, RecordType, SchemaVersion, read_record, write_record
-from fluency.core.records.row import Row, Status
+from fluency.core.records.row import WAITING, Row, Status
 from fluency.core.records.score import WAS, Composition, FailureClass, MadeOf, Score, WorldScore
 
 __all__ = [
     "SCHEMA_VERSION",
+    "WAITING",
     "WAS",
     "Answer",
     "CellName",

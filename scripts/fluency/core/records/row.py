@@ -9,6 +9,8 @@ from pydantic import Field
 from fluency.core.part import Part
 
 Status = Literal["measured", "not_measured", "missing"]
+WAITING = {stage: f"no {stage} yet" for stage in ("generation", "execution", "score")}
+"""What a cell waits for -> the reason why it is missing."""
 
 
 class Row(Part):

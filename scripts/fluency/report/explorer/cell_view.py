@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from fluency.core.cells import Cell
 from fluency.core.conditions import CONDITIONS
 from fluency.core.gather import CellRecords
+from fluency.core.held_out import HeldOutTask
 from fluency.core.records import Execution, Run, Score, Stream, WorldScore
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import Task
@@ -38,6 +39,8 @@ def cell_view(cell: Cell, records: CellRecords, task: Task | None, size: ViewSiz
     Keys: `why` (one sentence), `prompt`, `reply`, `command`, `lenient` (excerpts or None), `notes`, `facts` (pairs),
     `runs`, `provenance` (nested), `files` (the records' names under results/).
     """
+    if isinstance(task, HeldOutTask):
+        return _held_out(task)
     generation, execution, score = records.generation, records.execution, records.score
     extraction = execution.extraction if execution else None
     lenient = extraction.lenient if extraction and extraction.lenient != extraction.strict else None
@@ -56,6 +59,21 @@ def cell_view(cell: Cell, records: CellRecords, task: Task | None, size: ViewSiz
             for folder, record in (("generations", generation), ("executions", execution), ("scores", score))
             if record is not None
         ],
+    }
+
+
+def _held_out(task: HeldOutTask) -> dict[str, Any]:
+    """The view of a private task's cell, whatever its records hold."""
+    facts = task.facts
+    hashes = {"Task": facts.sha256, "Prompt": facts.prompt_sha256, "Check": facts.check_sha256}
+    return {
+        "why": "a private task: prompt, reply, command and outputs are held out; its hashes stand for it",
+        **dict.fromkeys(("prompt", "reply", "command", "lenient")),
+        "notes": [],
+        "facts": [[label, f"SHA-256 {digest}"] for label, digest in hashes.items()],
+        "runs": [],
+        "provenance": {},
+        "files": [],
     }
 
 
