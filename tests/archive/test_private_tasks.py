@@ -8,13 +8,14 @@ import re
 import shutil
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes
 from fluency.archive.naming import private_name
 from fluency.archive.private_part import HELD_OUT
-from fluency.archive.registration import preregister
+from fluency.archive.registration import deviations, preregister
 from fluency.archive.registration_file import read_registration
 from fluency.archive.replay import replay_archive
 from fluency.archive.tar_writer import Entry, write_tar
@@ -24,9 +25,12 @@ from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256
 from fluency.common.paths import TASKS
 from fluency.common.self_hash import KEY
+from fluency.core.gather import load_records
 from fluency.core.held_out import WITHHELD
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task, load_tasks
+from fluency.export.formats import FORMATS, export
+from fluency.export.source import archived_source, ready_source
 from tests.archive.factory import Executor, Made, archived, make, make_study, result_of
 from tests.archive.hostile import contents
 from tests.archive.test_verify import quiet
@@ -300,8 +304,6 @@ def test_a_comment_in_its_fixture_is_a_change_of_the_registered_task(home, tmp_p
     study = make_study([SECRET], decision="which")
     path = preregister(study, [before], "which", tmp_path / "pre", utc="2026-11-01T00:00:00Z")
     (tmp_path / SECRET / "fixture.py").write_text(f"{FIXTURE}# later\n")
-    from fluency.archive.registration import deviations
-
     assert deviations(study, [load_task(tmp_path / SECRET)], path) == [f"task {SECRET}: other files changed"]
 
 
@@ -309,6 +311,21 @@ def test_a_replay_leaves_what_is_held_out(archive, known) -> None:
     found = replay_archive(archive, say=quiet)
     assert f"task {SECRET} is held out; its cells are left as archived" in found.notes
     assert found.differences == [] and found.before == found.after and len(found.rows) == 8
+
+
+def test_an_export_holds_them_out_too(archive, made, tmp_path) -> None:
+    ready = SimpleNamespace(
+        study=made.study, tasks=made.tasks, cells=made.cells, load=lambda cell: load_records(made.results, cell)
+    )
+    for number, opened in enumerate((archived_source(archive), ready_source(ready))):
+        with opened as source:
+            rows = source.rows()
+            assert [row.passed for row in rows if row.task == SECRET] == [True, False] * 2
+            assert not CANARY.search(repr((rows, source.tasks, [source.load(cell) for cell in source.cells])).encode())
+            for name in (name for name, form in FORMATS.items() if not form.environment):
+                export(name, source, tmp_path / f"{number}-{name}")
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert written and not any(CANARY.search(path.read_bytes()) for path in written)
 
 
 def test_private_tasks_belong_to_the_bank(known) -> None:

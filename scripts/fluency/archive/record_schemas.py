@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from fluency.archive.archived_study import ImageFile
 from fluency.archive.manifest import Manifest
+from fluency.archive.private_part import HeldOut
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import ROOT
 from fluency.core.control import Control
@@ -36,6 +37,7 @@ SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
     "provenance": (Provenance, "`results/<study>/provenance.json`"),
     "control": (Control, "`results/<study>/control.json`"),
     "image": (ImageFile, "`results/image.json`"),
+    "held-out": (HeldOut, "`held_out.json`, in archives of studies with private tasks"),
 }
 """Name of a schema -> its model, and the files that are of it."""
 
