@@ -6,6 +6,8 @@ its own, so that the file stays small; the manifest says so, and verification ca
 
 from __future__ import annotations
 
+import os
+import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -13,9 +15,12 @@ from unittest.mock import patch
 
 from fluency.archive import manifest, registration
 from fluency.archive.contents import coverage_of, entries_of
+from fluency.archive.crate import reader_files
 from fluency.archive.design import design
-from fluency.archive.naming import archive_name
+from fluency.archive.naming import archive_name, private_name
 from fluency.archive.pack import manifest_fields, write_entries
+from fluency.archive.private_part import HELD_OUT, held_out_document, held_out_names
+from fluency.archive.tar_writer import Entry
 from fluency.common.files import sha256
 from fluency.common.paths import ROOT
 from fluency.core.tasks import Task, load_tasks
@@ -24,7 +29,7 @@ from fluency.world import Builder, World
 from tests.archive.factory import FACTS, make, make_study
 
 FOLDER = Path(__file__).parents[1] / "data" / "archives"
-TASKS = ("crates-without-readme", "stale-lockfiles")
+TASKS = ("crates-without-readme", "hidden-lockfiles")
 
 
 def small_world(task: Task, seed: int) -> World:
@@ -47,31 +52,55 @@ def _small_world(seed: int) -> World:
 
 
 def build(out: Path) -> Path:
-    """Write the fixture into a folder: a registered study, with a whole float among what it sends."""
-    draft = make_study(TASKS, trials=1, study="registered", decision="which shell our prompts name")
-    hot = draft.models[0].model_copy(update={"temperature": 1.0})
+    """Write the fixture into a folder: a registered study of an open and a private task, and its private part beside it.
+
+    A whole float stands among what it sends.
+    """
     registered = ROOT / "preregistrations" / "registered-2026-11-01.json"
-    study = draft.model_copy(update={"models": [hot], "preregistration": registered.relative_to(ROOT).as_posix()})
     with (
         tempfile.TemporaryDirectory() as folder,
+        patch.dict(os.environ, TASKS_PRIVATE=str(private_bank(Path(folder) / "private"))),
         patch.object(registration, "design", lambda study, tasks, _=None: design(study, tasks, small_world)),
     ):
+        draft = make_study(TASKS, trials=1, study="registered", decision="which shell our prompts name")
+        hot = draft.models[0].model_copy(update={"temperature": 1.0})
+        study = draft.model_copy(update={"models": [hot], "preregistration": registered.relative_to(ROOT).as_posix()})
+        tasks = load_tasks(TASKS)
         try:
-            registration.preregister(
-                study, load_tasks(TASKS), study.decision, registered.parent, utc="2026-11-01T00:00:00Z"
-            )
+            registration.preregister(study, tasks, study.decision, registered.parent, utc="2026-11-01T00:00:00Z")
             made = make(Path(folder), study, worlds=small_world)
-            coverage = coverage_of(made.study, made.tasks, made.results)
+            coverage = coverage_of(study, made.shown, made.results)
             store = AnswerStore(made.answers)
-            entries = entries_of(made.study, made.tasks, made.results, store.path, small_world, {})
-            fields = manifest_fields(made.study, coverage, image=False, **FACTS)
+            entries, public = (
+                entries_of(study, chosen, made.results, store.path, small_world, {}) for chosen in (tasks, tasks[:1])
+            )
+            fields = manifest_fields(study, coverage, image=False, **FACTS)
             fields["code"] = {**fields["code"], "worlds": sha256("tests/archive/fixture.py")}
+            held = held_out_document(tasks[1:], study, coverage.rows, small_world)
+            names = held_out_names(entries, {*public})
+            entries[HELD_OUT] = Entry(HELD_OUT, held)
+            entries |= {name: Entry(name, data) for name, data in reader_files(study, fields, entries).items()}
             name = archive_name(study.study, FACTS["utc_date"], FACTS["commit"], dirty=False, partial=False)
             target = out / f"schema-{manifest.SCHEMA_VERSION}-{name}"
-            write_entries(target, entries, fields)
+            write_entries(target, entries, fields, names)
+            target.with_name(private_name(target.name)).rename(part_of(target))
         finally:
             registered.unlink(missing_ok=True)
     return target
+
+
+def private_bank(folder: Path) -> Path:
+    """A folder of private tasks with one task, which is one of the project's under another id."""
+    task = folder / TASKS[1]
+    shutil.copytree(ROOT / "tasks" / "stale-lockfiles", task, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (task / "task.yaml").read_text(encoding="utf-8")
+    (task / "task.yaml").write_text(text.replace("id: stale-lockfiles", f"id: {TASKS[1]}\nprivate: true", 1))
+    return folder
+
+
+def part_of(archive: Path) -> Path:
+    """Where the private part of a fixture stands."""
+    return archive.with_name(f"private-part-of-{archive.name}")
 
 
 if __name__ == "__main__":
