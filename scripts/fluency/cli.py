@@ -18,6 +18,7 @@ BESIDE = argument("--beside", action="store_true", help="by the commit it names,
 PRIVATE = argument("--private", type=archive_file, metavar="FILE", help="the part that holds its private tasks")
 WITH_PRIVATE = argument("--with-private", action="store_true", help="keep private tasks in: not to be published")
 SIGNERS = argument("--signers", type=Path, metavar="FILE", help="who may have signed it, as OpenSSH's allowed_signers")
+PARTIAL = argument("--partial", action="store_true")
 ALLOW = argument("--allow", default="", metavar="LIMIT,LIMIT", help="limits above this checkout's")
 MARKDOWN = argument("--markdown", type=markdown_file, metavar="FILE", help="the differences are written there, too")
 
@@ -129,9 +130,7 @@ def preregister(options: argparse.Namespace) -> int:
     return freeze(open_study(options.configfile), options.decision)
 
 
-@command(
-    CONFIG, argument("--partial", action="store_true"), argument("--image", action="store_true"), WITH_PRIVATE, SIGN
-)
+@command(CONFIG, PARTIAL, argument("--image", action="store_true"), WITH_PRIVATE, SIGN)
 def archive(options: argparse.Namespace) -> int:
     """Bring a study up to date and pack its decision record; --partial packs what there is."""
     from fluency.workflow.packing import pack
@@ -149,8 +148,7 @@ def verify(options: argparse.Namespace) -> int:
     """Check an archive and rebuild its report from the records, offline."""
     from fluency.workflow.record_keeping import verify as check
 
-    more = {"beside": options.beside, "signers": options.signers, "private": options.private}
-    return check(archive_file(options.archive), **more)
+    return check(archive_file(options.archive), options.beside, options.signers, options.private)
 
 
 @command(ARCHIVE, argument("--into", type=Path, metavar="FOLDER", help="where report and explorer are written"))

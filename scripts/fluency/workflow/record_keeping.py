@@ -35,7 +35,7 @@ A clock can be set. Who doubts the order believes a third party, so leave one a 
 The last two keep an answer by RFC 3161 of the time-stamping service whose address is in $TSA."""
 
 
-def verify(archive: Path, *, beside: bool = False, signers: Path | None = None, private: Path | None = None) -> int:
+def verify(archive: Path, beside: bool = False, signers: Path | None = None, private: Path | None = None) -> int:
     """Verify an archive and print what was found; 0: proven, 1: altered, 3: not proven by this checkout.
 
     With `beside` the code of the commit that the archive names verifies it, in a checkout of its own.
