@@ -4,6 +4,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHONUNBUFFERED := 1
+# Else each start compiles Snakemake, pandas and ours anew: seconds of processor time, at every command and in every test.
+unexport PYTHONDONTWRITEBYTECODE
 
 CONFIG ?=
 CONFIGS := $(foreach file,$(CONFIG),--configfile $(file))

@@ -13,9 +13,9 @@ from pathlib import Path
 from fluency.common.files import pretty_json, write_atomic
 
 RESULTS = Path(__file__).parent / "results"
-ALL = ("workflow", "sandbox", "generation", "archive")
-BY_NAME = ("inspect",)
-"""Only when it is asked for: it needs another environment, and a program from the network."""
+ALL = ("workflow", "scale", "sandbox", "generation", "archive")
+BY_NAME = ("study", "inspect")
+"""Only when asked for: one takes a quarter of an hour, one another environment and a program from the network."""
 
 
 def machine() -> dict[str, object]:

@@ -8,3 +8,9 @@ fluency.execution.sandbox.sandbox.open_sandbox = NoSandbox
 
 
 include: "../Snakefile"
+
+
+rule cells:
+    """Every cell, without what is written about the study."""
+    input:
+        RECORDS,

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import yaml
 
 from fluency.common.paths import ROOT
-from fluency.core.task_sets import PILOT
 from fluency.core.tasks import load_tasks
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import Project, model
@@ -31,11 +30,7 @@ class Times(NamedTuple):
 def main() -> dict[str, object]:
     """Seconds of a fresh and of a no-op run, and milliseconds a job beyond an empty Snakemake run."""
     with tempfile.TemporaryDirectory() as folder, Endpoint(lambda prompt: "true") as endpoint:
-        project = Project.make(Path(folder) / "project", models=[model(endpoint.url, in_flight=8)])
-        static = [task.id for task in load_tasks(PILOT) if not task.needs]  # nothing is started, so no processes either
-        project.configure(tasks=static[:10], trials=20)
-        for part in ("bench", "tests"):
-            (project.root / part).symlink_to(ROOT / part)
+        project = noop_project(Path(folder) / "project", [model(endpoint.url, in_flight=8)], CELLS)
         jobs = 3 * CELLS
         first = timed(project)
         again = timed(project)
@@ -54,11 +49,28 @@ def main() -> dict[str, object]:
     }
 
 
+def noop_project(root: Path, models: list[dict[str, object]], cells: int) -> Project:
+    """A project of so many cells of each model, of tasks that start no processes, since nothing is started."""
+    project = Project.make(root, models=models)
+    static = [task.id for task in load_tasks() if not task.needs]
+    tasks = static[:10] if cells <= 2000 else static[:20]
+    project.configure(tasks=tasks, trials=cells // (2 * len(tasks)))
+    for part in ("bench", "tests"):
+        (project.root / part).symlink_to(ROOT / part)
+    return project
+
+
+def noop_run(project: Project, target: str) -> list[str]:
+    """The command line of a run with the sandbox that runs nothing."""
+    return project.command("--snakefile", "bench/noop.smk", "--workflow-profile", "profiles/default", target)
+
+
 def timed(project: Project) -> Times:
     """Seconds of one run of the project with the sandbox that runs nothing."""
     started, before = time.monotonic(), processor_s()
-    command = project.command("--snakefile", "bench/noop.smk", "--workflow-profile", "profiles/default", "all")
-    done = subprocess.run(command, cwd=project.root, env=project.environ(), capture_output=True, text=True)
+    done = subprocess.run(
+        noop_run(project, "all"), cwd=project.root, env=project.environ(), capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return Times(time.monotonic() - started, processor_s() - before)
 

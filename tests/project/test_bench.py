@@ -19,7 +19,7 @@ def test_all_without_a_name_else_those_named(capsys: pytest.CaptureFixture) -> N
     assert chosen(["inspect"]) == ["inspect"] and "inspect" not in ALL
     with pytest.raises(SystemExit):
         chosen(["archive", "speed"])
-    assert "there is no benchmark speed; there are workflow, sandbox" in capsys.readouterr().err
+    assert "there is no benchmark speed; there are workflow, scale" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ALL + BY_NAME)

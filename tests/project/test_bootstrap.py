@@ -21,3 +21,11 @@ def test_another_system_than_linux_is_named_at_once(tmp_path):
     assert done.returncode == 2
     assert done.stderr.startswith("Error: this runs on Linux, and here is Darwin\nHint: ")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["bin", "scripts"]
+
+
+def test_what_python_compiled_is_kept_whatever_the_shell_says() -> None:
+    """Without it each of the test suite's hundreds of starts compiles Snakemake and pandas anew."""
+    told = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    target = "told:; @echo $${PYTHONDONTWRITEBYTECODE-not set}"
+    shown = subprocess.run(["make", "--eval", target, "told"], cwd=ROOT, env=told, capture_output=True, text=True)
+    assert shown.stdout.strip() == "not set", shown.stderr

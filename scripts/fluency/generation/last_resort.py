@@ -29,7 +29,7 @@ def _wait_for_room(context: GenerationContext, answer: Answer, full: NotKept) ->
     dollars, patience_s = context.dollars(answer), context.retry_policy.unwritten_s
     noted = budget.add(dollars, key, lost=True)
     context.stop_run(StopRun(full.what, where=full.where, hint=full.hint))  # nothing more is bought meanwhile
-    places = ", ".join(map(str, (store.folder, *store.shelter.folders())))
+    places = ", ".join(map(str, (store.folder, *store.shelter.folders)))
     context.say(
         f"{context.where}: no disk takes an answer that cost ${dollars:.4f} ({full.what}). It is kept in memory for "
         f"{patience_s / 60:.0f} minutes: make room in one of {places}"

@@ -20,7 +20,7 @@ from fluency.generation.last_resort import write_down
 from fluency.generation.providers import open_provider, provider_type
 from fluency.generation.providers.provider import Provider, Reply
 from fluency.generation.reply import answer_of, decode
-from fluency.generation.request import PROTOCOL, forms_by_key, request_key
+from fluency.generation.request import PROTOCOL, forms_by_key
 from fluency.generation.retry import Retrier
 
 
@@ -78,13 +78,14 @@ class ModelSession:
         except StopRun as stop:
             self.context.stop_run(stop)
             raise
-        key = request_key(request)
+        forms = forms_by_key(request)
+        key = next(iter(forms))
         with self.store.lock(key, self.context.rate_limit.raise_if_stopped):
-            return self.store.find(request) or self._left_behind(request) or self._ask(cell, key, request)
+            return self.store.first_of(forms) or self._left_behind(forms) or self._ask(cell, key, request)
 
-    def _left_behind(self, request: Request) -> Answer | None:
-        """What an earlier run bought and could not put into the store, if there is anything."""
-        for key, form in forms_by_key(request).items():
+    def _left_behind(self, forms: Mapping[str, Request]) -> Answer | None:
+        """What an earlier run bought under one of the keys and could not put into the store, if there is anything."""
+        for key, form in forms.items():
             answer = self.store.pending(key)
             if answer is None and (quarantined := self.store.quarantined(key)) is not None:
                 with suppress(Failure):  # no message after all

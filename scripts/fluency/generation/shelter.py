@@ -7,6 +7,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 
 from fluency.common.files import flush, sha256
@@ -32,18 +33,19 @@ class Shelter:
 
     def files(self, key: str = "*", kind: str = "held") -> list[Path]:
         """What is held for a key, or for all."""
-        return [path for folder in self.folders() if _is_ours(folder) for path in sorted(folder.glob(f"{key}.{kind}"))]
+        return [path for folder in self.folders if _is_ours(folder) for path in sorted(folder.glob(f"{key}.{kind}"))]
 
     def made(self) -> Iterator[Path]:
         """The folders that are there, or could be made when they are come to."""
-        for folder in self.folders():
+        for folder in self.folders:
             with suppress(OSError):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 if _is_ours(folder):
                     yield folder
 
+    @cached_property
     def folders(self) -> list[Path]:
-        """Where it may be, the best place first."""
+        """Where it may be, the best place first; looked up once, since every call asks what others hold there."""
         folders = []
         with suppress(RuntimeError):  # nobody's home
             folders.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / self._name)

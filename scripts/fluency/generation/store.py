@@ -18,7 +18,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,11 @@ class AnswerStore:
 
     def find(self, request: Request) -> Answer | None:
         """The answer to a request, under its key or the one it had in schema 1; DamagedAnswer as `get`."""
-        return next(filter(None, map(self.get, forms_by_key(request))), None)
+        return self.first_of(forms_by_key(request))
+
+    def first_of(self, keys: Iterable[str]) -> Answer | None:
+        """The first answer that there is under one of the keys; DamagedAnswer as `get`."""
+        return next(filter(None, map(self.get, keys)), None)
 
     def put(self, answer: Answer) -> Answer:
         """Keep an answer durably and return what the store holds now: this one, or an earlier one.

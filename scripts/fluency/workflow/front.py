@@ -19,6 +19,10 @@ from fluency.workflow.run_lock import hold_run_lock
 class FrontedPipeline(Pipeline):
     """A pipeline that refuses to start what cannot end well."""
 
+    def __init__(self, config: dict[str, Any], workflow: Any) -> None:
+        super().__init__(config, [Path(file) for file in workflow.overwrite_configfiles])
+        self._workflow = workflow
+
     def start(self) -> None:
         """Before the first job: one run at a time, keys at hand, the price agreed."""
         self.hold()
@@ -32,6 +36,7 @@ class FrontedPipeline(Pipeline):
         """Keep other runs out for as long as the process lives."""
         self._held = ExitStack()
         end_in_a_thread()
+        look_only_when_something_happened(self._workflow)
         try:
             self._held.enter_context(hold_run_lock())
         except UserError as error:
@@ -55,10 +60,21 @@ def end_in_a_thread() -> None:
         signal.signal(signal.SIGTERM, lambda *told: threading.Thread(target=end, args=told, daemon=True).start())
 
 
+def look_only_when_something_happened(workflow: Any) -> None:
+    """Take away the limit of jobs a second that Snakemake (9.27) sets by default, where jobs are threads of this run.
+
+    With it each look for jobs brings about another look a second later, for ever: after 400 jobs the scheduler looks
+    400 times a second, at more processor time than all that the jobs need themselves. A model's limits are kept by
+    `generation/rate_limit.py`.
+    """
+    if workflow.local_exec:
+        workflow.scheduler.job_rate_limiter = None
+
+
 def open_pipeline(config: dict[str, Any], workflow: Any) -> FrontedPipeline:
     """The pipeline of a Snakefile's merged config; exits with code 2 and the sentence on a user's error."""
     try:
-        return FrontedPipeline(config, [Path(file) for file in workflow.overwrite_configfiles])
+        return FrontedPipeline(config, workflow)
     except UserError as error:
         exit_with(error)
 
