@@ -1,8 +1,9 @@
 """The pipeline on one page: generate, execute, score, gather, report, archive.
 
 Each rule has one action (workflow/pipeline.py) and one param (workflow/rerun_keys.py). The param is the canonical
-JSON of what changes the rule's answer, the code that decides it included (`CODE` in core/stage_code.py); the rules
-that stand once name their code as input files.
+JSON of what changes the rule's answer, the code that decides it included (`RERUNS` in core/stage_code.py). Sources are no
+input files: those count by their time, and a source that was put back, or edited while the clock was behind, is older than
+what was made of its predecessor.
 """
 
 import re
@@ -10,7 +11,6 @@ import re
 from snakemake.utils import min_version
 
 from fluency.workflow.front import open_pipeline
-from fluency.core.stage_code import code
 
 min_version("9.27")
 
@@ -87,7 +87,6 @@ rule execute:
 rule score:
     """Judge the executions: exit code, structure, content, failure class."""
     input:
-        answer=P.answer_file,
         generation=rules.generate.output,
         execution=rules.execute.output,
     output:
@@ -112,14 +111,13 @@ rule control:
     params:
         key=P.key.control,
     run:
-        P.control(output, log=log)
+        P.control(input, output, log=log)
 
 
 rule gather:
     """Lay every cell of the design into one table, with its provenance."""
     input:
         P.record_paths,
-        code=code("gather"),
     output:
         table=f"{STUDY}/cells.csv",
         provenance=f"{STUDY}/provenance.json",
@@ -128,14 +126,13 @@ rule gather:
     params:
         key=P.key.gather(),
     run:
-        P.gather(output, log=log)
+        P.gather(input, output, log=log)
 
 
 rule report:
     """Write the report with its figures, and the explorer that opens every cell."""
     input:
         [f"{STUDY}/control.json"] if P.study.control else [],
-        code=code("report"),
         table=rules.gather.output.table,
         provenance=rules.gather.output.provenance,
     output:
@@ -158,6 +155,6 @@ rule archive:
     log:
         f"logs/{P.study.study}/archive.log",
     params:
-        key=P.key.report(),
+        key=P.key.archive(),
     run:
         P.archive(log=log)

@@ -30,6 +30,10 @@ PARTS = (
     "envs",
 )
 TASKS = ["session-tool-failures", "tree-size-bytes"]
+CALLS = re.compile(r"^Study .*, (\d+) calls? to make\.$", re.M)
+PLANNED = re.compile(r"^(\w+): \d+ to run\n((?: +\d+  .+\n?)+)", re.M)
+REASON = re.compile(r"^ +(\d+)  (.+)$", re.M)
+FINISHED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)$", re.M)
 STATS = re.compile(r"^(\w+) +(\d+)$", re.M)
 
 
@@ -117,6 +121,24 @@ class Project:
         table = text[text.index("Job stats:") :].split("\n\n")[0]
         counts = Counter({rule: int(count) for rule, count in STATS.findall(table)})
         return {rule: count for rule, count in counts.items() if rule not in ("all", "total")}
+
+    def plan(self) -> dict[str, dict[str, int]]:
+        """What `make plan` says: rule -> reason -> jobs, and under `calls` how many calls are to be made."""
+        command = [sys.executable, "-m", "fluency.cli", "plan", "--configfile", "config/test.yaml"]
+        done = subprocess.run(command, cwd=self.root, env=self.environ(), capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        said: dict[str, dict[str, int]] = {"calls": {"to make": int(CALLS.search(done.stdout)[1])}}
+        for rule, reasons in PLANNED.findall(done.stdout):
+            said[rule] = {reason: int(count) for count, reason in REASON.findall(reasons)}
+        return said
+
+    def run_and_tell(self) -> dict[str, int]:
+        """Run Snakemake to its end; the jobs that it finished, counted by rule, by its own log."""
+        logs = self.root / ".snakemake" / "log"
+        before = set(logs.glob("*.log"))
+        self.snakemake()
+        (log,) = set(logs.glob("*.log")) - before
+        return dict(Counter(rule for rule in FINISHED.findall(log.read_text()) if rule != "all"))
 
     def records(self, stage: str) -> list[Path]:
         return sorted((self.root / "results" / stage).rglob("*.json"))

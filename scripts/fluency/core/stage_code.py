@@ -158,14 +158,9 @@ RERUNS: Mapping[str, StageCode] = {
 """What each rule of the Snakefile reruns for."""
 
 
-def code(rule: str) -> list[str]:
-    """The files of a rule's code, relative to the project and sorted; compiled files are none."""
-    return files_of(RERUNS[rule])
-
-
 @cache
 def code_sha256(rule: str) -> str:
-    """One hash over a rule's code: for the rules of every cell, whose jobs would else hash each file again."""
+    """One hash over a rule's code, made once: the jobs of every cell would else hash each file again."""
     return _sha256(RERUNS[rule])
 
 

@@ -7,8 +7,6 @@ import json
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256, sha256_file, write_atomic
 from fluency.common.paths import CACHE, RESULTS, ROOT
-from fluency.core.gather import PRODUCTS
-from fluency.core.stage_code import code_sha256
 from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.rerun_keys import RerunKeys
 
@@ -38,9 +36,8 @@ def fingerprint(ready: ReadyStudy) -> str | None:
     """
     key = RerunKeys(ready.study, ready.tasks, ready.files, ready.prompt)
     folder = RESULTS / ready.study.study
-    paths = [ROOT / path for path in ready.record_paths()]
-    paths += [RESULTS / "image.json", *sorted(path for path in folder.rglob("*") if path.is_file())]
-    paths += [folder / name for name in (*PRODUCTS, *(["control.json"] if ready.study.control else []))]
+    paths = [ROOT / path for path in ready.products()]
+    paths += sorted(path for path in folder.rglob("*") if path.is_file())
     files = []
     for path in paths:
         try:
@@ -53,7 +50,6 @@ def fingerprint(ready: ReadyStudy) -> str | None:
             {
                 "cells": [[key.generate(cell), key.execute(cell), key.score(cell)] for cell in ready.cells],
                 "study": [key.image(), key.control(), key.gather(), key.report()],
-                "code": [code_sha256(rule) for rule in ("gather", "report")],
                 "rules": sha256_file(ROOT / "Snakefile"),
                 "files": files,
             }

@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fluency.common.errors import UserError
+from fluency.common.terminal import say
+from fluency.common.words import counted
+from fluency.workflow.file_times import bring_to_present
 from fluency.workflow.pipeline import Pipeline
 from fluency.workflow.preflight import check_before_run
 from fluency.workflow.progress import Narrator
 from fluency.workflow.run_lock import hold_run_lock
+from fluency.workflow.slices import node_name
+from fluency.workflow.snakemake_memory import doubt_products_of_unknown_making
 
 
 class FrontedPipeline(Pipeline):
@@ -39,6 +44,8 @@ class FrontedPipeline(Pipeline):
         look_only_when_something_happened(self._workflow)
         try:
             self._held.enter_context(hold_run_lock())
+            if ahead := bring_to_present(self.products()):
+                say(f"The clock was set back: {counted(ahead, 'result')} from the future got the present time.")
         except UserError as error:
             exit_with(error)
 
@@ -74,9 +81,13 @@ def look_only_when_something_happened(workflow: Any) -> None:
 def open_pipeline(config: dict[str, Any], workflow: Any) -> FrontedPipeline:
     """The pipeline of a Snakefile's merged config; exits with code 2 and the sentence on a user's error."""
     try:
-        return FrontedPipeline(config, workflow)
+        pipeline = FrontedPipeline(config, workflow)
     except UserError as error:
         exit_with(error)
+    # Not in the process of a job, which was told what to do, nor on a node: others note there what they made meanwhile.
+    if workflow.exec_mode.name == "DEFAULT" and node_name() is None:
+        doubt_products_of_unknown_making(pipeline)
+    return pipeline
 
 
 def exit_with(error: UserError) -> NoReturn:

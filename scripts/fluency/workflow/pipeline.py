@@ -19,6 +19,7 @@ from fluency.common.once import Once
 from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
 from fluency.common.terminal import say
 from fluency.core.records import Execution, Generation, read_record, write_record
+from fluency.workflow.file_times import bring_to_present
 from fluency.workflow.logged import logged
 from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.rerun_keys import RerunKeys, cell_of
@@ -44,11 +45,6 @@ class Pipeline(ReadyStudy):
         from fluency.generation.request import order_key
 
         return order_key(self.study, cell_of(wildcards))
-
-    def answer_file(self, wildcards: Any) -> str:
-        """A task's answer.py: relative to the project, absolute where the task is a private one."""
-        path = self.task_of[wildcards.task].folder / "answer.py"
-        return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
     # ------------------------------------------------------------ actions
 
@@ -77,6 +73,7 @@ class Pipeline(ReadyStudy):
         from fluency.execution.attempts import Attempts, gave_up
         from fluency.execution.execute import execute_cell
 
+        bring_to_present(input)
         generation = read_record(Generation, Path(input.generation[0]))
         task, sandbox = self.task_of[wildcards.task], self.sandbox()
         key = [self.key.execute(wildcards), sandbox.image.model_dump(), generation.answer.request_key]
@@ -99,6 +96,7 @@ class Pipeline(ReadyStudy):
         from fluency.core.task_world import world_for
         from fluency.scoring.score_cell import score_cell
 
+        bring_to_present(input)
         score = score_cell(
             self.task_of[wildcards.task],
             read_record(Generation, Path(input.generation[0])),
@@ -110,10 +108,11 @@ class Pipeline(ReadyStudy):
         write_record(Path(output[0]), score)
 
     @logged
-    def control(self, output: Any) -> None:
+    def control(self, input: Any, output: Any) -> None:
         """Run commands that are known to be right and wrong, but for those of private tasks: it would publish them."""
         from fluency.validation.run_control import run_control
 
+        bring_to_present(input)
         shown = [task for task in self.tasks if self.study.show_private or not task.private]
         write_record(Path(output[0]), run_control(self.study, shown, self.sandbox()))
 
@@ -126,12 +125,13 @@ class Pipeline(ReadyStudy):
         work_off(FOLDER / Path(input.cells).name, Path(output[0]), self.files[1:], processors)
 
     @logged
-    def gather(self, output: Any) -> None:
+    def gather(self, input: Any, output: Any) -> None:
         """Lay all cells into one table, and say where they came from."""
         from fluency.core.gather import gather_rows
         from fluency.core.table import write_table
         from fluency.workflow.study_provenance import provenance_of
 
+        bring_to_present(input)
         rows = gather_rows(self.cells, self.shown_tasks, self.load)
         write_table(Path(output.table), rows)
         write_record(Path(output.provenance), provenance_of(self))
@@ -145,6 +145,7 @@ class Pipeline(ReadyStudy):
         from fluency.report.explorer import write_explorer
         from fluency.report.writer import write_report
 
+        bring_to_present(input)
         frame = read_table(Path(input.table))
         write_explorer(Path(output.explorer), frame, self.study, self.shown_tasks, self.load)
         provenance, control = read_provenance(Path(input.provenance)), None

@@ -11,7 +11,8 @@ from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG, RESULTS, ROOT
 from fluency.core.cells import Cell
 from fluency.core.config_files import merge, naming, read_yaml
-from fluency.core.gather import STAGES, CellRecords, load_records, record_path
+from fluency.core.control import CONTROL_FILE
+from fluency.core.gather import PRODUCTS, STAGES, CellRecords, load_records, record_path
 from fluency.core.held_out import shown_tasks
 from fluency.core.study import Study, validate_study
 from fluency.core.tasks import Task, load_tasks
@@ -45,6 +46,12 @@ class ReadyStudy:
         A function there and no list: only the process that gathers pays for the paths of a large study.
         """
         return [str(record_path(Path(RESULTS.name), stage, cell)) for stage in STAGES for cell in self.cells]
+
+    def products(self) -> list[str]:
+        """Every file that the study's rules make, the archive left out, as the rules name them."""
+        folder = Path(RESULTS.name) / self.study.study
+        last = [*PRODUCTS, *([CONTROL_FILE] if self.study.control else [])]
+        return [*self.record_paths(), f"{RESULTS.name}/image.json", *(str(folder / name) for name in last)]
 
     def prompt(self, cell: Cell) -> str:
         """What the model is sent."""

@@ -80,20 +80,25 @@ class RerunKeys:
         return canonical_json({"code": code, "tasks": tasks, "shells": self.study.shells, "limits": limits})
 
     def gather(self) -> str:
-        """Changes with the design and with the files that the provenance names."""
+        """Changes with the design, the files that the provenance names and the table's code."""
         registration = self.study.preregistration
         files = [*self.files, *([ROOT / registration] if registration else [])]
-        return canonical_json({"study": self._stated, "files": {file.name: sha256_file(file) for file in files}})
+        hashes = {file.name: sha256_file(file) for file in files}
+        return canonical_json({"code": code_sha256("gather"), **self._stated, "files": hashes})
 
     def report(self) -> str:
-        """Changes with whatever of the study the report states."""
-        return canonical_json({"study": self._stated})
+        """Changes with whatever of the study the report states, and with the code and the templates that write it."""
+        return canonical_json({"code": code_sha256("report"), **self._stated})
+
+    def archive(self) -> str:
+        """Changes with the study."""
+        return canonical_json(self._stated)
 
     @property
     def _stated(self) -> dict[str, Any]:
         """The study and its tasks, without `confirm`, which says how a run was started and not what it measured."""
-        stated = self.study.model_dump(mode="json", exclude={"confirm"})
-        return stated | {"tasks": {task.id: task.sha256 for task in self.tasks}}
+        stated = self.study.model_dump(mode="json", exclude={"confirm", "tasks"})
+        return {"study": stated, "tasks": {task.id: task.sha256 for task in self.tasks}}
 
 
 def cell_of(wildcards: Any) -> Cell:

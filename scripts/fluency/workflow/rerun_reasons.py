@@ -17,6 +17,7 @@ from fluency.core.records import Generation, read_record
 from fluency.core.shells import SHELLS
 from fluency.execution.execute import planned, readings_of
 from fluency.generation.request import request_for
+from fluency.workflow.param_change import changed_parts
 from fluency.workflow.ready_study import ReadyStudy
 
 
@@ -101,8 +102,8 @@ def containers_to_start(ready: ReadyStudy, jobs: Sequence[Job], missing: Collect
 def in_words(ready: ReadyStudy, job: Job) -> str:
     """One job's reason in a few words."""
     reason = job.reason
-    if "Forced execution" in reason:
-        return "forced"
+    if "Forced execution" in reason:  # a plan forces nothing: Snakemake has a mark that the product may not be whole
+        return "nothing here tells how it was made"
     if "updated by another job" in reason:
         return "what it is made from is made anew"
     if reason.startswith("Missing output files"):
@@ -110,24 +111,17 @@ def in_words(ready: ReadyStudy, job: Job) -> str:
     if "arams have changed" in reason:
         return what_changed(ready, job)
     if "Updated input files" in reason or "Set of input files" in reason:
-        return "its code or inputs changed"
+        return "its inputs changed"
+    if "Code has changed" in reason:
+        return "its rule in the Snakefile changed"
     return reason[:100] or "no reason given"
-
-
-CHANGED = {
-    "image": "the sandbox's sources or the PowerShell archive changed",
-    "execute": "worlds, conditions, limits or the stage's code changed",
-    "score": "the task's check, the checks' code, the seeds or the conditions changed",
-    "gather": "the design changed",
-    "report": "the study or its tasks changed",
-    "archive": "the study or its tasks changed",
-}
 
 
 def what_changed(ready: ReadyStudy, job: Job) -> str:
     """What of a rule's param is another; for a generation, which part of the request."""
     if job.rule != "generate" or job.cell is None:
-        return CHANGED.get(job.rule, "its parameters changed")
+        parts = changed_parts(job.reason)
+        return f"changed: {', '.join(parts)}" if parts else "its parameters changed"
     path = record_path(Path(RESULTS), "generations", job.cell)
     if not path.exists():
         return "not there yet"
