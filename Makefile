@@ -119,6 +119,10 @@ export: $(RUN) $(if $(filter parquet,$(FORMAT)),$(DATA)) $(if $(filter inspect,$
 
 interop: $(INTEROP) ## The environment with Inspect AI and the tasks for it (.venv-interop; docs/interop.md)
 
+harbor: $(RUN) ## Write all sixty tasks for Harbor and check them in containers: oracle 1, nobody 0, a wrong command 0
+	@rm -rf .cache/harbor && fluency export --format harbor --configfile config/study-60.yaml --into .cache/harbor
+	@python -m fluency.export.harbor_check .cache/harbor
+
 mine: $(RUN) ## Find task candidates in your own agent transcripts, locally (LOGS=folder)
 	@fluency mine "$${LOGS:-}"
 
@@ -158,4 +162,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf site results logs .snakemake .cache/worlds bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister seeds archive verify open example replay decision export interop mine unlock test lint fix mutate simulate bench inspect docs lock clean
+  preregister seeds archive verify open example replay decision export interop harbor mine unlock test lint fix mutate simulate bench inspect docs lock clean

@@ -36,6 +36,7 @@ class Format:
 FORMATS: dict[str, Format] = {
     "csv": Format("the cells table with its data dictionary (a Data Package)", "fluency.export.cells_csv"),
     "parquet": Format("the cells table, typed and described", "fluency.export.cells_parquet", "data"),
+    "harbor": Format("its tasks as Harbor (Terminal-Bench) task folders, for agents", "fluency.export.harbor_tasks"),
     "inspect": Format("logs of Inspect AI, one a model", "fluency.export.inspect_logs", "interop"),
 }
 """By the word after FORMAT=. A format is one module with `write`, and one entry."""

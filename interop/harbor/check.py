@@ -1,0 +1,196 @@
+"""The verifier of a Harbor task: the written command runs in fresh worlds by the sandbox's own runner, and is judged.
+
+It runs as root in the task's image, which must be a fresh copy and not the agent's. `fluency/` beside it holds copies
+of the modules that judge a study's answers, made when the task was exported. Reward 1: exit 0 and the right answer in
+every world; everything else, an absent answer too, is 0, with the reason in details.json.
+"""
+
+from __future__ import annotations
+
+import binascii
+import ctypes
+import io
+import json
+import os
+import shutil
+import signal
+import sys
+import tarfile
+import time
+import traceback
+from types import SimpleNamespace
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = ["/opt/fluency", HERE]
+
+import command
+import processes
+import runner
+import stage
+from fluency.scoring import content, normalise, structure
+
+ANSWER, LOGS = "/answer/command", "/logs/verifier"
+MOST_BYTES = 1 << 17
+SUBREAPER = 36
+STAGE_S = 90
+OURS = {number for number, _ in processes.USERS.values()}
+every_process = processes.all_processes
+
+
+def all_processes() -> list[tuple[int, int]]:
+    """Only what the sandbox's users run: the runner is not the first process here, and others are not its own."""
+    found = []
+    for pid, uid in every_process():
+        try:
+            if uid in OURS and processes.stat(pid)["state"] not in "ZX":
+                found.append((pid, uid))
+        except OSError:
+            continue
+    return found
+
+
+def kill_all(child: int) -> tuple | None:
+    """Kill all of these until none is left, and reap them; the command's own end if it is among them."""
+    end, deadline = None, time.monotonic() + 10
+    while time.monotonic() < deadline:
+        left = all_processes()
+        for pid, _ in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        for pid, status, usage in processes.reaped():
+            if pid == child:
+                end = (status, usage)
+        if not left:
+            return end
+        time.sleep(0.002)
+    raise TimeoutError(f"processes that do not end: {all_processes()[:20]}")
+
+
+def clean(root: str) -> None:
+    """Nothing of an earlier world: no process, an empty working folder, no HOME."""
+    kill_all(0)
+    for name in os.listdir(root):
+        path = os.path.join(root, name)
+        shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+    shutil.rmtree(command.HOME, ignore_errors=True)
+
+
+def run_once(header: dict, tar: bytes, text: bytes) -> tuple[dict, list[dict]]:
+    """The runner's result, and the helpers as they were, from a process of its own."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+            sys.stdout = said = io.StringIO()
+            invocation = {**header, "command": binascii.b2a_base64(text, newline=False).decode(), "nonce": "verifier"}
+            result = runner.measure(invocation, tar)
+            with os.fdopen(write, "w") as out:
+                json.dump([result, json.loads(said.getvalue())["processes"]], out)
+            os._exit(0)
+        finally:
+            traceback.print_exc(file=sys.stderr)
+            os._exit(1)
+    os.close(write)
+    with os.fdopen(read) as source:
+        text_of_result = source.read()
+    os.waitpid(child, 0)
+    if not text_of_result:
+        raise RuntimeError("the runner gave no result")
+    result, helpers = json.loads(text_of_result)
+    return result, helpers
+
+
+class Tree:
+    """What a task's answer function may read of a world whose processes it is asked about: its files."""
+
+    def __init__(self, tar: bytes) -> None:
+        self._tar = tarfile.open(fileobj=io.BytesIO(tar))
+
+    def text(self, path: str) -> str:
+        """A file as text."""
+        return self._tar.extractfile(path).read().decode("utf-8")
+
+
+def expected(rule: dict, seed: str, tar: bytes, helpers: list[dict]) -> object:
+    """The right answer: as it was worked out at export, or from the processes as they are."""
+    if not rule["of_processes"]:
+        return rule["expected"][seed]
+    import answer
+
+    facts = [SimpleNamespace(**helper) for helper in helpers]
+    return answer.expected(Tree(tar), facts)
+
+
+def judge(rule: dict, result: dict, wanted: object) -> str | None:
+    """None if the result is right, else one clause: the same rules, in the same order, as a study's."""
+    if result["spawn_error"]:
+        return f"the command could not be started: {result['spawn_error']}"
+    if result["timed_out"]:
+        return "it was stopped at the deadline"
+    if result["exit_code"] != 0:
+        return f"exit code {result['exit_code']}, signal {result['signal']}"
+    data = binascii.a2b_base64(result["stdout"]["data"])
+    if len(data) < result["stdout"]["bytes"]:
+        return "standard output was cut"
+    text = normalise.clean(data)
+    lines = normalise.lines(text)
+    shape = SimpleNamespace(**rule["structure"])
+    return structure.holds(shape, text, lines) or content.difference(rule["content"], wanted, text, lines)
+
+
+def written() -> bytes:
+    """The answer; ValueError with a sentence if there is none that can be run."""
+    try:
+        with open(ANSWER, "rb") as source:
+            text = source.read(MOST_BYTES + 1).strip()
+    except OSError as error:
+        raise ValueError(f"there is no answer in {ANSWER}: {error.strerror}") from None
+    if not text or len(text) > MOST_BYTES or b"\0" in text:
+        raise ValueError("the answer is empty, larger than 128 KiB, or no text")
+    return text
+
+
+def wait_for_the_stage() -> None:
+    """Until the container has laid out its own world, which goes before the first of the verifier's comes."""
+    deadline = time.monotonic() + STAGE_S
+    while not os.path.exists(stage.READY):
+        if time.monotonic() > deadline:
+            raise TimeoutError("the environment did not become ready")
+        time.sleep(0.02)
+
+
+def verify() -> dict[str, str | None]:
+    """World -> why the answer fails there, None where it passes."""
+    with open(f"{HERE}/rule.json", encoding="utf-8") as source:
+        rule = json.load(source)
+    text, found = written(), {}
+    wait_for_the_stage()
+    processes.all_processes = command.all_processes = all_processes
+    command.kill_all = kill_all
+    for seed in rule["seeds"]:
+        header, tar = stage.read_world(f"{HERE}/worlds/{seed}.gz")
+        clean(header["root"])
+        result, helpers = run_once(header, tar, text)
+        found[str(seed)] = judge(rule, result, expected(rule, str(seed), tar, helpers))
+    return found
+
+
+def main() -> None:
+    """Write the reward and its reason."""
+    try:
+        found = verify()
+    except ValueError as error:
+        found = {"answer": str(error)}
+    os.makedirs(LOGS, exist_ok=True)
+    passed = all(why is None for why in found.values())
+    with open(f"{LOGS}/details.json", "w", encoding="utf-8") as out:
+        json.dump({"passed": passed, "why": found}, out, indent=2)
+    with open(f"{LOGS}/reward.txt", "w", encoding="utf-8") as out:
+        out.write("1\n" if passed else "0\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""Exported Harbor tasks, held against the sandbox: `python -m fluency.export.harbor_check FOLDER`.
+
+As Harbor does it: the environment starts, the oracle (or nobody) works in it, `/answer` goes into a fresh copy of the
+environment with the tests, and test.sh writes the reward. The oracle must have 1, nobody 0, and the first command that
+the task's author knows to be wrong 0. The image is the local sandbox image with the last lines of the environment's
+Dockerfile, so that nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tarfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import token_hex
+
+import docker
+import docker.errors
+
+from fluency.common.errors import SandboxError, UserError
+from fluency.common.terminal import say
+from fluency.core.shells import SHELLS
+from fluency.core.tasks import load_tasks
+from fluency.execution.sandbox.engine import Engine
+from fluency.execution.sandbox.image import ensure_image, why_missing
+from fluency.execution.sandbox.image_build import run_build
+from fluency.execution.sandbox.start_engine import ensure_engine
+from fluency.export.harbor_tasks import TAIL
+
+WANTED = {"oracle": 1, "nobody": 0, "wrong": 0}
+REWARD, DETAILS = "/logs/verifier/reward.txt", "/logs/verifier/details.json"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The rewards of one task folder's verifier, with its reasons; `skipped` says why nothing ran."""
+
+    task: str
+    rewards: dict[str, int] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)
+    skipped: str | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether every one has the reward that it must have."""
+        return self.rewards == WANTED
+
+
+def check_tasks(folders: Sequence[Path]) -> Iterator[Checked]:
+    """Check one task folder after the other; those of a shell that the image lacks are skipped with the reason."""
+    engine = ensure_engine(say)
+    image = ensure_image(say, engine=engine)
+    for folder in folders:
+        shell = next((name for name in SHELLS if folder.name.endswith(f"-{name}")), None)
+        if shell is None or not (folder / "task.toml").is_file():
+            raise UserError(
+                "this is no exported task", where=str(folder), hint="`make export FORMAT=harbor` writes some"
+            )
+        if why := why_missing(engine, image, shell):
+            yield Checked(folder.name, skipped=f"the image holds no {SHELLS[shell].short_title}: {why}")
+        else:
+            with _environment(engine, image.image_id, folder / "environment") as tag:
+                yield _check(engine, tag, folder, shell)
+
+
+def _check(engine: Engine, tag: str, folder: Path, shell: str) -> Checked:
+    (task,) = load_tasks([folder.name.removesuffix(f"-{shell}")])
+    checked = Checked(folder.name)
+    with _container(engine, tag) as agent:
+        agent.put(folder / "solution", "/solution")
+        for who, action in (
+            ("nobody", ["true"]),
+            ("oracle", ["bash", "/solution/solve.sh"]),
+            ("wrong", ["bash", "-c", 'printf %s "$0" > /answer/command', task.wrong[shell][0]]),
+        ):
+            agent.run(*action)
+            reward, why = _verified(engine, tag, folder, _taken(agent, "/answer"))
+            checked.rewards[who], checked.why[who] = reward, why
+    return checked
+
+
+def _verified(engine: Engine, tag: str, folder: Path, answer: bytes) -> tuple[int, str]:
+    with _container(engine, tag) as verifier:
+        verifier.client.put_archive(verifier.name, "/", answer)
+        verifier.put(folder / "tests", "/tests")
+        verifier.run("bash", "/tests/test.sh")
+        return int(_text(_taken(verifier, REWARD))), _text(_taken(verifier, DETAILS))
+
+
+@dataclass(frozen=True)
+class _Container:
+    """A started environment."""
+
+    client: docker.APIClient
+    name: str
+
+    def put(self, source: Path, place: str) -> None:
+        """Copy a folder into it."""
+        with io.BytesIO() as buffer:
+            with tarfile.open(fileobj=buffer, mode="w") as tar:
+                tar.add(source, arcname=place.lstrip("/"))
+            self.client.put_archive(self.name, "/", buffer.getvalue())
+
+    def run(self, *words: str) -> None:
+        """Run a program in it as root; SandboxError with its last words if it fails."""
+        call = self.client.exec_create(self.name, list(words), user="0")["Id"]
+        said = self.client.exec_start(call)
+        if code := self.client.exec_inspect(call)["ExitCode"]:
+            last = said.decode("utf-8", "replace").strip()[-300:]
+            raise SandboxError(f"{words[-1]} ended with {code}: {last}", where=self.name, hint="see the task's tests")
+
+
+@contextmanager
+def _container(engine: Engine, tag: str) -> Iterator[_Container]:
+    client = engine.patient_client(300)
+    limits = client.create_host_config(network_mode="none", mem_limit="2g", pids_limit=1024)
+    made = client.create_container(tag, ["sh", "-c", "sleep infinity"], host_config=limits)["Id"]
+    try:
+        client.start(made)
+        yield _Container(client, made)
+    finally:
+        client.remove_container(made, force=True, v=True)
+
+
+@contextmanager
+def _environment(engine: Engine, image_id: str, folder: Path) -> Iterator[str]:
+    """The environment's image: the sandbox image here, and the lines that the exporter put behind its Dockerfile."""
+    if not (folder / "Dockerfile").read_text(encoding="utf-8").endswith(TAIL):
+        raise UserError("it ends otherwise than this version writes it", where=str(folder / "Dockerfile"))
+    tag = f"agent-shell-harbor:{token_hex(6)}"
+    with io.BytesIO() as buffer:
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            lines = f"FROM {image_id}\n{TAIL}".encode()
+            member = tarfile.TarInfo("Dockerfile")
+            member.size = len(lines)
+            tar.addfile(member, io.BytesIO(lines))
+            for name in ("stage.py", "world.gz"):
+                tar.add(folder / name, arcname=name)
+        buffer.seek(0)
+        run_build(engine, lambda _: None, tag=tag, fileobj=buffer, custom_context=True)
+    try:
+        yield tag
+    finally:
+        engine.patient_client().remove_image(tag, force=True)
+
+
+def _taken(container: _Container, path: str) -> bytes:
+    """A file or folder of a container as a tar."""
+    try:
+        chunks, _ = container.client.get_archive(container.name, path)
+        return b"".join(chunks)
+    except docker.errors.NotFound:
+        raise SandboxError(f"there is no {path}", where=container.name, hint="the verifier broke off") from None
+
+
+def _text(tar: bytes) -> str:
+    with tarfile.open(fileobj=io.BytesIO(tar)) as files:
+        (member,) = files.getmembers()
+        held = files.extractfile(member)
+        return held.read().decode("utf-8") if held else ""
+
+
+def main(folder: Path) -> int:
+    """Check every task below a folder and say what came out; 1 if one is unsound."""
+    found = []
+    for checked in check_tasks(sorted(path.parent for path in folder.glob("*/task.toml"))):
+        found.append(checked)
+        if not checked.skipped and not checked.sound:
+            say(f"{checked.task}: {checked.rewards} and not {WANTED}: {checked.why}")
+    ran = [checked for checked in found if not checked.skipped]
+    for why in sorted({checked.skipped for checked in found if checked.skipped}):
+        say(f"skipped {sum(checked.skipped == why for checked in found)}: {why}")
+    passed = {who: sum(checked.rewards[who] for checked in ran) for who in WANTED}
+    say(", ".join(f"{who} {number} of {len(ran)}" for who, number in passed.items()))
+    return 0 if ran and all(checked.sound for checked in ran) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,193 @@
+"""The tasks of a study as Harbor tasks, one folder a task and shell, for agents that work in a container.
+
+The agent explores the world of the first seed and writes one command; the verifier runs it, in a fresh copy of the
+environment that the agent never saw, in a fresh world of every seed. What judges there are copies of the scoring
+modules, made here. Schema 1.4 of Harbor's task.toml.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fluency.common.errors import UserError
+from fluency.common.files import pretty_json, write_atomic
+from fluency.common.paths import ROOT, SANDBOX
+from fluency.core.shells import SHELLS, Shell
+from fluency.core.study import Study
+from fluency.core.task_world import world_for
+from fluency.core.tasks import Task, load_tasks
+from fluency.execution.invocation import Invocation
+from fluency.execution.sandbox.image import build_arguments
+from fluency.execution.sandbox.image_content import SOURCES
+from fluency.execution.sandbox.protocol import encode
+from fluency.export.source import Source
+from fluency.generation.prompt import PREAMBLE
+from fluency.world.model import WORK_DIR
+
+SCRIPTS = ROOT / "interop" / "harbor"
+ORGANISATION = "agent-shell-fluency"
+ANSWER = "/answer/command"
+READY = "/run/fluency-ready"
+"""Made by stage.py when the world is there."""
+TAIL = f"""COPY stage.py world.gz /opt/fluency/
+RUN mkdir -p {WORK_DIR} /answer && chmod 1777 /answer
+WORKDIR {WORK_DIR}
+ENTRYPOINT ["/opt/fluency/python3", "-I", "-S", "/opt/fluency/stage.py"]
+CMD ["sleep", "infinity"]
+"""
+"""What follows the sandbox's own Dockerfile in an environment's."""
+_ALONE = " Output only the command."
+_JUDGES = (
+    "common/words.py",
+    "scoring/content.py",
+    "scoring/json_values.py",
+    "scoring/normalise.py",
+    "scoring/structure.py",
+)
+_STANDING_IN = {
+    "common/errors.py": "class UserError(Exception):\n"
+    '    """A fault of the task itself."""\n\n'
+    '    def __init__(self, what, *, where="", hint=""):\n'
+    "        super().__init__(what)\n",
+    "core/tasks.py": "class Structure:\n    pass\n",
+    "world/model.py": f"WORK_DIR = {WORK_DIR!r}\n",
+}
+"""For the modules that these import and of which they use no more than this."""
+
+
+def write(source: Source, folder: Path) -> list[Path]:
+    """Write `<task>-<shell>/` for every task and shell of the study, as the tasks stand in this checkout."""
+    if not source.study.seeds:
+        raise UserError("the study's seeds are sealed", where=source.name, hint="`make seeds REVEAL=…` reveals them")
+    tasks = load_tasks([task.id for task in source.tasks])
+    for task in tasks:
+        for shell in source.study.shells:
+            for name, data in task_files(task, SHELLS[shell], source.study):
+                write_atomic(folder / f"{task.id}-{shell}" / name, data)
+            for script in ("solution/solve.sh", "tests/test.sh"):
+                (folder / f"{task.id}-{shell}" / script).chmod(0o755)
+    return [folder]
+
+
+def task_files(task: Task, shell: Shell, study: Study) -> Iterator[tuple[str, bytes | str]]:
+    """Name and content of every file of one Harbor task."""
+    worlds = {seed: _packed(task, shell, study, seed) for seed in study.seeds}
+    yield "task.toml", config(task, shell, study)
+    yield "instruction.md", instruction(task, shell)
+    yield from environment(worlds[study.seeds[0]])
+    yield "solution/solve.sh", (SCRIPTS / "solve.sh").read_bytes()
+    yield "solution/command", task.references[shell.name][0]
+    yield from verifier(task, study.seeds, worlds)
+
+
+def instruction(task: Task, shell: Shell) -> str:
+    """What the agent is told: the study's prompt, and where the one command goes that counts."""
+    return (
+        f"{PREAMBLE}\n\n{task.prompt.strip()}\n\n{shell.prompt_line.removesuffix(_ALONE)}\n\n"
+        f"Write the command, and nothing else, into the file `{ANSWER}`. You may try out what you like before; only "
+        f"that file counts. {shell.title} runs it once, verbatim, as an unprivileged user, in fresh copies of this "
+        "directory as it was at the start. Some of the copies hold other data, and none has a network but itself.\n"
+    )
+
+
+def config(task: Task, shell: Shell, study: Study) -> str:
+    """task.toml. The verifier runs in a fresh copy of the environment, which gets `/answer` and nothing else."""
+    limits = study.sandbox.limits
+    tables: Mapping[str, Mapping[str, Any]] = {
+        "": {"schema_version": "1.4", "artifacts": ["/answer"]},
+        "task": {
+            "name": f"{ORGANISATION}/{task.id}-{shell.name}",
+            "description": f"One {shell.title} command: {task.category}",
+            "keywords": ["shell", shell.name, task.category],
+        },
+        "metadata": {
+            "category": task.category,
+            "shell": shell.name,
+            "lean": task.lean or "",
+            "difficulty": task.difficulty or "",
+            "seeds": study.seeds,
+            "task_sha256": task.sha256,
+        },
+        "agent": {"timeout_sec": 900.0, "user": "root"},
+        "verifier": {
+            "timeout_sec": 120.0 + len(study.seeds) * (limits.timeout_s[shell.name] + 30.0),
+            "environment_mode": "separate",
+            "user": "root",
+        },
+        "environment": {
+            "build_timeout_sec": 1800.0,
+            "cpus": 1,
+            "memory_mb": 2 * limits.memory_mb,
+            "storage_mb": 4096,
+            "workdir": WORK_DIR,
+        },
+        "environment.healthcheck": {
+            "command": f"test -e {READY}",
+            "interval_sec": 1.0,
+            "timeout_sec": 5.0,
+            "start_period_sec": 60.0,
+            "retries": 60,
+        },
+    }
+    return "\n".join(_table(name, values) for name, values in tables.items())
+
+
+def _table(name: str, values: Mapping[str, Any]) -> str:
+    # A JSON text, number or array of these is a TOML value, too.
+    lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    return "\n".join([*([f"[{name}]"] if name else []), *lines, ""])
+
+
+def environment(world: bytes) -> Iterator[tuple[str, bytes | str]]:
+    """The sandbox image's own sources, and a world that is there when the container has started."""
+    head, entry, _ = (SANDBOX / "Dockerfile").read_text(encoding="utf-8").partition("ENTRYPOINT ")
+    if not entry:
+        raise UserError("it has no entry point", where=str(SANDBOX / "Dockerfile"), hint="restore the file")
+    for name, value in build_arguments().items():
+        head = "\n".join(
+            f'ARG {name}="{value}"' if line.startswith(f"ARG {name}=") else line for line in head.split("\n")
+        )
+    yield "environment/Dockerfile", head + TAIL
+    for name in SOURCES:
+        if name != "Dockerfile":
+            yield f"environment/{name}", (SANDBOX / name).read_bytes()
+    yield "environment/stage.py", (SCRIPTS / "stage.py").read_bytes()
+    yield "environment/world.gz", world
+
+
+def verifier(task: Task, seeds: Sequence[int], worlds: Mapping[int, bytes]) -> Iterator[tuple[str, bytes | str]]:
+    """The tests: every world, what is right in it, and the modules that judge; nothing of it is in the environment."""
+    of_processes = "processes" in task.needs
+    rule = {
+        "seeds": list(seeds),
+        "structure": task.structure.model_dump(),
+        "content": task.content,
+        "of_processes": of_processes,
+        "expected": None if of_processes else {str(seed): task.expected(world_for(task, seed)) for seed in seeds},
+    }
+    yield "tests/rule.json", pretty_json(rule)
+    if of_processes:
+        yield "tests/answer.py", (task.folder / "answer.py").read_bytes()
+    for name in ("test.sh", "check.py"):
+        yield f"tests/{name}", (SCRIPTS / name).read_bytes()
+    for seed, world in worlds.items():
+        yield f"tests/worlds/{seed}.gz", world
+    package = ROOT / "scripts" / "fluency"
+    for name in _JUDGES:
+        yield f"tests/fluency/{name}", (package / name).read_bytes()
+    for name, text in _STANDING_IN.items():
+        yield f"tests/fluency/{name}", text
+    for folder in ("", "common/", "core/", "scoring/", "world/"):
+        yield f"tests/fluency/{folder}__init__.py", ""
+
+
+def _packed(task: Task, shell: Shell, study: Study, seed: int) -> bytes:
+    """A world as the sandbox's runner reads it, without a command."""
+    limits = study.sandbox.limits
+    timeout_s = limits.timeout_s[shell.name]
+    invocation = Invocation(shell.name, "", world_for(task, seed), limits, timeout_s, task.needs)
+    return gzip.compress(encode(invocation, ""), mtime=0)

@@ -1,0 +1,109 @@
+"""The bank as Harbor tasks: their form, what an agent cannot see, and real verifiers in real containers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fluency.common.paths import ROOT
+from fluency.core.shells import SHELLS
+from fluency.core.study import load_study
+from fluency.core.tasks import load_tasks
+from fluency.export.formats import export
+from fluency.export.harbor_check import WANTED, check_tasks
+from fluency.export.harbor_tasks import READY, task_files
+from fluency.export.source import Source
+
+# Of a tree, of processes, of a service; and an answer function that reads the world's files beside its processes.
+SAMPLE = ("stale-lockfiles", "worker-queues", "fetch-top-crates", "service-replicas")
+
+
+def source_of(tasks: tuple[str, ...]) -> Source:
+    study = load_study().model_copy(update={"tasks": list(tasks)})
+    return Source("sample", "a test", study, load_tasks(tasks), [], lambda cell: pytest.fail("no record is read"))
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("harbor") / "tasks"
+    export("harbor", source_of(SAMPLE), folder)
+    return folder
+
+
+def texts(folder: Path) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        data = path.read_bytes()
+        yield path.relative_to(folder).as_posix(), gzip.decompress(data) if path.suffix == ".gz" else data
+
+
+def test_there_is_a_folder_for_every_task_and_shell_in_harbors_form(written):
+    assert {path.name for path in written.iterdir()} == {f"{task}-{shell}" for task in SAMPLE for shell in SHELLS}
+    for folder in written.iterdir():
+        config = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
+        assert config["task"]["name"] == f"agent-shell-fluency/{folder.name}" and config["schema_version"] == "1.4"
+        assert config["artifacts"] == ["/answer"] and config["verifier"]["environment_mode"] == "separate"
+        assert READY in config["environment"]["healthcheck"]["command"]
+        assert READY in (folder / "environment" / "stage.py").read_text(encoding="utf-8")
+        for name in ("instruction.md", "environment/Dockerfile", "solution/solve.sh", "tests/test.sh"):
+            assert (folder / name).is_file(), name
+        assert all((folder / name).stat().st_mode & 0o111 for name in ("solution/solve.sh", "tests/test.sh"))
+
+
+def test_the_instruction_is_the_studys_prompt_and_says_where_the_command_goes(written):
+    for task in load_tasks(SAMPLE):
+        for shell in SHELLS.values():
+            told = (written / f"{task.id}-{shell.name}" / "instruction.md").read_text(encoding="utf-8")
+            assert task.prompt.strip() in told and "`/answer/command`" in told and "Output only" not in told
+            assert shell.prompt_line.split(".")[0] in told
+
+
+def test_nothing_of_the_verifier_is_in_the_environment(written):
+    """Not the right answer, not the code that works it out, not a world but the first."""
+    for task in load_tasks(SAMPLE):
+        folder = written / f"{task.id}-bash"
+        rule = json.loads((folder / "tests/rule.json").read_text(encoding="utf-8"))
+        hidden = [(task.folder / "answer.py").read_bytes(), (folder / "tests/check.py").read_bytes()]
+        hidden += [gzip.decompress((folder / f"tests/worlds/{seed}.gz").read_bytes()) for seed in rule["seeds"][1:]]
+        hidden += [command.encode() for command in task.references["bash"]]
+        for name, data in texts(folder / "environment"):
+            assert not any(secret in data for secret in hidden), name
+        assert (folder / "environment/world.gz").read_bytes() == (
+            folder / f"tests/worlds/{rule['seeds'][0]}.gz"
+        ).read_bytes()
+        assert (rule["expected"] is None) == ("processes" in task.needs)
+
+
+def test_the_same_tasks_are_the_same_bytes_and_judged_by_the_studys_own_modules(written):
+    (task,) = load_tasks([SAMPLE[0]])
+    again = dict(task_files(task, SHELLS["bash"], load_study()))
+    folder = written / f"{task.id}-bash"
+    for name, data in again.items():
+        assert (folder / name).read_bytes() == (data if isinstance(data, bytes) else data.encode()), name
+    for name in ("content", "normalise", "structure", "json_values"):
+        judge = f"scoring/{name}.py"
+        assert (folder / "tests/fluency" / judge).read_bytes() == (ROOT / "scripts/fluency" / judge).read_bytes()
+
+
+def test_a_sealed_study_is_a_sentence(tmp_path):
+    source = source_of(SAMPLE)
+    sealed = replace(source, study=source.study.model_copy(update={"seeds": []}))
+    with pytest.raises(Exception, match="sealed") as error:
+        export("harbor", sealed, tmp_path / "out")
+    assert "REVEAL" in error.value.hint
+
+
+@pytest.mark.engine
+def test_oracle_nobody_and_a_wrong_command_have_the_rewards_they_must_have(written, sandbox):
+    """Real containers, as Harbor starts them; PowerShell's where the image holds it, else skipped with the reason."""
+    for checked in check_tasks(sorted(written.iterdir())):
+        if checked.skipped:
+            assert checked.task.endswith("-pwsh") and sandbox.why_missing("pwsh") in checked.skipped
+        else:
+            assert checked.rewards == WANTED, (checked.task, checked.why)
+            assert "there is no answer" in checked.why["nobody"] and json.loads(checked.why["oracle"])["passed"]
