@@ -20,8 +20,8 @@ from fluency.export.harbor_check import WANTED, check_tasks
 from fluency.export.harbor_tasks import READY, task_files
 from fluency.export.source import Source
 
-# Of a tree, of processes, of a service; and an answer function that reads the world's files beside its processes.
-SAMPLE = ("stale-lockfiles", "worker-queues", "fetch-top-crates", "service-replicas")
+# Of a tree; of a service; of processes, by an answer function that reads the world's files too.
+SAMPLE = ("stale-lockfiles", "fetch-top-crates", "service-replicas")
 
 
 def source_of(tasks: tuple[str, ...]) -> Source:
