@@ -8,10 +8,12 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from fluency.common.paths import ROOT
+from fluency.core.cells import Cell
 from fluency.core.shells import SHELLS
 from fluency.core.study import load_study
 from fluency.core.tasks import load_tasks
@@ -24,9 +26,13 @@ from fluency.export.source import Source
 SAMPLE = ("stale-lockfiles", "fetch-top-crates", "service-replicas")
 
 
+def unread(cell: Cell) -> NoReturn:
+    raise AssertionError("no record is read")
+
+
 def source_of(tasks: tuple[str, ...]) -> Source:
     study = load_study().model_copy(update={"tasks": list(tasks)})
-    return Source("sample", "a test", study, load_tasks(tasks), [], lambda cell: pytest.fail("no record is read"))
+    return Source("sample", "a test", study, load_tasks(tasks), [], unread, unread)
 
 
 @pytest.fixture(scope="module")

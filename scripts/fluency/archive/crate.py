@@ -33,6 +33,7 @@ _FILES: tuple[tuple[str, str, str], ...] = (
     ("results/{study}/report.md", _MARKDOWN, "The report: rates, gap, intervals and verdict of each model."),
     ("results/{study}/explorer.html", "text/html", "A page in which every cell can be opened."),
     ("results/{study}/provenance.json", _JSON, "Where the numbers come from: code, libraries, image, sampling."),
+    ("held_out.json", _JSON, "Of private tasks: their hashes, and the rows of their cells."),
     ("results/image.json", _JSON, "The container image that commands ran in."),
     ("prices/policies.yaml", "application/yaml", "Sampling policies and dated prices."),
     ("envs/requirements.lock", "text/plain", "The pinned Python environment."),

@@ -15,7 +15,7 @@ from typing import Any
 
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, write_atomic
-from fluency.common.paths import ROOT, SANDBOX
+from fluency.common.paths import ROOT, SANDBOX, TASKS
 from fluency.core.shells import SHELLS, Shell
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
@@ -60,10 +60,13 @@ _STANDING_IN = {
 
 
 def write(source: Source, folder: Path) -> list[Path]:
-    """Write `<task>-<shell>/` for every task and shell of the study, as the tasks stand in this checkout."""
+    """Write `<task>-<shell>/` for every task and shell of the study, as the tasks stand in this checkout's bank.
+
+    Private tasks are none of it: what is written is to be given away.
+    """
     if not source.study.seeds:
         raise UserError("the study's seeds are sealed", where=source.name, hint="`make seeds REVEAL=…` reveals them")
-    tasks = load_tasks([task.id for task in source.tasks])
+    tasks = load_tasks([task.id for task in source.tasks if (TASKS / task.id).is_dir()])
     for task in tasks:
         for shell in source.study.shells:
             for name, data in task_files(task, SHELLS[shell], source.study):
