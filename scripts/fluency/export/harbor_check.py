@@ -73,8 +73,8 @@ def _check(engine: Engine, tag: str, folder: Path, shell: str) -> Checked:
         agent.put(folder / "solution", "/solution")
         for who, action in (
             ("nobody", ["true"]),
-            ("oracle", ["bash", "/solution/solve.sh"]),
-            ("wrong", ["bash", "-c", 'printf %s "$0" > /answer/command', task.wrong[shell][0]]),
+            ("oracle", ["/solution/solve.sh"]),
+            ("wrong", ["sh", "-c", 'printf %s "$0" > /answer/command', task.wrong[shell][0]]),
         ):
             agent.run(*action)
             reward, why = _verified(engine, tag, folder, _taken(agent, "/answer"))
@@ -86,7 +86,7 @@ def _verified(engine: Engine, tag: str, folder: Path, answer: bytes) -> tuple[in
     with _container(engine, tag) as verifier:
         verifier.client.put_archive(verifier.name, "/", answer)
         verifier.put(folder / "tests", "/tests")
-        verifier.run("bash", "/tests/test.sh")
+        verifier.run("/tests/test.sh")
         return int(_text(_taken(verifier, REWARD))), _text(_taken(verifier, DETAILS))
 
 
@@ -179,4 +179,8 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    try:
+        sys.exit(main(Path(sys.argv[1])))
+    except UserError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(2)
