@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from fluency.analysis.power import main
+from fluency.core.shells import SHELLS
 from fluency.core.study import load_study
 from fluency.core.task_sets import PILOT, task_sets
 from fluency.core.tasks import load_tasks
 from fluency.workflow.observed import observed_pilots, observed_studies
+from fluency.workflow.task_edges import edges
 from fluency.workflow.task_page import METHOD, PAGE, balance_table, task_page, with_balance
 
 WRITE = "run `python -m fluency.workflow.task_page`"
@@ -20,7 +24,7 @@ def studies():
 
 
 def test_the_rates_are_those_of_the_archived_table(studies) -> None:
-    (seen,) = studies
+    seen = next(found for found in studies if found.study.study == "example")
     tasks = [task.id for task in load_tasks(PILOT)]
     for model, passed in (("qwen-0.5b", (0, 0)), ("qwen-1.5b", (11, 2))):
         rates = seen.rates(model, [*tasks, "no-such-task"])
@@ -34,6 +38,29 @@ def test_the_page_states_what_was_declared_and_observed(studies) -> None:
     assert text == task_page(load_tasks(), studies), WRITE
     row = next(line for line in text.splitlines() if line.startswith("| `tree-size-bytes`"))
     assert [cell.strip() for cell in row.split("|")][-3:-1] == ["0 of 5 / 0 of 5", "3 of 5 / 0 of 5"]
+
+
+def test_the_floor_and_the_ceiling_are_counted_from_the_tables(studies) -> None:
+    tasks = load_tasks()
+    text = "\n".join(edges(tasks, studies))
+    for seen in studies:
+        for model in seen.study.models:
+            for shell in seen.study.shells:
+                rows = seen.frame[(seen.frame["model"] == model.alias) & (seen.frame["shell"] == shell)]
+                marks = rows[rows["status"] == "measured"].groupby("task")["passed"]
+                never, always = int((~marks.any()).sum()), int(marks.all().sum())
+                counts = [len(marks), int(marks.count().sum()), never, always, len(marks) - never - always]
+                line = next(
+                    x
+                    for x in text.splitlines()
+                    if f"{seen.study.study}, {model.alias} " in x and SHELLS[shell].short_title in x
+                )
+                assert [cell.strip() for cell in line.split("|")][3:8] == list(map(str, counts)), line
+                classes = sum(map(int, re.findall(r" (\d+)[,| ]", line.split("|")[8] + ",")))
+                assert classes == int((rows["passed"] == False).sum())  # noqa: E712
+    floor = text.split("At the floor for all of them")[1].split("\n")[0]
+    assert "`tree-size-bytes`" not in floor and "`worker-queues`" in floor
+    assert "`tree-size-bytes` (3 of 5)" in text
 
 
 def test_a_prompt_that_has_changed_since_is_marked(studies) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from fluency.core.study import Study
 from fluency.core.table import read_table
 
 STUDIES = ROOT / "example"
-"""The archives under version control."""
+"""The archives under version control, in this folder and those in it."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,14 @@ class ObservedStudy:
             for place, task in enumerate(asked)
         }
 
+    def failures(self, model: str, shell: str, tasks: Sequence[str]) -> dict[str, int]:
+        """Failure class -> measured trials of these tasks that failed so, the most frequent first."""
+        rows = self._rows(model)
+        failed = rows[(rows["shell"] == shell) & rows["task"].isin(tasks) & (rows["status"] == "measured")]
+        failed = failed[failed["passed"].eq(False).fillna(False)]
+        counts = Counter(failed["failure_class"].fillna("unclassified"))
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
     def pilot(self, model: str, tasks: Sequence[str]) -> Pilot | None:
         """The variances that one model showed on those of the tasks that were asked; None where they tell nothing."""
         asked = [task for task in tasks if task in self.prompts]
@@ -53,7 +62,7 @@ def observed_studies(folder: Path = STUDIES) -> list[ObservedStudy]:
 
 
 def _read(folder: Path) -> Iterator[ObservedStudy]:
-    for path in sorted(Path(folder).glob("*.tar.zst")):
+    for path in sorted(Path(folder).rglob("*.tar.zst"), key=lambda path: path.name):
         with unpacked(path) as archive:
             archived = read_archived_study(archive)
             frame = read_table(archived.products / "cells.csv")

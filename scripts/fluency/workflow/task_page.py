@@ -16,6 +16,7 @@ from fluency.core.task_sets import task_sets
 from fluency.core.tasks import CATEGORIES, NEUTRAL, Task, load_tasks
 from fluency.report.markdown import table
 from fluency.workflow.observed import ObservedStudy, observed_studies
+from fluency.workflow.task_edges import edges
 
 PAGE = ROOT / "docs" / "tasks.md"
 METHOD = ROOT / "docs" / "method.md"
@@ -33,8 +34,9 @@ def _lines(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> Iterator[
     yield "<!-- Written by `python -m fluency.workflow.task_page` from tasks/ and the archives in example/. -->\n"
     yield "What each task asks stands in `tasks/<id>/task.yaml`. *Lean* and *difficulty* are its author's words, before"
     yield "any result. The last columns are what the studies in `example/` observed: passes of measured trials in each"
-    yield "shell, by study and model. A model that passes nothing, or everything, says nothing of a task. A star marks"
-    yield "a task whose prompt has changed since; the words around every prompt may have, too."
+    yield "shell, by study and model (`example`: five trials, `bank`: one). A model that passes nothing, or everything,"
+    yield "says nothing of a task. A star marks a task whose prompt has changed since; the words around every prompt"
+    yield "may have, too."
     observed = _observed(tasks, studies)
     sets = {name: set(found.tasks) for name, found in task_sets().items()}
     for category in CATEGORIES:
@@ -53,6 +55,7 @@ def _lines(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> Iterator[
             for task in own
         ]
         yield table(heads, rows, "lllll" + "r" * (len(heads) - 5))
+    yield from edges(tasks, studies)
 
 
 def _observed(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> dict[str, dict[str, str]]:
