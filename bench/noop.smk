@@ -13,4 +13,4 @@ include: "../Snakefile"
 rule cells:
     """Every cell, without what is written about the study."""
     input:
-        RECORDS,
+        P.record_paths,
