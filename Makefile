@@ -141,6 +141,9 @@ fix: $(DEV) ## Format the code
 mutate: $(DEV) ## Put random small faults into the code, see what tests notice (N=60 SEED=1); writes docs/faults.md
 	@python -m mutate -n $${N:-60} --seed $${SEED:-1}
 
+chaos: $(DEV) ## Disturb runs of 200 cells at random moments, finish them (N=50 SEED=1); writes docs/chaos.md
+	@python -m chaos -n $${N:-50} --seed $${SEED:-1}
+
 simulate: $(DEV) ## Simulate studies of the design again (5 min); writes every simulated figure of docs and report
 	@python -m simulate
 
@@ -162,4 +165,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf site results logs .snakemake .cache/worlds bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister seeds archive verify open example replay decision export interop harbor mine unlock test lint fix mutate simulate bench inspect docs lock clean
+  preregister seeds archive verify open example replay decision export interop harbor mine unlock test lint fix mutate chaos simulate bench inspect docs lock clean

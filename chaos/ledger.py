@@ -1,0 +1,96 @@
+"""The endpoint's own book: which requests came, which got their answer, and whether one came for an answer at hand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.generation.endpoint import Endpoint, Reply, Seen, message
+
+SLOWEST_S = 0.3
+
+
+@dataclass
+class Asked:
+    """One request; `answered` once its reply was on its way, `run` counts the runs of the study."""
+
+    prompt: str
+    run: int
+    answered: bool = False
+
+
+@dataclass
+class Ledger:
+    """Requests in the order of arrival. `answers_to`: prompt -> where the store keeps its answers, one a trial."""
+
+    answer: Callable[[str], str]
+    answers_to: Mapping[str, Sequence[Path]]
+    run: int = 0
+    gone: bool = False
+    requests: list[Asked] = field(default_factory=list)
+    asked_at_hand: list[str] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def reply_to(self, seen: Seen) -> Reply:
+        """What a request gets: an answer with a number of its own, or a cut connection while the endpoint is gone."""
+        with self._lock:
+            number = len(self.requests)
+            asked = Asked(seen.prompt, self.run)
+            if not self.gone:
+                self._look(asked)
+            self.requests.append(asked)
+        # Some answers take longer, so that at any moment some are under way.
+        time.sleep(SLOWEST_S * hashlib.sha256(f"{number}".encode()).digest()[0] / 255)
+        if self.gone:
+            return Reply(reset="before")
+        asked.answered = True
+        return Reply(body=message(self.answer(seen.prompt), id=f"msg_{number}", model=(seen.body or {}).get("model")))
+
+    def _look(self, asked: Asked) -> None:
+        """Note a request whose every answer is stored, or being given to the run that asks."""
+        places = self.answers_to[asked.prompt]
+        stored = sum(path.exists() for path in places)
+        under_way = sum(
+            other.prompt == asked.prompt and other.run == self.run and not other.answered for other in self.requests
+        )
+        if stored + under_way >= len(places):
+            self.asked_at_hand.append(asked.prompt)
+
+    def lost(self) -> list[Asked]:
+        """Requests that were answered and whose answer is not in the store at the end."""
+        paths = (path for places in self.answers_to.values() for path in places if path.exists())
+        kept = {json.loads(path.read_bytes())["answer"]["raw"]["id"] for path in paths}
+        return [asked for n, asked in enumerate(self.requests) if asked.answered and f"msg_{n}" not in kept]
+
+
+class Service:
+    """The endpoint at one address, which may go away and come back."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self._endpoint = self._open(0)
+        self.url = self._endpoint.url
+
+    def _open(self, port: int) -> Endpoint:
+        endpoint = Endpoint(port=port)
+        endpoint.reply_to = self.ledger.reply_to  # type: ignore[method-assign]  # as tests script it
+        return endpoint
+
+    def go_away(self) -> None:
+        """Refuse connections, and cut those that are open at their next request."""
+        self.ledger.gone = True
+        self._endpoint.close()
+
+    def come_back(self) -> None:
+        """Serve at the same address again."""
+        self.ledger.gone = False
+        self._endpoint = self._open(int(self.url.rpartition(":")[2]))
+
+    def close(self) -> None:
+        """End it."""
+        self._endpoint.close()

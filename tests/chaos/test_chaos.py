@@ -1,0 +1,101 @@
+"""Five disturbed runs, one of each kind of fault but SIGTERM, on a small study; and the judge who must see what went wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from chaos.__main__ import kinds
+from chaos.engine import OwnEngine, own_engine
+from chaos.faults import FAULTS
+from chaos.ledger import Ledger
+from chaos.page import page_of
+from chaos.subject import Size
+from chaos.trial import Trial, try_fault, undisturbed
+from fluency.common.files import pretty_json
+from tests.generation.endpoint import Seen
+
+SMALL = Size(tasks=2, trials=1)
+SEED = 7
+GOOD = Trial(
+    number=1,
+    fault="kill",
+    cells=4,
+    records_before=5,
+    exit_code=-9,
+    runs_after=1,
+    run_s=3.0,
+    finish_s=6.0,
+    requests=5,
+    repeated=1,
+    asked_twice=0,
+    kept=5,
+    made_anew=1,
+)
+
+
+@pytest.fixture(scope="module")
+def table(sandbox):
+    return undisturbed(SMALL)[0]
+
+
+@pytest.fixture(scope="module")
+def engine(sandbox) -> Iterator[OwnEngine]:
+    with own_engine() as started:
+        yield started
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("kind", ["interrupt", "kill", "engine", "disk", "endpoint"])
+def test_a_disturbed_run_is_finished_by_the_next_with_the_same_table_and_asks_nothing_twice(request, table, kind):
+    fault = FAULTS[kind]
+    if why := fault.why_not():
+        pytest.skip(why)
+    own = request.getfixturevalue("engine") if fault.needs_engine else None
+    trial = try_fault(1, kind, SMALL, table, Random(f"{SEED} {kind}"), own, gone_s=3)
+    assert trial.problems == []
+    assert (trial.asked_twice, trial.runs_after) == (0, 1)
+
+
+def seen(prompt: str) -> Seen:
+    return Seen("POST", "/v1/messages", {}, {"model": "m", "messages": [{"content": prompt}]})
+
+
+def store(path: Path, number: int) -> None:
+    path.write_text(pretty_json({"answer": {"raw": {"id": f"msg_{number}"}}}))
+
+
+def test_a_request_for_an_answer_that_is_stored_or_under_way_is_noted(tmp_path):
+    first, second = tmp_path / "1", tmp_path / "2"
+    ledger = Ledger(lambda prompt: "true", {"p": [first, second]}, run=1)
+    for number, path in enumerate((first, second)):
+        ledger.reply_to(seen("p"))
+        store(path, number)
+    assert ledger.asked_at_hand == [] and ledger.lost() == []
+    ledger.reply_to(seen("p"))
+    assert ledger.asked_at_hand == ["p"]
+    assert [asked.prompt for asked in ledger.lost()] == ["p"]  # what came for it is nowhere kept
+
+
+def test_a_request_while_the_endpoint_is_gone_is_no_answer(tmp_path):
+    ledger = Ledger(lambda prompt: "true", {"p": [tmp_path / "1"]}, run=1, gone=True)
+    assert ledger.reply_to(seen("p")).reset == "before"
+    assert ledger.lost() == []
+
+
+def test_every_kind_comes_in_turn_and_the_same_seed_draws_the_same():
+    drawn = kinds(15, 1, list(FAULTS))
+    assert set(Counter(drawn).values()) == {2, 3} and drawn == kinds(15, 1, list(FAULTS)) != kinds(15, 2, list(FAULTS))
+    assert all(set(drawn[at : at + 6]) == set(FAULTS) for at in (0, 6))
+
+
+def test_the_page_says_what_was_not_passed():
+    page = page_of([GOOD, replace(GOOD, number=2, fault="disk", problems=["its table is another"])], 60.0, 1, ["x"])
+    assert "2 trials of 4 cells, seed 1: 1 passed" in page
+    assert "| SIGKILL to the whole group | 1 | 1 | 5 | 1 | 6 | 5 | 1 | 0 | 5 of 6 |" in page
+    assert "- trial 2, disk: its table is another" in page and "Not done here: x." in page
