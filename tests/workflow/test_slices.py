@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import pytest
 
-from fluency.common.errors import UserError
+from fluency.common.errors import SandboxError, UserError
 from fluency.common.file_lock import file_lock
+from fluency.common.files import pretty_json, read_json, write_atomic
 from fluency.core.cells import Cell
+from fluency.core.gather import record_path
+from fluency.workflow import slices
 from fluency.workflow.cluster import processors_of, without_keys
-from fluency.workflow.slices import CELLS_A_PROCESSOR, node_name, read_slice, write_slices
+from fluency.workflow.slices import CELLS_A_PROCESSOR, node_name, read_slice, work_off, write_slices
 
 CELLS = [Cell(*cell) for cell in product(["m", "n"], ["bash", "pwsh"], [f"t{n}" for n in range(60)], range(1, 6))]
 
 
 def test_every_cell_is_in_one_slice_and_all_are_as_long(tmp_path):
-    slices = write_slices(CELLS, 2, tmp_path / "slices")
-    cells = [read_slice(path) for path in slices]
+    written = write_slices(CELLS, 2, tmp_path / "slices")
+    cells = [read_slice(path) for path in written]
     assert Counter(cell for part in cells for cell in part) == Counter(CELLS)
-    assert len(slices) == round(len(CELLS) / (2 * CELLS_A_PROCESSOR))
+    assert len(written) == round(len(CELLS) / (2 * CELLS_A_PROCESSOR))
     assert max(map(len, cells)) - min(map(len, cells)) <= 1
 
 
@@ -38,7 +43,14 @@ def test_slices_of_before_are_gone_unless_somebody_works_on_one(tmp_path):
 
 
 def test_nothing_but_what_a_node_needs_goes_there():
-    here = {"PATH": "/bin", "LC_ALL": "C", "DOCKER_HOST": "unix:///d", "https_proxy": "p", "POWERSHELL_ARCHIVE": "a"}
+    here = {
+        "PATH": "/bin",
+        "TASKS_PRIVATE": "/p",
+        "LC_ALL": "C",
+        "DOCKER_HOST": "unix:///d",
+        "https_proxy": "p",
+        "POWERSHELL_ARCHIVE": "a",
+    }
     secrets = dict.fromkeys(("ANTHROPIC_API_KEY", "MY_KEY", "AWS_SECRET_ACCESS_KEY", "TOKEN"), "secret")
     assert without_keys(here | secrets) == here
 
@@ -55,3 +67,36 @@ def test_a_node_is_known_by_its_clusters_name(monkeypatch):
     assert node_name() is None
     monkeypatch.setenv("SLURMD_NODENAME", "n7")
     assert node_name() == "n7"
+
+
+@pytest.fixture
+def node(tmp_path, monkeypatch):
+    """A node n7 whose run of a slice is the given command; its results and logs are in a folder of their own."""
+    monkeypatch.setenv("SLURMD_NODENAME", "n7")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setattr(slices, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(slices, "ROOT", tmp_path)
+    monkeypatch.setattr(slices, "_snakemake", lambda *_: ["true"])
+    write_atomic(tmp_path / "slice.json", pretty_json([cell.path for cell in CELLS[:2]]))
+    return tmp_path
+
+
+def test_a_slice_that_lacks_a_cell_fails_with_its_node_and_the_cells_reason(node):
+    write_atomic(record_path(node / "results", "scores", CELLS[0]), "{}")
+    write_atomic(node / "logs" / "executions" / f"{CELLS[1].path}.log", "2026-01-01T00:00:00Z sandbox: no room\n")
+    with pytest.raises(SandboxError, match=r"^node n7: 1 of a slice's 2 cells could not be measured: sandbox: no room"):
+        work_off(node / "slice.json", node / "slice.done", [], 1)
+    assert not (node / "slice.done").exists()
+
+
+def test_a_second_worker_waits_for_the_first(node, monkeypatch):
+    for cell in CELLS[:2]:
+        write_atomic(record_path(node / "results", "scores", cell), "{}")
+    began = threading.Event()
+    monkeypatch.setattr(slices, "_snakemake", lambda *_: began.set() or ["true"])
+    with ThreadPoolExecutor() as pool:
+        with file_lock(node / "slice.lock", lambda _: None):
+            second = pool.submit(work_off, node / "slice.json", node / "slice.done", [], 1)
+            assert not began.wait(1)
+        second.result(60)
+    assert read_json(node / "slice.done")["node"] == "n7"

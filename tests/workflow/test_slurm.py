@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from fluency.common.paths import ROOT
+from fluency.core.cells import Cell
+from fluency.workflow.slices import read_slice, write_slices
 from tests.generation.endpoint import Endpoint
 from tests.waiting import wait_for
 from tests.workflow import slurm
-from tests.workflow.project import Project, model, reference_answer
+from tests.workflow.project import TASKS, Project, model, reference_answer
 
 pytestmark = pytest.mark.engine
 KEY = "sk-ant-a-key-that-stays-here"
-TASKS = ["session-tool-failures", "tree-size-bytes"]
 OF_A_MACHINE = ("t_", "cpu_s", "peak_", "asked_utc", "attempts")
 """Columns of the table that tell times, and what a machine used."""
 
@@ -43,7 +46,7 @@ def cluster(sandbox, tmp_path_factory) -> Iterator[slurm.Cluster]:
         made.stop()
 
 
-def slow_first(prompt: str) -> str:
+def slow_in_bash(prompt: str) -> str:
     """The reference, but late enough that a node can die meanwhile."""
     return reference_answer(prompt) if "PowerShell" in prompt else f"sleep 1; {reference_answer(prompt)}"
 
@@ -51,7 +54,7 @@ def slow_first(prompt: str) -> str:
 @pytest.fixture(scope="module")
 def small(sandbox, tmp_path_factory) -> Iterator[Project]:
     """A study of eight cells in two slices, finished on this machine."""
-    with Endpoint(slow_first) as endpoint:
+    with Endpoint(slow_in_bash) as endpoint:
         project = Project.make(tmp_path_factory.mktemp("small") / "project", models=[model(endpoint.url)])
         project.configure(trials=2)
         project.snakemake()
@@ -78,28 +81,59 @@ def measured(project: Project) -> list[dict[str, str]]:
         ]
 
 
+def slice_of(project: Project, node: str) -> Path | None:
+    """The slice that a node works on."""
+    for lock in (project.root / ".cache" / "slices").glob("*.lock"):
+        if f"node {node}," in lock.read_text():
+            return lock.with_suffix(".json")
+    return None
+
+
+def in_the_middle(project: Project, node: str) -> bool:
+    """Whether a node has executed some of its slice's cells, and not all."""
+    if (part := slice_of(project, node)) is None:
+        return False
+    cells = read_slice(part)
+    return (
+        0 < sum((project.root / "results" / "executions" / f"{cell.path}.json").exists() for cell in cells) < len(cells)
+    )
+
+
 def test_a_node_that_dies_costs_nothing_but_time(plugins, cluster, small, tmp_path):
     project = small.clone(tmp_path / "project")
     for stage in ("executions", "scores", "test"):
         shutil.rmtree(project.root / "results" / stage)
     with on_slurm(project, cluster) as run:
-        wait_for(lambda: project.records("executions") and cluster.processes_on("n1"), 120)
-        seen = [environ for node in slurm.NODES for environ in cluster.processes_on(node).values()]
+        wait_for(lambda: in_the_middle(project, "n1"), 240)
+        jobs = [environ for node in slurm.NODES for environ in cluster.processes_on(node).values()]
+        lost = slice_of(project, "n1")
         cluster.kill_node("n1")
-        _out, errors = run.communicate(timeout=300)
+        errors = run.communicate(timeout=600)[1]
     cluster.revive_node("n1")
     assert run.returncode == 0, errors
-    assert not any(KEY.encode() in environ for environ in seen)
+    assert jobs and not any(KEY.encode() in environ for environ in jobs)
     assert measured(project) == measured(small)
     assert project.to_do() == {}
-    done = [json.loads(path.read_text()) for path in (project.root / ".cache" / "slices").glob("*.done")]
-    assert sum(part["cells"] for part in done) == 8
+    done = {path.stem: json.loads(path.read_text()) for path in (project.root / ".cache" / "slices").glob("*.done")}
+    assert sum(part["cells"] for part in done.values()) == 8
+    assert lost and done[lost.stem]["node"] == "n2"
 
 
 def test_a_node_without_an_engine_is_named_with_the_reason(plugins, cluster, small, tmp_path):
     project = small.clone(tmp_path / "project")
     shutil.rmtree(project.root / "results" / "scores")
     with on_slurm(project, cluster, DOCKER_HOST="unix:///nowhere/docker.sock") as run:
-        errors = run.communicate(timeout=300)[1]
+        errors = run.communicate(timeout=600)[1]
     assert run.returncode == 1
-    assert "node n" in errors and "no engine answers there" in errors
+    assert re.search(r"node n[12]: DOCKER_HOST=unix:///nowhere/docker.sock: no engine answers there", errors), errors
+
+
+def test_the_profile_for_kubernetes_plans_the_same_jobs(plugins, small, tmp_path):
+    project = small.clone(tmp_path / "project")
+    shutil.rmtree(project.root / "results" / "scores")
+    project.edit("profiles/kubernetes/profile.yaml", "prefix: /fluency", f"prefix: {project.root}")
+    write_slices([Cell("good", "bash", task, 1) for task in TASKS], 8, project.root / ".cache" / "slices")
+    options = ["--workflow-profile", "profiles/kubernetes", "--snakefile", "profiles/cluster.smk", "--cores", "8"]
+    planned = project.snakemake("-n", *options).stderr
+    assert re.search(r"rule slice:(.|\n)*threads: 8", planned)
+    assert re.search(r"^slice +1$", planned, re.M)

@@ -17,6 +17,7 @@ from fluency.common.errors import SandboxError, UserError
 from fluency.common.paths import RESULTS, ROOT
 from fluency.common.terminal import say
 from fluency.common.words import counted
+from fluency.core import task_folders
 from fluency.core.cells import Cell
 from fluency.core.config_files import read_yaml
 from fluency.core.gather import record_path
@@ -34,8 +35,12 @@ from fluency.workflow.slices import write_slices
 PROFILES = ROOT / "profiles"
 RULES = "profiles/cluster.smk"
 LOGS = ("slices", "image.log", "{study}/control.log")
-NODES_NEED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "TMPDIR", "PYTHONPATH", "KUBECONFIG")
+NODES_NEED = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "TMPDIR", "PYTHONPATH", "KUBECONFIG"),
+    task_folders.VARIABLE,
+)
 NODES_NEED_OF = ("LC_", "SLURM_", "DOCKER_", "CONTAINERS_", "POWERSHELL_", "XDG_", "SSL_", "LD_")
+USERS_ERROR = 2
 PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
 
@@ -46,8 +51,9 @@ def on_nodes(profile: str, ready: ReadyStudy) -> Measure:
 
 def _measure(profile: str, processors: int, ready: ReadyStudy, files: Sequence[str], arguments: Sequence[str]) -> int:
     jobs = jobs_to_run(snakemake(files))
-    if any(job.rule == "generate" for job in jobs):
-        here(files, [*arguments, "--until", "generate"])
+    asks = any(job.rule == "generate" for job in jobs)
+    if asks and here(files, [*arguments, "--until", "generate"]) == USERS_ERROR:
+        return USERS_ERROR
     if any(job.rule in ("image", "execute", "score", "control") for job in jobs):
         share_image()
         shutil.rmtree(ROOT / "logs" / "slices", ignore_errors=True)
