@@ -31,6 +31,7 @@ from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task, load_tasks
 from fluency.export.formats import FORMATS, export
 from fluency.export.source import archived_source, ready_source
+from fluency.workflow.verify_beside import next_step
 from tests.archive.factory import Executor, Made, archived, make, make_study, result_of
 from tests.archive.hostile import contents
 from tests.archive.test_verify import quiet
@@ -191,7 +192,7 @@ def test_both_parts_prove_everything(known, archive) -> None:
 
 def test_without_the_private_part_it_says_what_it_cannot_check(archive) -> None:
     found = verified(archive)
-    assert found.problems == [] and found.exit_code == 3
+    assert found.problems == [] and found.exit_code == 3 and "PRIVATE=its private part" in next_step(found)
     told = "held out: 4 cells of 1 private task vouched for by hash only"
     assert any(told in line and "TASKS_PRIVATE=" in line and "PRIVATE=file" in line for line in found.lines())
     assert found.conclusion.startswith(

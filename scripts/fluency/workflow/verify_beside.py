@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from fluency.archive.private_part import HELD_OUT
 from fluency.archive.unpack import manifest_of
 from fluency.archive.verify_report import EXIT_CODES, PROVEN, VerifyReport
 from fluency.common.errors import UserError
@@ -19,8 +20,12 @@ LOCK = "envs/requirements.lock"
 
 
 def next_step(report: VerifyReport) -> str:
-    """What may prove the rest: the one command where this repository has the archive's commit."""
+    """What may prove the rest: the one command where this repository has the archive's commit, or its private part."""
     manifest = report.manifest
+    if any(finding.where == HELD_OUT for finding in report.unproven):
+        return (
+            f"With its private tasks: TASKS_PRIVATE=folder make verify ARCHIVE={report.path} PRIVATE=its private part"
+        )
     if manifest.dirty:
         return "It was made with uncommitted changes, so no commit holds its code and nobody can prove the rest."
     if in_history(manifest.commit):
