@@ -123,6 +123,9 @@ harbor: $(RUN) ## Write all sixty tasks for Harbor and check them in containers:
 	@rm -rf .cache/harbor && fluency export --format harbor --configfile config/study-60.yaml --into .cache/harbor
 	@python -m fluency.export.harbor_check .cache/harbor
 
+inspect-verdicts: $(INTEROP) ## Run every recorded command through Inspect AI, compare the verdicts (10 min); writes interop/inspect/agreement.json
+	@.venv-interop/bin/python -m fluency_inspect.agreement
+
 mine: $(RUN) ## Find task candidates in your own agent transcripts, locally (LOGS=folder)
 	@fluency mine "$${LOGS:-}"
 
@@ -165,4 +168,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf site results logs .snakemake .cache/worlds bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister seeds archive verify open example replay decision export interop harbor mine unlock test lint fix mutate chaos simulate bench inspect docs lock clean
+  preregister seeds archive verify open example replay decision export interop inspect-verdicts harbor mine unlock test lint fix mutate chaos simulate bench inspect docs lock clean

@@ -5,11 +5,16 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_summaries
 
 from fluency.cli import main
+from fluency.common.errors import UserError
+from fluency.core.gather import CellRecords
+from fluency.export.formats import export
+from fluency.export.source import archived_source
 
 
 def found(path):
@@ -60,4 +65,10 @@ if __name__ == "__main__":
         into = folder / archive.name
         assert main(["export", "--format", "inspect", "--archive", str(archive), "--into", str(into)]) == 0
         answer[archive.name] = {Path(info.name).stem: found(info.name) for info in list_eval_logs(str(into))}
+    with archived_source(archives[0]) as source:
+        unasked = replace(source, load=lambda cell: CellRecords(None, None, None))
+        try:
+            export("inspect", unasked, folder / "unasked")
+        except UserError as error:
+            answer["unasked"] = str(error)
     (folder / "found.json").write_text(json.dumps(answer))

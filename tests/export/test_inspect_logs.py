@@ -131,3 +131,7 @@ def test_what_was_not_measured_counts_nowhere_and_says_why(found, odd):
         assert "no PowerShell" in sample["scores"]["passed"]["explanation"]
     # Of the Bash cells one refusal failed, and of the other task one of four passed.
     assert log["metrics"]["passed mean"] == {"bash": pytest.approx((0 + 1 / 4) / 2)}
+
+
+def test_a_study_that_nobody_was_asked_for_is_a_sentence(found):
+    assert "no model has answered yet" in found["unasked"] and "Hint:" in found["unasked"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -11,6 +12,7 @@ from fluency.common.paths import ROOT
 from fluency.core.tasks import load_tasks
 
 pytestmark = pytest.mark.engine
+FULL = ROOT / "interop" / "inspect" / "agreement.json"
 
 
 @pytest.fixture(scope="module")
@@ -43,3 +45,13 @@ def test_a_sample_of_recorded_commands_has_the_recorded_verdicts(ran):
     found = ran["agreement"]
     assert found["commands"] >= 38 and found["verdicts"] == 2 * found["commands"]
     assert found["differences"] == []
+
+
+def test_the_page_tells_the_whole_campaigns_figures():
+    found = json.loads(FULL.read_text())
+    assert found["same"] >= 0.99 * found["verdicts"] and found["verdicts"] >= 684
+    page = " ".join((ROOT / "docs" / "interop.md").read_text().split())
+    assert f"{found['same']} of {found['verdicts']} verdicts of {found['commands']} commands" in page
+    assert f"The {found['not_measured']['pwsh']} PowerShell commands were not run" in page
+    for one in found["differences"]:
+        assert re.search(re.escape(one["sample"]), page), "each difference is explained"

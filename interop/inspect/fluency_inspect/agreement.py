@@ -90,7 +90,7 @@ def _compared(
                 "recorded": line["passed"],
                 "now": now and now["passed"],
                 "why": now["why"] if now else (sample.error.message if sample.error else "it has no verdict"),
-                "same": bool(now) and whole and now["passed"] == line["passed"],
+                "same": now is not None and whole and now["passed"] == line["passed"],
             }
         )
     return compared

@@ -22,6 +22,7 @@ from inspect_ai.log import (
 from inspect_ai.model import GenerateConfig, ModelUsage
 
 from fluency import __version__
+from fluency.common.errors import UserError
 from fluency.core.study import ModelConfig
 from fluency.export.inspect_samples import BESIDES, HEADLINE, sample_id, sample_of
 from fluency.export.source import Source
@@ -38,7 +39,7 @@ _BY_SHELL = {
 
 
 def write(source: Source, folder: Path) -> list[Path]:
-    """One log a model that has answers; returns them."""
+    """One log a model that has answers; returns them. UserError where there is none."""
     written = []
     for model in source.study.models:
         log = log_of(source, model)
@@ -46,6 +47,8 @@ def write(source: Source, folder: Path) -> list[Path]:
             path = folder / f"{model.alias}.eval"
             write_eval_log(log, str(path))
             written.append(path)
+    if not written:
+        raise UserError("no model has answered yet", where=source.origin, hint="run the study, then export it")
     return written
 
 
