@@ -13,6 +13,7 @@ from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_s
 from fluency.cli import main
 from fluency.common.errors import UserError
 from fluency.core.gather import CellRecords
+from fluency.core.held_out import HeldOutTask, facts_of, held_out_row
 from fluency.export.formats import export
 from fluency.export.source import archived_source
 
@@ -71,4 +72,15 @@ if __name__ == "__main__":
             export("inspect", unasked, folder / "unasked")
         except UserError as error:
             answer["unasked"] = str(error)
+    with archived_source(archives[-1]) as source:
+        tasks = [HeldOutTask.of(facts_of(source.tasks[0])), *source.tasks[1:]]
+        hidden = tasks[0].id
+        held_out = replace(
+            source,
+            tasks=tasks,
+            load=lambda cell: CellRecords(None, None, None) if cell.task == hidden else source.load(cell),
+            row=lambda cell: held_out_row(source.row(cell)) if cell.task == hidden else source.row(cell),
+        )
+        (path,) = export("inspect", held_out, folder / "held-out")
+        answer["held-out"] = found(str(path)) | {"text": read_eval_log(str(path)).model_dump_json()}
     (folder / "found.json").write_text(json.dumps(answer))

@@ -6,9 +6,10 @@ from fluency.cli import main
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.export.formats import FORMATS, Format, export
-from fluency.export.source import archived_source
+from fluency.export.source import Source
 
 EXAMPLE = next((ROOT / "example").glob("*.tar.zst"))
+SOURCE = Source("any", "nowhere", None, [], [], None, None)
 
 
 def test_a_format_that_is_not_there_is_a_sentence(capsys):
@@ -20,14 +21,14 @@ def test_a_format_that_is_not_there_is_a_sentence(capsys):
 def test_nothing_is_written_over(tmp_path, monkeypatch):
     monkeypatch.setitem(FORMATS, "any", Format("a test's", "fluency.export.none"))
     (tmp_path / "mine.txt").write_text("x")
-    with archived_source(EXAMPLE) as source, pytest.raises(UserError, match="something already"):
-        export("any", source, tmp_path)
+    with pytest.raises(UserError, match="something already"):
+        export("any", SOURCE, tmp_path)
 
 
 def test_a_package_that_only_the_format_needs_is_named_with_the_way_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(FORMATS, "any", Format("a test's", "no_such_package", "interop"))
-    with archived_source(EXAMPLE) as source, pytest.raises(UserError, match="lacks no_such_package") as error:
-        export("any", source, tmp_path / "out")
+    with pytest.raises(UserError, match="lacks no_such_package") as error:
+        export("any", SOURCE, tmp_path / "out")
     assert "envs/interop.lock" in error.value.hint and not (tmp_path / "out").exists()
 
 

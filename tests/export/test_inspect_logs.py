@@ -14,6 +14,7 @@ from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords, load_records, record_path
 from fluency.core.records import write_record
 from fluency.core.task_world import world_for
+from fluency.core.tasks import load_task
 from fluency.execution.execute import execute_cell
 from fluency.export.source import archived_source
 from fluency.scoring.score_cell import score_cell
@@ -135,3 +136,15 @@ def test_what_was_not_measured_counts_nowhere_and_says_why(found, odd):
 
 def test_a_study_that_nobody_was_asked_for_is_a_sentence(found):
     assert "no model has answered yet" in found["unasked"] and "Hint:" in found["unasked"]
+
+
+def test_of_a_private_task_the_verdicts_count_and_no_text_is_told(found, odd):
+    (shown,), hidden = found[odd.name].values(), found["held-out"]
+    task = load_task(ROOT / "tasks" / TASKS[0])
+    assert hidden["metrics"] == shown["metrics"] and hidden["listed"] == shown["listed"]
+    assert hidden["usage"] == shown["usage"] and hidden["status"] == shown["status"]
+    texts = [task.prompt.strip()[:60], *task.references["bash"], *task.wrong["bash"], "engine went away"]
+    assert not [text for text in texts if json.dumps(text)[1:-1] in hidden["text"]]
+    assert {s["error"] for path, s in hidden["samples"].items() if TASKS[0] in path} == {
+        None, "(held out)", "no score yet"
+    }  # fmt: skip

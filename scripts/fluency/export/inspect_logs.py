@@ -23,7 +23,10 @@ from inspect_ai.model import GenerateConfig, ModelUsage
 
 from fluency import __version__
 from fluency.common.errors import UserError
+from fluency.core.cells import Cell
+from fluency.core.held_out import HeldOutTask
 from fluency.core.study import ModelConfig
+from fluency.export.inspect_rows import sample_of_row
 from fluency.export.inspect_samples import BESIDES, HEADLINE, sample_id, sample_of
 from fluency.export.source import Source
 
@@ -54,16 +57,15 @@ def write(source: Source, folder: Path) -> list[Path]:
 
 def log_of(source: Source, model: ModelConfig) -> EvalLog | None:
     """A model's samples with Inspect's own metrics over them; None where it has no answer yet."""
-    categories = {task.id: task.category for task in source.tasks}
     cells = [cell for cell in source.cells if cell.model == model.alias]
-    samples = [s for c in cells if (s := sample_of(c, categories[c.task], source.load(c))) is not None]
+    samples = _samples(source, model, cells)
     if not samples:
         return None
     ids = list(dict.fromkeys(map(sample_id, cells)))
     log = EvalLog(
         status="success" if len(samples) == len(cells) else "cancelled",
         eval=_spec(source, model, samples, ids),
-        plan=EvalPlan(steps=[EvalPlanStep(solver="generate")], config=samples[0].events[0].config),
+        plan=EvalPlan(steps=[EvalPlanStep(solver="generate")], config=_sent(samples)),
         stats=EvalStats(
             started_at=min(sample.started_at for sample in samples),
             completed_at=max(sample.completed_at for sample in samples),
@@ -74,6 +76,23 @@ def log_of(source: Source, model: ModelConfig) -> EvalLog | None:
     recompute_metrics(log)
     log.results.total_samples = len(cells)
     return log
+
+
+def _samples(source: Source, model: ModelConfig, cells: list[Cell]) -> list[EvalSample]:
+    """Those of the cells that were answered; of a task that is held out what its rows tell."""
+    tasks = {task.id: task for task in source.tasks}
+    samples = [
+        sample_of_row(source.row(cell), model.id)
+        if isinstance(task := tasks[cell.task], HeldOutTask)
+        else sample_of(cell, task.category, source.load(cell))
+        for cell in cells
+    ]
+    return [sample for sample in samples if sample is not None]
+
+
+def _sent(samples: list[EvalSample]) -> GenerateConfig:
+    """The sampling of the model's first answer; a model is asked for all of them alike."""
+    return next((sample.events[0].config for sample in samples if sample.events), GenerateConfig())
 
 
 def _spec(source: Source, model: ModelConfig, samples: list[EvalSample], ids: list[str]) -> EvalSpec:
@@ -87,7 +106,7 @@ def _spec(source: Source, model: ModelConfig, samples: list[EvalSample], ids: li
         task=TASK,
         dataset=EvalDataset(name=study.study, samples=len(ids), sample_ids=ids, shuffled=False),
         model=model.id,
-        model_generate_config=samples[0].events[0].config or GenerateConfig(),
+        model_generate_config=_sent(samples),
         config=EvalConfig(epochs=study.trials, epochs_reducer=reducers),
         packages={"agent-shell-fluency-eval": __version__},
         scorers=[{"name": name, "metrics": [_BY_SHELL]} for name in (HEADLINE, *BESIDES) if _known(name, samples)],

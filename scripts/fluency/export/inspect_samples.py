@@ -30,7 +30,7 @@ HEADLINE = "passed"
 """The score that the study counts: exit code 0 and the right answer in every world."""
 BESIDES = ("structural_pass", "exit_ok", "content_ok", "lenient_passed", *(condition.mark for condition in BESIDE))
 """What is told beside it, by the names of the study's own records and table."""
-_STOPS = {"ok": "stop", "empty": "stop", "refusal": "content_filter", "truncated": "max_tokens"}
+STOPS = {"ok": "stop", "empty": "stop", "refusal": "content_filter", "truncated": "max_tokens"}
 
 
 def sample_id(cell: Cell) -> str:
@@ -75,7 +75,7 @@ def _output(answer: Answer, cost_usd: float | None) -> ModelOutput:
     message = ChatMessageAssistant(content=answer.text, model=answer.model_echoed or answer.request.model_id)
     return ModelOutput(
         model=answer.model_echoed or answer.request.model_id,
-        choices=[ChatCompletionChoice(message=message, stop_reason=_STOPS[answer.outcome])],
+        choices=[ChatCompletionChoice(message=message, stop_reason=STOPS[answer.outcome])],
         usage=_usage(answer, cost_usd),
         time=answer.latency_s,
         response_id=answer.request_id,
@@ -149,12 +149,13 @@ def scores_of(score: ScoreRecord, execution: Execution | None) -> dict[str, Scor
     worlds = [world.model_dump(mode="json") for world in score.worlds]
     told = {"failure_class": score.failure_class, "side_effects": score.side_effects, "worlds": worlds}
     return {
-        HEADLINE: _score(score.passed, command, score.why, told),
-        **{name: _score(getattr(score, name), command, _why_unknown(score), None) for name in BESIDES},
+        HEADLINE: score_of(score.passed, command, score.why, told),
+        **{name: score_of(getattr(score, name), command, _why_unknown(score), None) for name in BESIDES},
     }
 
 
-def _score(value: bool | None, answer: str | None, why: str, told: dict[str, Any] | None) -> Score:
+def score_of(value: bool | None, answer: str | None, why: str, told: dict[str, Any] | None) -> Score:
+    """C or I; no value where there is none. With `told` the reason stands beside a value too."""
     if value is None:
         return Score.unscored(reason="not-measured", answer=answer, explanation=why, metadata=told)
     explanation = why if told is not None else None
