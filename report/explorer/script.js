@@ -76,7 +76,7 @@
     none: ["∅", "no usable answer"], missing: ["○", "not measured"], not_measured: ["–", "arm not measured"],
   };
   const KINDS = new Map(Object.entries({
-    refusal: "none", empty: "none", truncated: "none", format: "none", "other-dialect": "error", "does-not-parse": "error",
+    refusal: "none", empty: "none", truncated: "none", "no-tool-call": "none", format: "none", "other-dialect": "error", "does-not-parse": "error",
     "missing-program": "error", "invented-command": "error", "command-not-found": "error", "non-zero-exit": "error", timeout: "limit", "resource-limit": "limit",
   }));
   const kindOf = (cell) => (cell.state === "failed" ? KINDS.get(cell.failure) || "wrong" : cell.state);

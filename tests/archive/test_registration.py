@@ -129,6 +129,7 @@ DECIDES = {
         "alias": "other", "id": "claude-sonnet-4-6", "served_by": "embedded", "base_url": "http://127.0.0.1:9", "transport": "batch",
         "temperature": 0.1, "on_refused_temperature": "provider-default", "max_tokens": 9, "thinking": {"type": "disabled"}, "effort": "low",
         "extra_body": {"top_k": 1}, "extra_headers": {"x-other": "1"},
+        "wire": "chat", "interface": "tool", "region": "other", "project": "other",
     },
     Limits: {
         "timeout_s": {"bash": 31}, "memory_mb": 512, "pids": 64, "output_bytes": 2048, "file_mb": 65, "tmpfs_mb": 65, "open_files": 257,

@@ -1,4 +1,6 @@
-"""A Messages endpoint that misbehaves on command: a real HTTP server on a free loopback port.
+"""An endpoint that misbehaves on command: a real HTTP server on a free loopback port.
+
+It speaks every wire, by the path it is asked at; behaviours are written as Messages and translated where they must be.
 
     with Endpoint(lambda prompt: "ls -la") as endpoint:
         endpoint.script(Reply(status=529), "refusal")   # the next two requests; then the default answer
@@ -15,13 +17,14 @@ import argparse
 import contextlib
 import json
 import random
+import re
 import socket
 import struct
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -75,6 +78,58 @@ def message(text: str = "ls -la", *, model: str = "fake", **over: Any) -> dict[s
 
 
 _LEFT_OUT = object()
+_PATH = re.compile(
+    r"/v1/messages|(?P<chat>/v1/chat/completions)|/model/[^/]+/invoke"
+    r"|/v1/projects/[^/]+/locations/[^/]+/publishers/anthropic/models/[^/]+:rawPredict"
+)
+_FINISHED = {"end_turn": "stop", "max_tokens": "length", "refusal": "content_filter", "tool_use": "tool_calls"}
+
+
+def completion(body: Any) -> Any:
+    """A message or an error of the Messages API as Chat Completions would say it; anything else as it is."""
+    if isinstance(body, bytes):
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.dumps(completion(json.loads(body))).encode()
+        return body
+    if not isinstance(body, dict) or body.get("type") not in ("message", "error"):
+        return body
+    if body["type"] == "error":
+        said = body["error"]
+        return {
+            "error": {
+                "message": said["message"],
+                "type": said["type"],
+                "code": said.get("details", {}).get("error_code"),
+            }
+        }
+    blocks = [block for block in body["content"] or [] if isinstance(block, dict)]
+    calls = [
+        {"id": "call_1", "type": "function", "function": {"name": b["name"], "arguments": json.dumps(b["input"])}}
+        for b in blocks
+        if b["type"] == "tool_use"
+    ]
+    said = {"role": "assistant", "content": "".join(b["text"] for b in blocks if b["type"] == "text") or None}
+    usage = body.get("usage") or {}
+    counts = {"prompt_tokens": usage.get("input_tokens"), "completion_tokens": usage.get("output_tokens")}
+    return {
+        "id": "chatcmpl-fake",
+        "object": "chat.completion",
+        "model": body["model"],
+        "choices": [
+            {
+                "index": 0,
+                "message": said | ({"tool_calls": calls} if calls else {}),
+                "finish_reason": _FINISHED.get(body.get("stop_reason"), body.get("stop_reason")),
+            }
+        ],
+        "usage": counts,
+    }
+
+
+def tool_call(name: str, arguments: Any, **over: Any) -> Reply:
+    """A reply that calls a tool."""
+    block = {"type": "tool_use", "id": "toolu_1", "name": name, "input": arguments}
+    return Reply(body=message(**({"content": [block], "stop_reason": "tool_use"} | over)))
 
 
 def error(status: int, kind: str, words: str, code: str | None = None, **headers: str) -> Reply:
@@ -211,7 +266,7 @@ class Endpoint:
     @property
     def prompts(self) -> list[str]:
         """The prompts of all message requests in the order of arrival."""
-        return [seen.prompt for seen in self.requests if seen.path == "/v1/messages"]
+        return [seen.prompt for seen in self.requests if _PATH.fullmatch(seen.path)]
 
     def close(self) -> None:
         self._closing.set()
@@ -230,19 +285,24 @@ class Endpoint:
         """The reply to a request; the script is used up by message requests only."""
         if seen.path.startswith("/v1/messages/batches"):
             return self._batch(seen)
-        if seen.path != "/v1/messages":
+        if not (path := _PATH.fullmatch(seen.path)):
             return error(404, "not_found_error", f"no such path: {seen.path}")
-        for test, reply in self._when:
-            if test(seen):
-                return self._filled(reply, seen)
-        with self._lock:
-            scripted = self._script.popleft() if self._script else self._always
-        return self._filled(scripted or Reply(first_byte_s=self.delay_s), seen)
+        reply = next((reply for test, reply in self._when if test(seen)), None)
+        if reply is None:
+            with self._lock:
+                reply = self._script.popleft() if self._script else self._always
+        reply = self._filled(reply or Reply(first_byte_s=self.delay_s), seen)
+        return replace(reply, body=completion(reply.body)) if path["chat"] else reply
 
     def _filled(self, reply: Reply, seen: Seen) -> Reply:
         if reply.body is not None:
             return reply
-        body = message(self.answer(seen.prompt), model=(seen.body or {}).get("model", "fake"))
+        asked = seen.body or {}
+        if asked.get("tools"):
+            tool = asked["tools"][0]
+            name = tool.get("name") or tool["function"]["name"]
+            return replace(reply, body=tool_call(name, {"command": self.answer(seen.prompt)}).body)
+        body = message(self.answer(seen.prompt), model=asked.get("model", "fake"))
         return Reply(**(reply.__dict__ | {"body": body}))
 
     def _batch(self, seen: Seen) -> Reply:

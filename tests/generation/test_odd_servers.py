@@ -16,8 +16,8 @@ from fluency.generation.answer_file import DamagedAnswer
 from fluency.generation.audit import audit, merge, verify
 from fluency.generation.batch_note import name_of
 from fluency.generation.failure import from_status
-from fluency.generation.providers.anthropic_sdk import load_sdk
 from fluency.generation.providers.http_client import is_loopback, open_http_client
+from fluency.generation.providers.sdk import load_sdk
 from fluency.generation.retry import RetryPolicy
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Reply, error, message
@@ -52,8 +52,8 @@ def test_an_odd_proxy_before_another_machine_is_one_sentence(proxy, endpoint, st
 def test_a_proxy_that_can_be_used_is_used_for_other_machines(monkeypatch):
     for name in PROXY_NAMES:
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    assert len(open_http_client("https://192.0.2.1", [])._mounts) > 0
-    assert open_http_client("http://127.0.0.1:1", [])._mounts == {}
+    assert len(open_http_client(load_sdk(), "https://192.0.2.1", [])._mounts) > 0
+    assert open_http_client(load_sdk(), "http://127.0.0.1:1", [])._mounts == {}
 
 
 @pytest.mark.parametrize(

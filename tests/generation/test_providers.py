@@ -10,7 +10,7 @@ from fluency.common.errors import StopRun
 from fluency.generation.failure import Failure
 from fluency.generation.providers import PROVIDERS
 from fluency.generation.providers.messages import MessagesProvider
-from fluency.generation.providers.provider import BatchProvider, Reply
+from fluency.generation.providers.provider import Access, BatchProvider, Reply
 from fluency.generation.reply import Reading
 from tests.generation.studies import ask, cells_of, generator_of, study_of
 
@@ -21,14 +21,14 @@ class Echo:
     name, server = "echo 1.0", "nowhere"
     failures = 1
 
-    def __init__(self, base_url: str, key: str, *, key_in_headers: bool = False) -> None: ...
+    def __init__(self, access) -> None: ...
 
     @staticmethod
-    def address(url, where):
+    def address(model, url, where):
         return url, ""
 
     @staticmethod
-    def read(message) -> Reading:
+    def read(message, tool) -> Reading:
         usage = {"input_tokens": 1, "output_tokens": 2}
         said = message["said"]
         return Reading(outcome="ok", text=said, raw=message, stop_reason="end", model_echoed=None, usage=usage)
@@ -59,7 +59,7 @@ def test_a_wire_of_another_kind_is_asked_retried_and_kept(echo, endpoint, store)
 
 
 def test_batches_need_a_provider_that_has_them(echo, endpoint, store):
-    assert isinstance(MessagesProvider("http://127.0.0.1:9", "k"), BatchProvider)
+    assert isinstance(MessagesProvider(Access("http://127.0.0.1:9", "k")), BatchProvider)
     study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "transport": "batch"})
     with pytest.raises(StopRun, match="no batches") as caught:
         ask(generator_of(study, store, endpoint), cells_of(study)[0])

@@ -1,7 +1,7 @@
 """A generating process for the tests of killing and of two runs at once.
 
 python -m tests.generation.worker run URL STORE CELLS SEED     ask all cells in a shuffled order
-python -m tests.generation.worker kill URL STORE CELLS SEED KILLS
+python -m tests.generation.worker kill URL STORE CELLS SEED KILLS [WIRE]
     fork a child that asks, kill it at a random moment, again and again; print what was seen as JSON
 python -m tests.generation.worker kill_batches URL STORE CELLS SEED KILLS
     the same with a model that is asked by batches, one after the other, each until it is in the store
@@ -28,11 +28,11 @@ from fluency.core.records import Answer
 from fluency.core.study import Study
 from fluency.generation.generate import Generator
 from fluency.generation.providers import PROVIDERS
-from fluency.generation.providers.messages import MessagesProvider
 from fluency.generation.request import request_for, request_key
 from fluency.generation.retry import RetryPolicy
 from fluency.generation.store import AnswerStore
-from tests.generation.studies import ENVIRON, prompt_of, study_of
+from tests.generation.studies import prompt_of
+from tests.generation.wires import ENVIRON, study_on
 
 THREADS = 4
 AT_A_TIME = 40
@@ -41,9 +41,8 @@ LONGEST_LIFE_S = 0.06
 ON_ITS_WAY_S = 0.05  # what a dead process sent last has arrived by then, as it has when someone starts a run again
 
 
-def the_cells(number: int, transport: str = "messages") -> tuple[Study, list[Cell]]:
-    model = {"alias": "sonnet", "id": "claude-sonnet-4-6", "in_flight": THREADS, "transport": transport}
-    study = study_of(model, trials=1)
+def the_cells(number: int, transport: str = "messages", wire: str = "messages") -> tuple[Study, list[Cell]]:
+    study = study_on(wire, trials=1, in_flight=THREADS, transport=transport)
     tasks = [f"task-{n}" for n in range((number + 1) // 2)]
     return study, [Cell("sonnet", shell, task, 1) for task in tasks for shell in ("bash", "pwsh")][:number]
 
@@ -59,8 +58,8 @@ def generate(url: str, store: AnswerStore, study, cells: list[Cell]) -> None:
     generator.close()
 
 
-def run(url: str, folder: str, number: int, seed: int) -> None:
-    study, cells = the_cells(number)
+def run(url: str, folder: str, number: int, seed: int, wire: str = "messages") -> None:
+    study, cells = the_cells(number, wire=wire)
     random.Random(seed).shuffle(cells)
     generate(url, AnswerStore(Path(folder)), study, cells)
 
@@ -77,7 +76,9 @@ def child(url: str, folder: str, study, cells: list[Cell], pipe: int) -> None:
             mark("kept", answer.request_key)
             return kept
 
-    class WatchedProvider(MessagesProvider):
+    wire = study.models[0].wire
+
+    class WatchedProvider(PROVIDERS[wire]):
         def ask(self, request, budget_s, keep) -> Answer:
             key = request_key(request)
 
@@ -90,15 +91,15 @@ def child(url: str, folder: str, study, cells: list[Cell], pipe: int) -> None:
             mark("read", key)
             return answer
 
-    PROVIDERS["messages"] = WatchedProvider
+    PROVIDERS[wire] = WatchedProvider
     try:
         generate(url, WatchedStore(Path(folder)), study, cells)
     except CallError as error:
         os.write(pipe, f"failed {error}\n".encode())
 
 
-def kill(url: str, folder: str, number: int, seed: int, kills: int) -> None:
-    study, cells = the_cells(number)
+def kill(url: str, folder: str, number: int, seed: int, kills: int, wire: str = "messages") -> None:
+    study, cells = the_cells(number, wire=wire)
     store, rest = AnswerStore(Path(folder)), list(cells)
     moments, seen, touched = random.Random(seed), [], 0
     generate(url, store, study, cells[:1])  # everything is imported before the first fork
@@ -162,5 +163,6 @@ def forked(work: Callable[[int], None], life_s: float) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    mode, address, store_folder, *numbers = sys.argv[1:]
-    {"run": run, "kill": kill, "kill_batches": kill_batches}[mode](address, store_folder, *map(int, numbers))
+    mode, address, store_folder, *rest = sys.argv[1:]
+    numbers = [int(text) if text.isdigit() else text for text in rest]
+    {"run": run, "kill": kill, "kill_batches": kill_batches}[mode](address, store_folder, *numbers)

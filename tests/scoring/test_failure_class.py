@@ -105,6 +105,7 @@ WRONG = result("a 1\nb 3\n")
         (None, cell(OK, OK)),
         ("refusal", cell(outcome="refusal", reply="I cannot.")),
         ("truncated", cell(outcome="truncated", reply="ls |")),
+        ("no-tool-call", cell(outcome="no-call", reply="")),
         ("empty", cell(outcome="empty", reply="")),
         ("empty", cell(reply="```bash\n```")),
         ("format", cell(NOT_FOUND, NOT_FOUND, reply="Here is the command:\n```bash\nls\n```")),

@@ -196,6 +196,7 @@ def test_an_answer_that_a_condition_does_not_touch_counts_as_designed_under_it()
         ("refusal", "", "refusal"),
         ("truncated", COMMAND, "truncated"),
         ("empty", "", "empty"),
+        ("no-call", "", "no-tool-call"),
         ("ok", "``` \n```", "empty"),
     ],
 )

@@ -79,4 +79,9 @@ def _sampling(model: ModelConfig) -> dict[str, Any]:
         "headers": dict(policy.headers),
         "extra_body": dict(policy.extra_body),
         "seeded": policy.seeded,
+    } | {
+        # Only where they say something: earlier registrations know none of them.
+        key: value
+        for key in ("wire", "interface", "region", "project")
+        if (value := getattr(model, key)) not in ("messages", "reply", None)
     }

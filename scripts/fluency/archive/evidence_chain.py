@@ -19,7 +19,7 @@ from fluency.generation.budget import cost_of
 from fluency.generation.failure import Failure
 from fluency.generation.policies import resolve
 from fluency.generation.prompt import build_prompt, earlier_prompts
-from fluency.generation.providers import provider_type
+from fluency.generation.providers import read_reply
 from fluency.generation.request import forms_by_key, request_for
 
 
@@ -99,7 +99,7 @@ class EvidenceChain:
         """What the answer says of itself follows from the message as the server sent it."""
         answer = generation.answer
         try:
-            read = provider_type(self._study.model(cell.model)).read(answer.raw)
+            read = read_reply(answer.request, answer.raw)
             holds = (read.outcome, read.text, read.stop_reason, read.model_echoed, read.usage) == (
                 answer.outcome,
                 answer.text,

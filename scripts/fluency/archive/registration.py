@@ -38,6 +38,10 @@ _MODEL_FIELDS = {
     "headers": "headers",
     "extra_body": "further body fields",
     "seeded": "use of sampling seeds",
+    "wire": "wire",
+    "interface": "way that the command comes",
+    "region": "region",
+    "project": "project",
 }
 _TASK_FIELDS = {
     "prompt_sha256": "prompt",

@@ -32,6 +32,8 @@ class Shell:
     """In sentences and narrow columns."""
     prompt_line: str
     """The only words by which two arms' prompts differ."""
+    tool_name: str
+    """Of the tool whose call is the answer, where a model is asked as agents call a shell."""
     argv: tuple[str, ...]
     """How a command is started, the command itself being the last argument; the first is the program's path."""
     version_command: str
@@ -77,6 +79,7 @@ SHELLS: dict[str, Shell] = {
             title="Bash",
             short_title="Bash",
             prompt_line="Solve this with a single bash command (or bash one-liner pipeline). Output only the command.",
+            tool_name="bash",
             argv=("/usr/bin/bash", "--noprofile", "--norc", "-c"),
             version_command='echo "$BASH_VERSION"',
             packages=("bash",),
@@ -93,6 +96,7 @@ SHELLS: dict[str, Shell] = {
             title="PowerShell 7",
             short_title="PowerShell",
             prompt_line="Solve this with a single PowerShell 7 command (or pipeline). Output only the command.",
+            tool_name="powershell",
             argv=("/opt/microsoft/powershell/7/pwsh", "-NoProfile", "-NonInteractive", "-Command"),
             version_command="$PSVersionTable.PSVersion.ToString()",
             packages=("libicu72",),  # the shell itself is no Debian package: the image takes its pinned release

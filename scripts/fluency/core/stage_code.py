@@ -58,6 +58,7 @@ _BASE = StageCode(
         "core/task_sets.py",
         "core/task_world.py",
         "core/tasks.py",
+        "core/wires.py",
         "world/*.*",
     ),
     ("pydantic", "pyyaml", "rfc8785"),
@@ -77,7 +78,7 @@ _SANDBOX = _BASE + StageCode(
     _package("execution/invocation.py", "execution/sandbox/image_content.py", "execution/sandbox/protocol.py")
 )
 _REQUEST = _BASE + StageCode(
-    _package("generation/*.py", "generation/providers/*.py", "generation/*.yaml"), ("anthropic",)
+    _package("generation/*.py", "generation/providers/*.py", "generation/*.yaml"), ("anthropic", "openai")
 )
 _COMMAND = (
     _BASE

@@ -24,6 +24,7 @@ from fluency.core.part import Part
 from fluency.core.seed_seal import FORM
 from fluency.core.shells import DESIGN, SHELLS, ShellName
 from fluency.core.task_sets import PILOT
+from fluency.core.wires import KEY_OF, Wire
 
 Seed = Annotated[int, Field(ge=-EXACT, le=EXACT)]
 
@@ -57,10 +58,25 @@ class ModelConfig(Config):
     alias: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$", description="Short name, used in paths.")
     id: str = Field(min_length=1, description="The name the provider knows it by.")
     served_by: Literal["embedded", "endpoint"] = Field(
-        "endpoint", description="embedded: llama.cpp inside the run; endpoint: any server with POST /v1/messages."
+        "endpoint", description="embedded: llama.cpp inside the run; endpoint: any server that speaks the wire."
     )
-    base_url: str | None = Field(None, description="Where the endpoint is; without /v1. Default: the provider's own.")
-    api_key_env: str = Field("ANTHROPIC_API_KEY", description="Environment variable that holds the key.")
+    wire: Wire = Field(
+        "messages",
+        description="messages: POST /v1/messages; chat: Chat Completions (vLLM, Ollama, llama.cpp, gateways); bedrock, "
+        "vertex: Claude in these clouds.",
+    )
+    interface: Literal["reply", "tool"] = Field(
+        "reply",
+        description="How the command comes. reply: as the text that was asked for; tool: in a forced call.",
+    )
+    base_url: str | None = Field(
+        None, description="Where the endpoint is; without /v1 for messages, with it for chat. Default: the wire's own."
+    )
+    region: str | None = Field(None, description="Of the cloud: bedrock and vertex need it.")
+    project: str | None = Field(None, description="Of the cloud: vertex needs it.")
+    api_key_env: str = Field(
+        "ANTHROPIC_API_KEY", description="Environment variable that holds the key. Each other wire has its own default."
+    )
     key_required: bool = Field(True, description="false for a server on your own machine that asks for none.")
     transport: Literal["messages", "batch"] = Field("messages", description="batch: half price, answers within a day.")
     temperature: float | Literal["provider-default"] | None = Field(
@@ -79,6 +95,13 @@ class ModelConfig(Config):
     price: Price | None = Field(None, description="Empty: the policy table's.")
     requests_per_minute: int = Field(45, ge=1, description="Starts a minute, over all cells of the model.")
     in_flight: int = Field(4, ge=1, le=64, description="Requests under way at a time.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _key_of_its_wire(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("wire") in KEY_OF and "api_key_env" not in values:
+            return values | {"api_key_env": KEY_OF[values["wire"]]}
+        return values
 
     @field_validator("thinking", "extra_body", "extra_headers")
     @classmethod

@@ -176,7 +176,7 @@ class BatchQueue:
             facts = context.note(provider) | {"latency_s": None, "transport": "batch"}
             # One that cannot be read is asked again by a single call, like errored and expired ones, but was billed.
             try:
-                answer = answer_of(key, requests[key], provider.read(message), facts)
+                answer = answer_of(key, requests[key], provider.read(message, requests[key].tool), facts)
             except (Failure, ValueError, KeyError, TypeError):
                 context.count_lost(key, requests[key], "batch")
             else:

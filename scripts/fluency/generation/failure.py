@@ -15,6 +15,8 @@ SPEND_CODES = frozenset(
         "contract_spend_limit_reached",
         "linked_organization_spend_limit_reached",
         "linked_organization_billing_unavailable",
+        "insufficient_quota",
+        "billing_hard_limit_reached",
     }
 )
 RETRIED = frozenset({408, 409, 425, 429, 499})

@@ -17,7 +17,7 @@ from fluency.generation.failure import Failure
 from fluency.generation.failure_policy import FailurePolicy, ModelStop
 from fluency.generation.keys import key_of
 from fluency.generation.last_resort import write_down
-from fluency.generation.providers import open_provider, provider_type
+from fluency.generation.providers import open_provider, read_reply
 from fluency.generation.providers.provider import Provider, Reply
 from fluency.generation.reply import answer_of, decode
 from fluency.generation.request import PROTOCOL, forms_by_key
@@ -158,7 +158,7 @@ class ModelSession:
     def _take(self, key: str, request: Request, note: Mapping[str, object], body: bytes) -> Answer:
         """The answer in a reply, pending before anything else is done with it; Failure if the reply holds none."""
         try:
-            answer = answer_of(key, request, provider_type(self.context.model).read(decode(body)), note)
+            answer = answer_of(key, request, read_reply(request, decode(body)), note)
             write_down(self.context, answer)
         except (Failure, StopRun):
             raise
@@ -183,6 +183,6 @@ class ModelSession:
         key = key_of(model, context.environ)
         try:
             self.batches.check_transport()
-            return open_provider(model, context.url_of(model), key, context.say)
+            return open_provider(model, context.url_of(model), key, context.environ, context.say)
         except UserError as error:
             raise self.failures.stop_model(error.what, error.hint, error.where) from error

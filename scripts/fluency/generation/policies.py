@@ -16,7 +16,22 @@ Temperature = float | Literal["provider-default"]
 TABLE = Path(__file__).with_name("policies.yaml")
 DEFAULT_OUTPUT_TOKENS = 60
 RESERVED_BODY = frozenset(
-    {"model", "messages", "max_tokens", "temperature", "thinking", "output_config", "stream", "seed", "system"}
+    {
+        "model",
+        "messages",
+        "max_tokens",
+        "max_completion_tokens",
+        "temperature",
+        "thinking",
+        "output_config",
+        "reasoning_effort",
+        "stream",
+        "seed",
+        "system",
+        "tools",
+        "tool_choice",
+        "n",
+    }
 )
 KEY_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "proxy-authorization", "cookie"})
 KEY_PLACEHOLDER = "$KEY"
@@ -81,8 +96,10 @@ def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
     entry, source = _entry(model)
     _check_extras(model, where)
     temperature, max_tokens, price = _overlaid(model, entry, where)
-    thinking = model.thinking if model.thinking is not None else entry.get("thinking")
+    known = None if model.wire == "chat" else entry.get("thinking")  # which has no such field
+    thinking = model.thinking if model.thinking is not None else known
     mode = (thinking or {}).get("type")
+    _check_wire(model, thinking, where)
     sent = None if refused or temperature == "provider-default" else float(temperature)
     if sent not in (None, 1.0) and mode in ("adaptive", "enabled"):
         raise UserError(
@@ -90,7 +107,6 @@ def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
             where=where,
             hint="leave `thinking` out, or set `temperature: provider-default`",
         )
-    version = table()["version_without" if sent is None else "version_with_temperature"]
     return Policy(
         model_id=model.id,
         temperature_requested="provider-default" if temperature == "provider-default" else float(temperature),
@@ -98,7 +114,7 @@ def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
         max_tokens=max_tokens,
         thinking=thinking,
         effort=model.effort or entry.get("effort"),
-        headers={"anthropic-version": version} | {k.lower(): v for k, v in model.extra_headers.items()},
+        headers=_version(model, sent) | {k.lower(): v for k, v in model.extra_headers.items()},
         extra_body=dict(model.extra_body),
         price=price,
         expected_output_tokens=entry.get("expected_output_tokens", DEFAULT_OUTPUT_TOKENS),
@@ -117,6 +133,12 @@ def _entry(model: ModelConfig) -> tuple[dict[str, Any], str]:
     return {}, "config"
 
 
+def _version(model: ModelConfig, temperature: float | None) -> dict[str, str]:
+    """The header that pins the version of the Messages API; clouds take it in the body, other wires have none."""
+    pinned = table()["version_without" if temperature is None else "version_with_temperature"]
+    return {"anthropic-version": pinned[model.wire]} if model.wire in pinned else {}
+
+
 def _overlaid(model: ModelConfig, entry: dict[str, Any], where: str) -> tuple[Temperature, int, Price | None]:
     """Temperature, max_tokens and price by the config or else the table; UserError names what neither gives."""
     temperature: Temperature | None = entry.get("temperature") if model.temperature is None else model.temperature
@@ -133,6 +155,22 @@ def _overlaid(model: ModelConfig, entry: dict[str, Any], where: str) -> tuple[Te
             "`price: {input_usd_per_mtok: …, output_usd_per_mtok: …, dated: 'YYYY-MM-DD'}` to the model",
         )
     return temperature, max_tokens, price
+
+
+def _check_wire(model: ModelConfig, thinking: dict[str, Any] | None, where: str) -> None:
+    """UserError for what a model's wire or interface has no place for."""
+    if model.wire == "chat" and thinking is not None:
+        raise UserError(
+            "Chat Completions has no `thinking`",
+            where=f"{where}: thinking",
+            hint="set `effort`, which is sent as reasoning_effort, or say it as the server wants it in `extra_body`",
+        )
+    if model.interface == "tool" and (thinking or {}).get("type") in ("adaptive", "enabled"):
+        raise UserError(
+            f"a forced tool call cannot go with thinking {(thinking or {})['type']}: the service refuses it",
+            where=f"{where}: interface",
+            hint="leave `thinking` out, or ask with `interface: reply`",
+        )
 
 
 def _check_extras(model: ModelConfig, where: str) -> None:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from fluency.common.canonical import EXACT
-from fluency.core.records import Answer, Outcome, Request, Usage
+from fluency.core.records import Answer, Outcome, Request, ToolOffer, Usage
 from fluency.generation.failure import unreadable
 
+ARGUMENT = "command"
+"""The one argument of a tool whose call is asked for: a text."""
 MOST_LEVELS = 64
 DEEPER = f"[nested more than {MOST_LEVELS} levels deep]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+Stopped = Literal["refusal", "truncated"]
+"""How a reply can end before its end."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,24 @@ def decode(body: bytes) -> Any:
     except (ValueError, RecursionError):
         kind = "a web page" if text.lstrip()[:1] == "<" else "broken JSON"
         raise unreadable(f"the reply is {kind}, not a message", body) from None
+
+
+def outcome_of(stopped: Stopped | None, text: str | None) -> Outcome:
+    """How a reply ended, else by its text: null where a tool call was asked for and is not there in its form."""
+    if stopped is not None:
+        return stopped
+    if text is None:
+        return "no-call"
+    return "ok" if text.strip() else "empty"
+
+
+def command_of(calls: Sequence[tuple[Any, Any]], tool: ToolOffer) -> str | None:
+    """The command in a reply's calls (name, arguments): null unless it is one call of the tool with it alone."""
+    if len(calls) != 1 or calls[0][0] != tool.name:
+        return None
+    arguments = calls[0][1]
+    alike = isinstance(arguments, dict) and arguments.keys() == tool.input_schema["properties"].keys()
+    return text_or_none(arguments[ARGUMENT]) if alike else None
 
 
 def answer_of(key: str, request: Request, reading: Reading, note: Mapping[str, Any]) -> Answer:

@@ -8,9 +8,11 @@ from typing import Any
 from fluency.common.canonical import canonical_json, legacy_canonical_json
 from fluency.common.files import sha256
 from fluency.core.cells import Cell
-from fluency.core.records import Request
+from fluency.core.records import Request, ToolOffer
+from fluency.core.shells import Shell, find_shell
 from fluency.core.study import Study
 from fluency.generation.policies import resolve
+from fluency.generation.reply import ARGUMENT
 
 PROTOCOL = 1
 """Bumped by hand when answers bought so far must not count any more; every bump asks for all of them again."""
@@ -18,7 +20,8 @@ PROTOCOL = 1
 
 def request_for(study: Study, cell: Cell, prompt: str, *, refused: bool = False) -> Request:
     """What a cell asks; `refused`: the model's service would not take its temperature, so none is sent."""
-    policy = resolve(study.model(cell.model), refused=refused)
+    model = study.model(cell.model)
+    policy = resolve(model, refused=refused)
     request = Request(
         model_id=policy.model_id,
         prompt=prompt,
@@ -30,8 +33,16 @@ def request_for(study: Study, cell: Cell, prompt: str, *, refused: bool = False)
         headers=policy.headers,
         protocol=PROTOCOL,
         trial=cell.trial,
+        wire=model.wire,
+        tool=tool_of(find_shell(cell.shell)) if model.interface == "tool" else None,
     )
     return request.model_copy(update={"seed": seed_of(request)}) if policy.seeded else request
+
+
+def tool_of(shell: Shell) -> ToolOffer:
+    """The tool of a shell whose call is forced where a model is asked as agents call one."""
+    schema = {"type": "object", "properties": {ARGUMENT: {"type": "string"}}, "required": [ARGUMENT]}
+    return ToolOffer(name=shell.tool_name, description=f"Runs a {shell.title} command.", input_schema=schema)
 
 
 def request_key(request: Request, form: Callable[[Any], str] = canonical_json) -> str:

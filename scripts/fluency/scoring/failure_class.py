@@ -6,6 +6,7 @@ The first row that holds is the class. "A run" is a failing run of the headline:
 refusal             the model declined
 empty               the reply holds no command
 truncated           the reply hit the token limit
+no-tool-call        a tool was to be called, and the reply holds no such call, or one of another shape
 format              the reply is prose or holds a prompt sign, loose fences or several blocks, and as it stands does not
                     parse, calls a command that is not there, or cannot be started
 other-dialect       the shell cannot read it or lacks its commands, and it is written in the other dialect
@@ -73,6 +74,8 @@ def failure_class(outcome: Outcome, extraction: Extraction, shell: Shell, runs: 
         return Failure("empty", "The reply holds no command.")
     if outcome == "truncated":
         return Failure("truncated", "The reply was cut at the token limit.")
+    if outcome == "no-call":
+        return Failure("no-tool-call", "The reply is no call of the tool with one command.")
     failing = [run for run in runs if not run.verdict.passed or not run.result.helpers_intact]
     if not failing:
         return Failure(None, "Right in every world." if len(runs) != 1 else "Right.")

@@ -37,7 +37,18 @@ def ask(study, store, environ):
 
 
 def test_the_page_has_a_block_for_each_server():
-    assert set(BLOCKS) == {"embedded", "llama-cpp", "ollama", "lm-studio", "vllm", "gateway", "x-api-key"}
+    assert set(BLOCKS) == {
+        "embedded",
+        "llama-cpp",
+        "ollama",
+        "lm-studio",
+        "vllm",
+        "gateway",
+        "x-api-key",
+        "chat",
+        "bedrock",
+        "vertex",
+    }
 
 
 @pytest.mark.parametrize("name", BLOCKS)
@@ -48,7 +59,7 @@ def test_every_block_is_a_study_whose_models_can_be_asked(name):
         policy = resolve(model)
         assert policy.temperature_sent == 0.7
         assert (policy.price is not None) == (model.key_required or model.served_by == "embedded")
-        assert "/v1" not in (model.base_url or "")
+        assert (model.base_url or "").endswith("/v1") == (model.wire == "chat")
 
 
 def test_the_llama_cpp_block_gets_an_answer_of_a_real_model(small_server, tmp_path):

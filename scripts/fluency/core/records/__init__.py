@@ -19,7 +19,7 @@ from fluency.core.records.execution import (
     Used,
     changed_paths,
 )
-from fluency.core.records.generation import Answer, Generation, Outcome, Request, Usage
+from fluency.core.records.generation import Answer, Generation, Outcome, Request, ToolOffer, Usage
 from fluency.core.records.record import SCHEMA_VERSION, CellName, RecordType, SchemaVersion, read_record, write_record
 from fluency.core.records.row import WAITING, Row, Status
 from fluency.core.records.score import WAS, Composition, FailureClass, MadeOf, Score, WorldScore
@@ -52,6 +52,7 @@ __all__ = [
     "Score",
     "Status",
     "Stream",
+    "ToolOffer",
     "TreeChanges",
     "Usage",
     "Used",

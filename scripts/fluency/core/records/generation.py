@@ -10,8 +10,23 @@ from fluency.core.part import Part
 from fluency.core.records.forms import Digest, UtcTime
 from fluency.core.records.record import SCHEMA_VERSION, CellName, SchemaVersion
 from fluency.core.study import Price
+from fluency.core.wires import Wire
 
-Outcome = Literal["ok", "refusal", "truncated", "empty"]
+Outcome = Literal["ok", "refusal", "truncated", "empty", "no-call"]
+"""no-call: a tool call was asked for, and the reply holds none, or one of another shape."""
+
+
+class ToolOffer(Part):
+    """A tool as a model is told of it; the model must call it, and its one argument is the answer."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+def _absent(value: object) -> bool:
+    """Whether a field says what requests said before there was such a field; then it is left out of their JSON."""
+    return value in (None, "messages")
 
 
 class Request(Part):
@@ -32,6 +47,8 @@ class Request(Part):
     seed: int | None = Field(None, description="Sampling seed, where a server takes one.")
     protocol: int
     trial: int
+    wire: Wire = Field("messages", exclude_if=_absent, description="The protocol that it is sent by.")
+    tool: ToolOffer | None = Field(None, exclude_if=_absent, description="Whose call is forced; null: a reply in text.")
 
 
 class Usage(Part):
@@ -49,7 +66,7 @@ class Answer(Part):
     request_key: Digest
     request: Request
     outcome: Outcome
-    text: str = Field(description="All text blocks joined; lone surrogates replaced.")
+    text: str = Field(description="All text blocks joined, or the tool call's command; lone surrogates replaced.")
     raw: dict[str, Any] = Field(description="The message as the server sent it.")
     stop_reason: str | None = None
     model_echoed: str | None = None

@@ -17,6 +17,7 @@ FailureClass = Literal[
     "refusal",
     "empty",
     "truncated",
+    "no-tool-call",
     "format",
     "other-dialect",
     "does-not-parse",

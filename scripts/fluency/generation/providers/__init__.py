@@ -2,28 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from fluency.common.errors import UserError
 from fluency.common.terminal import Say
+from fluency.core.records import Request
 from fluency.core.study import ModelConfig
 from fluency.generation.policies import KEY_PLACEHOLDER
+from fluency.generation.providers.chat import ChatProvider
+from fluency.generation.providers.clouds import BedrockProvider, VertexProvider
 from fluency.generation.providers.messages import MessagesProvider
-from fluency.generation.providers.provider import BatchProvider, Provider
+from fluency.generation.providers.provider import Access, BatchProvider, Provider
+from fluency.generation.reply import Reading
 
-PROVIDERS: dict[str, type[Provider]] = {"messages": MessagesProvider}
+PROVIDERS: dict[str, type[Provider]] = {
+    "messages": MessagesProvider,
+    "chat": ChatProvider,
+    "bedrock": BedrockProvider,
+    "vertex": VertexProvider,
+}
 
 
-def provider_type(model: ModelConfig) -> type[Provider]:
-    """The wire of a model; the embedded one too is an address that speaks Messages."""
-    return PROVIDERS["messages"]
+def read_reply(request: Request, message: Any) -> Reading:
+    """A decoded reply to a request, by the wire that it was sent by; Failure if it is none."""
+    return PROVIDERS[request.wire].read(message, request.tool)
 
 
-def open_provider(model: ModelConfig, url: str | None, key: str, say: Say) -> Provider:
+def open_provider(model: ModelConfig, url: str | None, key: str, environ: Mapping[str, str], say: Say) -> Provider:
     """A connection to the service of a model; `url` None: the wire's own. UserError if it cannot be used so."""
-    wire, where = provider_type(model), f"models: {model.alias}"
-    address, note = wire.address(url, f"{where}: base_url")
+    wire, where = PROVIDERS[model.wire], f"models: {model.alias}"
+    address, note = wire.address(model, url, f"{where}: base_url")
     if note:
         say(note)
-    provider = wire(address, key, key_in_headers=any(KEY_PLACEHOLDER in text for text in model.extra_headers.values()))
+    provider = wire(
+        Access(
+            address,
+            key,
+            key_env=model.api_key_env,
+            key_in_headers=any(KEY_PLACEHOLDER in text for text in model.extra_headers.values()),
+            region=model.region or "",
+            project=model.project or "",
+            environ=environ,
+        )
+    )
     if model.transport == "batch" and not isinstance(provider, BatchProvider):
         raise UserError("this service takes no batches", where=f"{where}: transport", hint="set `transport: messages`")
     return provider

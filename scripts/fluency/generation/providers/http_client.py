@@ -11,9 +11,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fluency.common.errors import UserError
-from fluency.generation.providers.anthropic_sdk import load_sdk
 
 CONNECT_S = 10.0
+
+
+def check_address(url: str, where: str) -> None:
+    """UserError if a text is no address of a server, or holds what belongs into the environment."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UserError(f"this is not an address: {url}", where=where, hint="write http://host:port or https://host")
+    if parts.username or parts.password or parts.query:
+        raise UserError(
+            "an address must not hold a name, a password or a query", where=where, hint="keys go into the environment"
+        )
 
 
 class TimeLeft:
@@ -38,9 +48,12 @@ def timeouts(seconds: float, end: float) -> dict[str, Any]:
     return {"connect": min(CONNECT_S, seconds), "pool": seconds, "read": left, "write": left}
 
 
-def open_http_client(base_url: str, hooks: Sequence[Callable[[Any], None]]) -> Any:
-    """A client for one address, through the environment's proxy if it is another machine; UserError for an odd one."""
-    anthropic, httpx = load_sdk()
+def open_http_client(loaded: tuple[Any, Any], base_url: str, hooks: Sequence[Callable[[Any], None]]) -> Any:
+    """A client for one address, through the environment's proxy if it is another machine; UserError for an odd one.
+
+    `loaded`: the SDK that is to use it, and its transport.
+    """
+    sdk, httpx = loaded
     # Without TLS there is nothing to verify, and loading the authorities takes long.
     options = {"verify": urlsplit(base_url).scheme == "https"}
     if local := is_loopback(urlsplit(base_url).hostname or ""):
@@ -48,7 +61,7 @@ def open_http_client(base_url: str, hooks: Sequence[Callable[[Any], None]]) -> A
             trust_env=False, **options
         )  # with one given, nobody looks for proxies
     try:
-        return anthropic.DefaultHttpxClient(
+        return sdk.DefaultHttpxClient(
             trust_env=not local,
             follow_redirects=False,  # a key goes to the address it was given for
             event_hooks={"request": list(hooks)},

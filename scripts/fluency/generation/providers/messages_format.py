@@ -6,26 +6,24 @@ import datetime as dt
 import random
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
-from fluency.common.errors import UserError
-from fluency.core.records import Outcome, Request, Usage
+from fluency.core.records import Request, ToolOffer, Usage
 from fluency.generation.failure import from_status, unreadable
-from fluency.generation.reply import Reading, count_or_none, storable, text_or_none
+from fluency.generation.providers.http_client import check_address
+from fluency.generation.reply import Reading, Stopped, command_of, count_or_none, outcome_of, storable, text_or_none
 
 PROVIDER_URL = "https://api.anthropic.com"
 LONGEST_HEADER_PAUSE_S = 90.0
+_STOPPED: Mapping[str, Stopped] = {
+    "refusal": "refusal",
+    "max_tokens": "truncated",
+    "model_context_window_exceeded": "truncated",
+}
 
 
 def check_base_url(url: str, where: str) -> tuple[str, str]:
     """The address as the SDK wants it, and a note if it had to be corrected; UserError if it is none."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UserError(f"this is not an address: {url}", where=where, hint="write http://host:port or https://host")
-    if parts.username or parts.password or parts.query:
-        raise UserError(
-            "an address must not hold a name, a password or a query", where=where, hint="keys go into the environment"
-        )
+    check_address(url, where)
     bare = url.rstrip("/").removesuffix("/messages").removesuffix("/v1").rstrip("/")
     note = "" if bare == url.rstrip("/") else f"{where}: {url} is used as {bare} (the client adds /v1/messages itself)"
     return bare, note
@@ -47,11 +45,17 @@ def body_of(request: Request) -> dict[str, Any]:
         body["output_config"] = {"effort": request.effort}
     if request.seed is not None:
         body["seed"] = request.seed
+    if request.tool is not None:
+        body["tools"] = [request.tool.model_dump()]
+        body["tool_choice"] = {"type": "tool", "name": request.tool.name, "disable_parallel_tool_use": True}
     return body
 
 
-def read_message(raw: Any) -> Reading:
-    """A decoded message; missing usage, model or stop reason become null; Failure if it is no message at all."""
+def read_message(raw: Any, tool: ToolOffer | None = None) -> Reading:
+    """A decoded message; missing usage, model or stop reason become null; Failure if it is no message at all.
+
+    Where a call of `tool` was asked for, its command is the text.
+    """
     raw = storable(raw)
     if not isinstance(raw, dict):
         raise unreadable("the reply is JSON but no message")
@@ -66,24 +70,17 @@ def read_message(raw: Any) -> Reading:
     if not isinstance(content, list) or raw.get("type", "message") != "message":
         raise unreadable("the reply is JSON but no message")
     blocks = [block for block in content if isinstance(block, dict)]
-    text = "".join(b["text"] for b in blocks if b.get("type") == "text" and isinstance(b.get("text"), str))
+    text: str | None = "".join(b["text"] for b in blocks if b.get("type") == "text" and isinstance(b.get("text"), str))
+    if tool is not None:
+        text = command_of([(b.get("name"), b.get("input")) for b in blocks if b.get("type") == "tool_use"], tool)
     return Reading(
-        outcome=outcome_of(stop_reason, text),
-        text=text,
+        outcome=outcome_of(_STOPPED.get(stop_reason or ""), text),
+        text=text or "",
         raw=raw,
         stop_reason=stop_reason,
         model_echoed=text_or_none(raw.get("model")),
         usage=_usage(raw.get("usage")),
     )
-
-
-def outcome_of(stop_reason: str | None, text: str) -> Outcome:
-    """refusal and truncated by the stop reason, empty by the text, ok otherwise, also for unknown reasons."""
-    if stop_reason == "refusal":
-        return "refusal"
-    if stop_reason in ("max_tokens", "model_context_window_exceeded"):
-        return "truncated"
-    return "ok" if text.strip() else "empty"
 
 
 def pause_of(headers: Mapping[str, str], now: dt.datetime | None = None) -> float:

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from fluency.core.records import Request
+from fluency.core.records import Request, ToolOffer
+from fluency.core.study import ModelConfig
 from fluency.generation.reply import Reading
 
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Access:
+    """Where a service is and what it is asked with.
+
+    `key_env` names the variable that held the key. `key_in_headers`: headers hold `$KEY` where the key goes.
+    `region` and `project` as clouds name them; `environ` holds what goes with a key of several parts.
+    """
+
+    base_url: str
+    key: str
+    key_env: str = ""
+    key_in_headers: bool = False
+    region: str = ""
+    project: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -33,19 +51,22 @@ class Provider(Protocol):
     server: str
     """The host, as answers record it."""
 
-    def __init__(self, base_url: str, key: str, *, key_in_headers: bool = False) -> None:
-        """`key_in_headers`: headers hold `$KEY` where the key goes."""
+    def __init__(self, access: Access) -> None:
+        """UserError if it cannot be opened so."""
 
     @staticmethod
-    def address(url: str | None, where: str) -> tuple[str, str]:
+    def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
         """The address as the SDK wants it (None: the service's own), and a note if it had to be corrected.
 
         UserError if it is none.
         """
 
     @staticmethod
-    def read(message: Any) -> Reading:
-        """A decoded message as an answer's parts; Failure if it is none."""
+    def read(message: Any, tool: ToolOffer | None) -> Reading:
+        """A decoded message as an answer's parts, the answer being a call of `tool` if one was asked for.
+
+        Failure if it is no message.
+        """
 
     def ask(self, request: Request, budget_s: Callable[[], float], keep: Callable[[Reply], Result]) -> Result:
         """Send one request; what `keep` makes of the reply, before anything else happens to it.

@@ -1,0 +1,459 @@
+"""One suite for every wire: what comes back means the same, costs the same, and is never paid twice, whoever carries it."""
+
+from __future__ import annotations
+
+import json
+import re
+import traceback
+from collections import Counter
+
+import pytest
+
+from fluency.common.errors import CallError, StopRun, UserError
+from fluency.common.files import pretty_json
+from fluency.core.wires import KEY_OF
+from fluency.generation.policies import resolve
+from fluency.generation.providers import PROVIDERS, chat_format
+from fluency.generation.providers.sigv4 import KeyPair, signed_headers
+from fluency.generation.request import request_for, request_key
+from fluency.generation.retry import RetryPolicy
+from tests.generation.endpoint import Reply, error, message, tool_call
+from tests.generation.studies import KEY, ask, cells_of, generator_of, prompt_of
+from tests.generation.test_killed import finish, watch, worker
+from tests.generation.test_replies import ANSWERS, STOPS_MODEL, STOPS_RUN
+from tests.generation.wires import ENVIRON, MODELS, SUFFIX, study_on
+from tests.generation.worker import the_cells
+
+HASTY = RetryPolicy(attempt_s=5.0, deadline_s=20.0, attempts=3, first_wait_s=0.001, longest_wait_s=0.002)
+TROUBLES = ["rate-limit", "rate-limit-ms", "overloaded", "server-error", "bad-gateway", "request-timeout", "conflict"]
+CUT = ["reset-before", "reset-after", "reset-middle", "short-body"]
+OF_NO_USE = ["error-in-200", "html", "no-message", "json-list", "nothing", "truncated-json", "invalid-utf8", "huge"]
+PATHS = {
+    "messages": "/v1/messages",
+    "chat": "/v1/chat/completions",
+    "bedrock": "/model/us.anthropic.claude-sonnet-4-6-v1:0/invoke",
+    "vertex": "/v1/projects/mine/locations/europe-west1/publishers/anthropic/models/claude-sonnet-4-6@20260217:rawPredict",
+}
+PATHS["bedrock-signed"] = PATHS["bedrock"]
+
+every_wire = pytest.mark.parametrize("wire", MODELS)
+
+
+def on(wire, store, endpoint, **over):
+    """A study on a wire, and a generator that asks the endpoint for it."""
+    model = {key: over.pop(key) for key in ("transport", "interface") if key in over}
+    study = study_on(wire, trials=40, **model)
+    study = study.model_copy(update={key: over.pop(key) for key in ("budget",) if key in over})
+    urls = {"sonnet": endpoint.url + SUFFIX.get(study.models[0].wire, "")}
+    return study, generator_of(
+        study, store, endpoint, **({"base_urls": urls, "environ": ENVIRON, "retry_policy": HASTY} | over)
+    )
+
+
+def test_every_wire_is_in_the_suite():
+    assert {study_on(wire).models[0].wire for wire in MODELS} == set(PROVIDERS) == set(KEY_OF)
+
+
+@every_wire
+def test_what_is_sent_and_what_is_kept(wire, endpoint, store):
+    study, generator = on(wire, store, endpoint)
+    cell = cells_of(study)[0]
+    record = ask(generator, cell)
+    (seen,) = endpoint.requests
+    assert seen.path == PATHS[wire] and seen.prompt == prompt_of(cell)
+    assert seen.body["messages"] == [{"role": "user", "content": prompt_of(cell)}]
+    assert (seen.body["temperature"], seen.body["max_tokens"]) == (0.7, 1024)
+    assert (seen.headers["authorization"] == f"Bearer {KEY}") == (wire != "bedrock-signed")
+    version = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}.get(study.models[0].wire)
+    assert seen.body.get("anthropic_version") == version
+    assert seen.headers.get("anthropic-version") == ("2023-06-01" if wire == "messages" else None)
+    assert seen.body.get("model") == (study.models[0].id if wire in ("messages", "chat") else None)
+    answer = record.answer
+    assert (answer.outcome, answer.text, answer.attempts, answer.request_id) == ("ok", "ls -la", 1, "req_fake")
+    assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.server) == (120, 2, "127.0.0.1")
+    assert answer.client.split()[0] == ("openai" if wire == "chat" else "anthropic")
+    assert record.cost_usd == pytest.approx((120 * 3 + 2 * 15) / 1e6)
+    assert answer.request.wire == study.models[0].wire
+    assert ("wire" in answer.request.model_dump(mode="json")) == (wire != "messages")
+    assert ask(generator, cell) == record and len(endpoint.requests) == 1
+
+
+@every_wire
+def test_every_kind_of_answer_means_the_same_and_is_kept(wire, endpoint, store):
+    study, generator = on(wire, store, endpoint)
+    for cell, (name, expected) in zip(cells_of(study), ANSWERS.items(), strict=False):
+        endpoint.script(name)
+        answer = ask(generator, cell).answer
+        assert (name, answer.outcome, answer.text, answer.attempts) == (name, *expected, 1)
+        assert ask(generator, cell).answer == answer
+    assert len(endpoint.requests) == len(ANSWERS)
+
+
+@every_wire
+def test_troubles_are_tried_again_and_those_that_may_be_billed_are_counted(wire, endpoint, store):
+    study, generator = on(wire, store, endpoint)
+    cells = iter(cells_of(study))
+    ask(generator, next(cells))
+    for name in [*TROUBLES, *CUT, *OF_NO_USE]:
+        endpoint.script(name)
+        before = generator.budget.spent_usd
+        record = ask(generator, next(cells))
+        assert (name, record.answer.attempts) == (name, 2)
+        lost = generator.budget.spent_usd - before - record.cost_usd
+        assert (name, lost > 0.001) == (name, name in [*OF_NO_USE, "reset-middle", "short-body"])
+
+
+@every_wire
+@pytest.mark.parametrize("name", ["never-first-byte", "endless-stream"])
+def test_the_deadline_holds(wire, name, endpoint, store):
+    policy = RetryPolicy(attempt_s=1.0, deadline_s=2.0, attempts=1)
+    study, generator = on(wire, store, endpoint, retry_policy=policy)
+    endpoint.script(name)
+    with pytest.raises(StopRun, match=r"in time|too long"):  # of the first cell: the model's end
+        ask(generator, cells_of(study)[0])
+    assert len(endpoint.requests) == 1 and generator.budget.spent_usd > 0.01
+
+
+@every_wire
+def test_what_ends_the_run_or_the_model_costs_one_call(wire, endpoint, store):
+    for name in [*STOPS_RUN, *STOPS_MODEL]:
+        study, generator = on(wire, store, endpoint)
+        endpoint.requests.clear()
+        endpoint.script(name)
+        for cell in cells_of(study)[:2]:
+            with pytest.raises(StopRun):
+                ask(generator, cell)
+        assert (name, len(endpoint.requests)) == (name, 1)
+    assert generator.budget.spent_usd == 0
+
+
+@every_wire
+def test_an_echoed_key_is_in_no_record_no_error_and_no_file(wire, endpoint, store):
+    study, generator = on(wire, store, endpoint)
+    cells, texts = iter(cells_of(study)), []
+    endpoint.script(Reply(200, message(f"echo {KEY}", id=KEY, model=KEY), {"request-id": KEY, "x-request-id": KEY}))
+    texts.append(pretty_json(ask(generator, next(cells)).model_dump(mode="json")))
+    assert "[key removed]" in texts[0]
+    for reply in (
+        error(400, "invalid_request_error", f"your key {KEY} is bad"),
+        error(413, KEY, KEY),
+        Reply(422, KEY.encode()),
+        Reply(422, f"<html>Bearer {KEY}</html>".encode()),
+        Reply(422, {"detail": [KEY]}),
+    ):
+        endpoint.script(reply)
+        with pytest.raises(CallError) as caught:
+            ask(generator, next(cells))
+        texts += [str(caught.value), *traceback.format_exception(caught.value)]
+    texts += [path.read_text() for path in store.folder.rglob("*") if path.is_file()]
+    assert KEY not in "\n".join(texts)
+
+
+@every_wire
+def test_the_budget_stops_the_run_and_a_higher_one_goes_on(wire, endpoint, store):
+    study, _ = on(wire, store, endpoint)
+    budget = study.budget.model_copy(update={"stop_usd": 0.001})
+    study, generator = on(wire, store, endpoint, budget=budget)
+    with pytest.raises(StopRun, match="the budget is used up"):
+        for cell in cells_of(study):
+            ask(generator, cell)
+    assert len(endpoint.requests) == 3  # of 0.00039 dollars each
+    _, more = on(wire, store, endpoint)
+    for cell in cells_of(study)[:5]:
+        ask(more, cell)
+    assert len(endpoint.requests) == 5
+
+
+@every_wire
+def test_the_environment_decides_nothing(wire, endpoint, store, monkeypatch):
+    odd = {
+        "OPENAI_BASE_URL": "http://127.0.0.1:9",
+        "OPENAI_ORG_ID": "theirs",
+        "OPENAI_PROJECT_ID": "theirs",
+        "OPENAI_CUSTOM_HEADERS": "x-theirs: 1",
+        "ANTHROPIC_CUSTOM_HEADERS": "x-theirs: 1",
+        "ANTHROPIC_BEDROCK_BASE_URL": "http://127.0.0.1:9",
+        "ANTHROPIC_VERTEX_BASE_URL": "http://127.0.0.1:9",
+        "AWS_REGION": "theirs",
+        "AWS_PROFILE": "theirs",
+        "CLOUD_ML_REGION": "theirs",
+    }
+    for name, value in odd.items():
+        monkeypatch.setenv(name, value)
+    study, generator = on(wire, store, endpoint)
+    assert ask(generator, cells_of(study)[0]).answer.text == "ls -la"
+    (seen,) = endpoint.requests
+    assert "theirs" not in json.dumps(seen.headers) + seen.path and "x-theirs" not in seen.headers
+
+
+@pytest.mark.parametrize("wire", [wire for wire in MODELS if wire != "messages"])
+def test_only_one_wire_takes_batches(wire, endpoint, store):
+    study, generator = on(wire, store, endpoint, transport="batch")
+    with pytest.raises(StopRun, match="no batches") as caught:
+        ask(generator, cells_of(study)[0])
+    assert caught.value.where == "models: sonnet: transport" and endpoint.requests == []
+
+
+@pytest.mark.parametrize("wire", [wire for wire in MODELS if wire != "messages"])
+def test_killed_and_run_again_no_answer_is_paid_twice(wire, endpoint, store):
+    """As for the Messages wire, whose own test kills 220 times."""
+    study, cells = the_cells(400, wire=wire)
+    keys, asked_again = watch(endpoint, store, study, cells)
+    url = endpoint.url + SUFFIX.get(study.models[0].wire, "")
+    report = json.loads(finish(worker("kill", url, store.folder, len(cells), 5, 8, wire)))
+    read, cut = set(), Counter()
+    for child in report["children"]:
+        assert not [step for step in child["steps"] if step[0] == "failed"]
+        steps = {name: {key for step, key in child["steps"] if step == name} for name in ("asked", "read")}
+        assert not steps["asked"] & read
+        read |= steps["read"]
+        cut.update(steps["asked"] - steps["read"])
+    touched = cells[: report["touched"]]
+    finish(worker("run", url, store.folder, len(touched), 1, wire))
+    assert asked_again == [] and all(store.has(keys[prompt_of(cell)]) for cell in touched)
+    repeats = Counter(keys[prompt] for prompt in endpoint.prompts) - Counter(keys[prompt_of(cell)] for cell in touched)
+    assert all(repeats[key] <= cut[key] for key in repeats)
+
+
+# ------------------------------------------------------------ asked as agents call it
+
+CALLS = {
+    "a call": (tool_call("bash", {"command": "ls"}), "ok", "ls"),
+    "words before the call": (
+        tool_call(
+            "",
+            {},
+            content=[
+                {"type": "text", "text": "I will"},
+                {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "ls"}},
+            ],
+        ),
+        "ok",
+        "ls",
+    ),
+    "an empty command": (tool_call("bash", {"command": " "}), "empty", " "),
+    "a reply in text": (Reply(body=message("ls")), "no-call", ""),
+    "another tool": (tool_call("python", {"command": "ls"}), "no-call", ""),
+    "the other shell's": (tool_call("powershell", {"command": "ls"}), "no-call", ""),
+    "another argument": (tool_call("bash", {"cmd": "ls"}), "no-call", ""),
+    "one more argument": (tool_call("bash", {"command": "ls", "timeout": 3}), "no-call", ""),
+    "no text": (tool_call("bash", {"command": ["ls"]}), "no-call", ""),
+    "no object": (tool_call("bash", "ls"), "no-call", ""),
+    "two calls": (
+        tool_call(
+            "", {}, content=[{"type": "tool_use", "id": n, "name": "bash", "input": {"command": "ls"}} for n in "ab"]
+        ),
+        "no-call",
+        "",
+    ),
+    "a refusal": (tool_call("", {}, content=[], stop_reason="refusal"), "refusal", ""),
+    "a cut call": (tool_call("bash", {"command": "find . -na"}, stop_reason="max_tokens"), "truncated", "find . -na"),
+}
+
+
+@every_wire
+def test_a_forced_call_is_the_answer_and_another_shape_is_none(wire, endpoint, store):
+    study, generator = on(wire, store, endpoint, interface="tool")
+    cells = [cell for cell in cells_of(study) if cell.shell == "bash"]
+    for cell, (name, (reply, outcome, text)) in zip(cells, CALLS.items(), strict=False):
+        endpoint.script(reply)
+        answer = ask(generator, cell).answer
+        assert (name, answer.outcome, answer.text, answer.attempts) == (name, outcome, text, 1)
+    assert len(endpoint.requests) == len(CALLS)
+
+
+@every_wire
+def test_the_prompt_is_the_same_to_the_letter_and_one_tool_must_be_called(wire, endpoint, store):
+    schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+    for interface in ("reply", "tool"):
+        study, generator = on(wire, store, endpoint, interface=interface)
+        for cell in cells_of(study, 1)[::40]:
+            assert ask(generator, cell).answer.text == "ls -la"
+    bodies = [seen.body for seen in endpoint.requests]
+    added = {"tools", "tool_choice"}
+    assert bodies[:2] == [{key: body[key] for key in body.keys() - added} for body in bodies[2:]]
+    told = [body["tools"] for body in bodies[2:]]
+    if wire == "chat":
+        assert [body["tool_choice"] for body in bodies[2:]] == ["required"] * 2
+        told = [[{"input_schema": t["function"].pop("parameters"), **t["function"]} for t in tools] for tools in told]
+    else:
+        names = [body["tool_choice"] for body in bodies[2:]]
+        assert names == [{"type": "tool", "name": n, "disable_parallel_tool_use": True} for n in ("bash", "powershell")]
+    shells = [("bash", "Runs a Bash command."), ("powershell", "Runs a PowerShell 7 command.")]
+    assert told == [[{"name": name, "description": text, "input_schema": schema}] for name, text in shells]
+
+
+def test_a_call_whose_arguments_are_no_json_is_none(endpoint, store):
+    study, generator = on("chat", store, endpoint, interface="tool")
+    call = {"type": "function", "function": {"name": "bash", "arguments": '{"command": "ls'}}
+    said = {"role": "assistant", "content": None, "tool_calls": [call]}
+    endpoint.script(Reply(body={"choices": [{"message": said, "finish_reason": "tool_calls"}]}))
+    assert ask(generator, cells_of(study)[0]).answer.outcome == "no-call"
+
+
+def test_a_model_that_thinks_cannot_be_made_to_call():
+    with pytest.raises(UserError, match="a forced tool call cannot go with thinking"):
+        resolve(study_on("messages", interface="tool", temperature=1.0, thinking={"type": "adaptive"}).models[0])
+
+
+# ------------------------------------------------------------ what only one wire has
+
+
+def test_a_wire_is_part_of_what_is_asked_and_the_first_one_keeps_its_keys():
+    keys = set()
+    for wire in ("messages", "chat", "bedrock", "vertex"):
+        study = study_on(wire, id="same", api_key_env="ANTHROPIC_API_KEY")
+        keys.add(request_key(request_for(study, cells_of(study)[0], "say")))
+    assert len(keys) == 4
+    study = study_on("messages")
+    known = "fab6dace66695dfa"  # as it was before there were wires
+    assert request_key(request_for(study, cells_of(study)[0], "Print the names."))[:16] == known
+
+
+# The first is AWS's published example; the others are what botocore 1.44.5 signs.
+@pytest.mark.parametrize(
+    ("method", "url", "body", "kind", "pair", "place", "at", "signature"),
+    [
+        (
+            "GET",
+            "https://iam.amazonaws.com/?Action=ListUsers&Version=2010-05-08",
+            b"",
+            "application/x-www-form-urlencoded; charset=utf-8",
+            KeyPair("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"),
+            "iam",
+            "20150830T123600Z",
+            "5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7",
+        ),
+        (
+            "POST",
+            "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-sonnet-4-6-v1:0/invoke",
+            b'{"a":1}',
+            "application/json",
+            KeyPair("AKID", "secret"),
+            "bedrock",
+            "20261123T070000Z",
+            "35fea6da9746d92126fd6bee3348605896e5ff70a308a557844305ce1e60b24c",
+        ),
+        (
+            "POST",
+            "http://127.0.0.1:8080/model/a%20b%2Fc/invoke?x=1&y=a%20b",
+            b'{"a":1}',
+            "application/json",
+            KeyPair("AKID", "secret", "tok"),
+            "bedrock",
+            "20261123T070000Z",
+            "169b952a506c8ae6a80bb566ce3cb358b42bf2589855a1a7db0be1de689a4ec3",
+        ),
+    ],
+)
+def test_a_signature_is_the_one_that_the_service_computes(method, url, body, kind, pair, place, at, signature):
+    signed = signed_headers(
+        pair, method, url, body, headers={"content-type": kind}, region="us-east-1", service=place, at=at
+    )
+    assert signed["authorization"].endswith(f"Signature={signature}")
+
+
+def test_a_pair_signs_what_is_sent_and_sends_no_secret(endpoint, store):
+    environ = ENVIRON | {"AWS_SESSION_TOKEN": "a-session-token"}
+    study, generator = on("bedrock-signed", store, endpoint, environ=environ)
+    endpoint.script(Reply(body=message("echo a-session-token")))
+    record = ask(generator, cells_of(study)[0])
+    (seen,) = endpoint.requests
+    parts = dict(re.findall(r"(\w+)=([^, ]+)", seen.headers["authorization"]))
+    assert parts["Credential"].startswith("AKIDEXAMPLE/") and parts["Credential"].endswith(
+        "/us-east-1/bedrock/aws4_request"
+    )
+    assert seen.headers["x-amz-security-token"] == "a-session-token"
+    again = signed_headers(
+        KeyPair("AKIDEXAMPLE", KEY, "a-session-token"),
+        "POST",
+        endpoint.url + seen.path,
+        json.dumps(seen.body, separators=(",", ":"), ensure_ascii=False).encode(),
+        headers={"content-type": "application/json"},
+        region="us-east-1",
+        service="bedrock",
+        at=seen.headers["x-amz-date"],
+    )
+    assert again["authorization"] == seen.headers["authorization"]
+    assert KEY not in json.dumps(seen.headers)
+    assert record.answer.text == "echo [key removed]"
+
+
+def test_half_a_pair_is_one_sentence(endpoint, store):
+    study, generator = on("bedrock-signed", store, endpoint, environ={"AWS_SECRET_ACCESS_KEY": KEY})
+    with pytest.raises(StopRun, match="AWS_ACCESS_KEY_ID is not set"):
+        ask(generator, cells_of(study)[0])
+
+
+@pytest.mark.parametrize(("wire", "lacking"), [("bedrock", "region"), ("vertex", "region"), ("vertex", "project")])
+def test_a_cloud_needs_its_place(wire, lacking, endpoint, store):
+    study = study_on(wire, **{lacking: None})
+    with pytest.raises(StopRun, match=f"needs a {lacking}"):
+        ask(generator_of(study, store, endpoint, environ=ENVIRON), cells_of(study)[0])
+
+
+def test_where_clouds_are():
+    where = {wire: study_on(wire).models[0] for wire in ("bedrock", "vertex")}
+    assert PROVIDERS["bedrock"].address(where["bedrock"], None, "") == (
+        "https://bedrock-runtime.us-east-1.amazonaws.com",
+        "",
+    )
+    for region, host in (
+        ("europe-west1", "europe-west1-aiplatform"),
+        ("global", "aiplatform"),
+        ("us", "aiplatform.us.rep"),
+    ):
+        model = where["vertex"].model_copy(update={"region": region})
+        assert PROVIDERS["vertex"].address(model, None, "") == (f"https://{host}.googleapis.com/v1", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("http://h:8000", "http://h:8000/v1"),
+        ("http://h:8000/v1/", "http://h:8000/v1"),
+        ("http://h:8000/v1/chat/completions", "http://h:8000/v1"),
+        ("https://h/api/paas/v4", "https://h/api/paas/v4"),
+    ],
+)
+def test_the_address_of_chat_completions(given, used):
+    bare, note = chat_format.check_base_url(given, "models: m: base_url")
+    assert bare == used and bool(note) == (used != given.rstrip("/"))
+
+
+def test_one_service_calls_the_limit_otherwise():
+    study = study_on("chat", effort="low")
+    request = request_for(study, cells_of(study)[0], "say")
+    assert request.headers == {} and chat_format.body_of(request, "http://h/v1")["max_tokens"] == 1024
+    body = chat_format.body_of(request, chat_format.PROVIDER_URL)
+    assert (body["max_completion_tokens"], body["reasoning_effort"]) == (1024, "low") and "max_tokens" not in body
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, 0.0),
+        ({"x-ratelimit-remaining-requests": "1", "x-ratelimit-reset-requests": "6m0s"}, 0.0),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "20ms"}, 0.02),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1m1.5s"}, 61.5),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "9h"}, 90.0),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "soon, 1..2s"}, 0.0),
+    ],
+)
+def test_the_pause_that_chat_headers_ask_for(headers, seconds):
+    assert chat_format.pause_of(headers) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
+def test_an_empty_account_behind_chat_ends_the_run(code, endpoint, store):
+    study, generator = on("chat", store, endpoint)
+    endpoint.script(Reply(429, {"error": {"message": "You exceeded your current quota", "type": code, "code": code}}))
+    with pytest.raises(StopRun, match="the account's money is spent"):
+        ask(generator, cells_of(study)[0])
+
+
+def test_a_refusal_that_chat_says_in_words(endpoint, store):
+    study, generator = on("chat", store, endpoint)
+    said = {"role": "assistant", "content": None, "refusal": "I can't help with that."}
+    endpoint.script(Reply(body={"choices": [{"message": said, "finish_reason": "stop"}]}))
+    assert ask(generator, cells_of(study)[0]).answer.outcome == "refusal"
