@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from fluency.analysis.alias_pairs import AliasPair, alias_pairs
 from fluency.analysis.analysis_plan import plan_for, plan_sha256
 from fluency.analysis.bands import Band, BandWords, band_words
 from fluency.analysis.model_analysis import ModelAnalysis, analyse_model
@@ -19,7 +20,10 @@ from fluency.core.tasks import Task
 
 @dataclass(frozen=True)
 class Analysis:
-    """One `ModelAnalysis` a model, never pooled. `shells`: the study's; `arms`: those tables have a place for."""
+    """One `ModelAnalysis` a model, never pooled. `shells`: the study's; `arms`: those tables have a place for.
+
+    `pairs`: aliases of one model id side by side.
+    """
 
     study: str
     trials: int
@@ -28,6 +32,7 @@ class Analysis:
     tasks: tuple[str, ...]
     categories: dict[str, str]
     models: tuple[ModelAnalysis, ...]
+    pairs: tuple[AliasPair, ...] = ()
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -55,6 +60,10 @@ def analyse(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> Analysi
     categories: dict[str, str] = {task.id: task.category for task in tasks}
     leans: dict[str, str] = {task.id: task.lean for task in tasks if task.lean}
     shells = tuple(study.shells)
+    models = tuple(
+        analyse_model(frame[frame["model"] == model.alias], model.alias, shells, categories, study.trials, leans)
+        for model in study.models
+    )
     return Analysis(
         study=study.study,
         trials=study.trials,
@@ -62,8 +71,6 @@ def analyse(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> Analysi
         contrast=contrast_of(shells),
         tasks=tuple(categories),
         categories=categories,
-        models=tuple(
-            analyse_model(frame[frame["model"] == model.alias], model.alias, shells, categories, study.trials, leans)
-            for model in study.models
-        ),
+        models=models,
+        pairs=alias_pairs(study.models, {model.model: model.outcomes for model in models}),
     )
