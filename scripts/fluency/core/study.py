@@ -98,7 +98,9 @@ class ModelConfig(Config):
 
     @model_validator(mode="before")
     @classmethod
-    def _key_of_its_wire(cls, values: Any) -> Any:
+    def _as_its_wire_has_it(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("served_by") == "embedded":
+            values = values | {"wire": "chat"}  # llama.cpp's
         if isinstance(values, dict) and values.get("wire") in KEY_OF and "api_key_env" not in values:
             return values | {"api_key_env": KEY_OF[values["wire"]]}
         return values

@@ -11,6 +11,7 @@ import yaml
 
 from fluency.common.errors import UserError
 from fluency.core.study import ModelConfig, Price
+from fluency.core.wires import Wire
 
 Temperature = float | Literal["provider-default"]
 TABLE = Path(__file__).with_name("policies.yaml")
@@ -114,7 +115,7 @@ def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
         max_tokens=max_tokens,
         thinking=thinking,
         effort=model.effort or entry.get("effort"),
-        headers=_version(model, sent) | {k.lower(): v for k, v in model.extra_headers.items()},
+        headers=version_headers(model.wire, sent) | {k.lower(): v for k, v in model.extra_headers.items()},
         extra_body=dict(model.extra_body),
         price=price,
         expected_output_tokens=entry.get("expected_output_tokens", DEFAULT_OUTPUT_TOKENS),
@@ -133,10 +134,10 @@ def _entry(model: ModelConfig) -> tuple[dict[str, Any], str]:
     return {}, "config"
 
 
-def _version(model: ModelConfig, temperature: float | None) -> dict[str, str]:
+def version_headers(wire: Wire, temperature: float | None) -> dict[str, str]:
     """The header that pins the version of the Messages API; clouds take it in the body, other wires have none."""
     pinned = table()["version_without" if temperature is None else "version_with_temperature"]
-    return {"anthropic-version": pinned[model.wire]} if model.wire in pinned else {}
+    return {"anthropic-version": pinned[wire]} if wire in pinned else {}
 
 
 def _overlaid(model: ModelConfig, entry: dict[str, Any], where: str) -> tuple[Temperature, int, Price | None]:
@@ -164,6 +165,12 @@ def _check_wire(model: ModelConfig, thinking: dict[str, Any] | None, where: str)
             "Chat Completions has no `thinking`",
             where=f"{where}: thinking",
             hint="set `effort`, which is sent as reasoning_effort, or say it as the server wants it in `extra_body`",
+        )
+    if model.interface == "tool" and model.served_by == "embedded":
+        raise UserError(
+            "the embedded model takes no tool call",
+            where=f"{where}: interface",
+            hint="ask it with `interface: reply`, or serve a larger model that does",
         )
     if model.interface == "tool" and (thinking or {}).get("type") in ("adaptive", "enabled"):
         raise UserError(

@@ -11,7 +11,7 @@ from fluency.core.cells import Cell
 from fluency.core.records import Request, ToolOffer
 from fluency.core.shells import Shell, find_shell
 from fluency.core.study import Study
-from fluency.generation.policies import resolve
+from fluency.generation.policies import resolve, version_headers
 from fluency.generation.reply import ARGUMENT
 
 PROTOCOL = 1
@@ -51,13 +51,25 @@ def request_key(request: Request, form: Callable[[Any], str] = canonical_json) -
 
 
 def forms_by_key(request: Request) -> dict[str, Request]:
-    """The request under its key, and as schema 1 asked and named it where that differs (by whole floats).
+    """The request under its key, and as earlier versions asked and named it where that differs.
 
-    What was bought under the older key is never asked for again.
+    Schema 1 differs by whole floats; the embedded model was asked by the Messages wire before there were others. What
+    was bought under an older key is never asked for again.
     """
-    seed = None if request.seed is None else seed_of(request, legacy_canonical_json)
-    older = request.model_copy(update={"seed": seed})
-    return {request_key(request): request} | {request_key(older, legacy_canonical_json): older}
+    forms = {request_key(request): request}
+    if request.seed is None:
+        return forms | {request_key(request, legacy_canonical_json): request}
+    was = request.model_copy(update={"wire": "messages", "headers": _headers_of_the_embedded(request)})
+    for form in (canonical_json, legacy_canonical_json):
+        for asked in (request, was):
+            older = asked.model_copy(update={"seed": seed_of(asked, form)})
+            forms |= {request_key(older, form): older}
+    return forms
+
+
+def _headers_of_the_embedded(request: Request) -> dict[str, str]:
+    """The headers that a request for the embedded model had by the Messages wire: with the version of its API."""
+    return version_headers("messages", request.temperature) | request.headers
 
 
 def seed_of(request: Request, form: Callable[[Any], str] = canonical_json) -> int:

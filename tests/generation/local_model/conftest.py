@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import anthropic
+import openai
 import pytest
 
 from fluency.generation.local_model.catalogue import DataWheel, Weights
@@ -150,9 +150,9 @@ def default_server() -> Iterator[EmbeddedServer]:
 
 
 @pytest.fixture(scope="session")
-def client_of() -> Callable[[EmbeddedServer], anthropic.Anthropic]:
-    def make(server: EmbeddedServer) -> anthropic.Anthropic:
-        http = anthropic.DefaultHttpxClient(trust_env=False)
-        return anthropic.Anthropic(api_key="none", base_url=server.base_url, max_retries=0, http_client=http)
+def client_of() -> Callable[[EmbeddedServer], openai.OpenAI]:
+    def make(server: EmbeddedServer) -> openai.OpenAI:
+        http = openai.DefaultHttpxClient(trust_env=False)
+        return openai.OpenAI(api_key="none", base_url=server.base_url, max_retries=0, http_client=http)
 
     return make

@@ -19,14 +19,15 @@ def test_the_default_model_answers_a_task_with_a_command_of_the_shell(default_se
     for shell, programs in PROGRAMS.items():
         replies = []
         for seed in (1, 2):
-            reply = client.messages.create(
+            reply = client.chat.completions.create(
                 model=default_server.model_id,
                 max_tokens=64,
                 messages=[{"role": "user", "content": build_prompt(task.prompt, shell)}],
-                extra_body={"temperature": 0.7, "seed": seed},
+                temperature=0.7,
+                seed=seed,
             )
             assert reply.model == "qwen2.5-coder-0.5b-instruct"
-            replies.append(extract("".join(block.text for block in reply.content)).lenient or "")
+            replies.append(extract(reply.choices[0].message.content).lenient or "")
         assert len(set(replies)) > 1, "trials must vary"
         plausible[shell] = [text for text in replies if programs & set(text.lower().replace("|", " ").split())]
     assert all(plausible.values()), plausible

@@ -63,7 +63,7 @@ def test_every_block_is_a_study_whose_models_can_be_asked(name):
 
 
 def test_the_llama_cpp_block_gets_an_answer_of_a_real_model(small_server, tmp_path):
-    study = study_of("llama-cpp", small_server.base_url)
+    study = study_of("llama-cpp", small_server.address)
     record = ask(study, AnswerStore(tmp_path / "answers"), {})
     assert record.answer.text and record.answer.usage.output_tokens > 0
     assert record.answer.request.temperature == 0.7

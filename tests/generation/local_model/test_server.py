@@ -1,4 +1,4 @@
-"""A real model behind POST /v1/messages: sampling, errors, and that nothing of it outlives the run."""
+"""A real model behind llama.cpp's own server: sampling, errors, and that nothing of it outlives the run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.study import ModelConfig
+from fluency.generation.generate import Generator
 from fluency.generation.local_model import server as server_module
 from fluency.generation.local_model.server import EmbeddedServer, base_url
+from tests.generation.studies import cells_of, study_of
 from tests.waiting import wait_for
 
 RUN = """
@@ -29,20 +32,23 @@ from pathlib import Path
 from fluency.generation.local_model.server import EmbeddedServer
 server = EmbeddedServer(Path(sys.argv[1]), "smollm2-135m-instruct", context=512)
 server.start()
-print(json.dumps([server.port, server._child.pid]), flush=True)
+print(json.dumps([server.address, server._child.pid]), flush=True)
 """
 
 
-def ask(client, prompt="List the files.", seed=1, temperature=0.7, max_tokens=24, **over):
-    body = {"temperature": temperature, "seed": seed} | over
-    return client.messages.create(
-        model="any", max_tokens=max_tokens, messages=[{"role": "user", "content": prompt}], extra_body=body
-    )
+def ask(client, prompt="List the files.", seed=1, temperature=0.7, max_tokens=24):
+    messages = [{"role": "user", "content": prompt}]
+    sampling = {"temperature": temperature, "seed": seed, "max_tokens": max_tokens}
+    return client.chat.completions.create(model="any", messages=messages, **sampling)
 
 
-def listening(port: int) -> bool:
+def text(reply) -> str:
+    return reply.choices[0].message.content
+
+
+def listening(address: str) -> bool:
     with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        return probe.connect_ex(("127.0.0.1", urlsplit(address).port)) == 0
 
 
 def running(pid: int) -> bool:
@@ -57,33 +63,48 @@ def running(pid: int) -> bool:
 
 def test_a_seed_gives_its_text_again_whatever_was_asked_between(small_server, client_of):
     client = client_of(small_server)
-    first = ask(client, seed=7).content[0].text
-    others = {ask(client, seed=seed).content[0].text for seed in (8, 9)}
+    first = text(ask(client, seed=7))
+    others = {text(ask(client, seed=seed)) for seed in (8, 9)}
     ask(client, prompt="List the files of a folder, please.", seed=7)
-    assert ask(client, seed=7).content[0].text == first
+    assert text(ask(client, seed=7)) == first
     assert first not in others and len(others) == 2
+
+
+def test_the_prompt_is_what_it_was_behind_the_messages_api(small_server, client_of):
+    """By the template that the weights bring, as before: its tokens are what an answer's seed stands on."""
+    assert ask(client_of(small_server), max_tokens=1).usage.prompt_tokens == 34
 
 
 def test_the_temperature_is_honoured(small_server, client_of):
     client = client_of(small_server)
-    assert len({ask(client, seed=seed, temperature=0).content[0].text for seed in (1, 2, 3)}) == 1
-    assert len({ask(client, seed=seed, temperature=1.5).content[0].text for seed in (1, 2, 3)}) == 3
+    assert len({text(ask(client, seed=seed, temperature=0)) for seed in (1, 2, 3)}) == 1
+    assert len({text(ask(client, seed=seed, temperature=1.5)) for seed in (1, 2, 3)}) == 3
 
 
-def test_the_reply_has_the_parts_of_a_message(small_server, client_of):
+def test_the_reply_has_the_parts_of_a_completion(small_server, client_of):
     reply = ask(client_of(small_server), max_tokens=5)
-    assert (reply.role, reply.type, reply.stop_reason) == ("assistant", "message", "max_tokens")
+    assert (reply.choices[0].message.role, reply.choices[0].finish_reason) == ("assistant", "length")
     assert reply.model == "smollm2-135m-instruct"
-    assert reply.usage.output_tokens == 5 and reply.usage.input_tokens > 5
-    assert reply.content[0].text
+    assert reply.usage.completion_tokens == 5 and reply.usage.prompt_tokens > 5
+    assert text(reply)
 
 
 def test_several_at_once_are_each_answered_with_their_own(small_server, client_of):
     client = client_of(small_server)
-    alone = {seed: ask(client, seed=seed, max_tokens=12).content[0].text for seed in (1, 2, 3)}
+    alone = {seed: text(ask(client, seed=seed, max_tokens=12)) for seed in (1, 2, 3)}
     with ThreadPoolExecutor(3) as pool:
         together = dict(zip(alone, pool.map(lambda seed: ask(client, seed=seed, max_tokens=12), alone), strict=True))
-    assert {seed: reply.content[0].text for seed, reply in together.items()} == alone
+    assert {seed: text(reply) for seed, reply in together.items()} == alone
+
+
+def test_a_cell_is_asked_by_the_chat_wire_with_a_seed_of_its_own(small_server, store):
+    study = study_of({"alias": "small", "id": "smollm2-135m-instruct", "served_by": "embedded", "max_tokens": 8})
+    generator = Generator(study, store=store, base_url=lambda model: small_server.base_url, say=lambda text: None)
+    first, second = (generator.generate(cell, "List the files.", "0" * 64).answer for cell in cells_of(study)[:2])
+    generator.close()
+    assert (first.request.wire, first.request.headers, first.server) == ("chat", {}, "embedded")
+    assert first.client.startswith("openai ") and first.model_echoed == "smollm2-135m-instruct"
+    assert first.request.seed != second.request.seed and first.usage.output_tokens == 8
 
 
 # ------------------------------------------------------------ bad requests
@@ -91,10 +112,10 @@ def test_several_at_once_are_each_answered_with_their_own(small_server, client_o
 GOOD = {"model": "m", "max_tokens": 2, "messages": [{"role": "user", "content": "hi"}]}
 
 
-def post(server, body, path="/v1/messages", headers=None):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+def post(server, body, path="/v1/chat/completions"):
+    connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=60)
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    connection.request("POST", path, data, headers or {})
+    connection.request("POST", path, data, {"content-type": "application/json"})
     response = connection.getresponse()
     value = json.loads(response.read())
     connection.close()
@@ -104,35 +125,16 @@ def post(server, body, path="/v1/messages", headers=None):
 @pytest.mark.parametrize(
     ("body", "word"),
     [
-        (b"{", "Expecting"),
-        (b"[]", "JSON object"),
-        (b"\xff", "utf-8"),
-        ({**GOOD, "max_tokens": 0}, "max_tokens"),
-        ({"messages": GOOD["messages"]}, "max_tokens"),
-        ({**GOOD, "messages": []}, "messages"),
         ({**GOOD, "messages": "hi"}, "messages"),
-        ({**GOOD, "messages": [{"role": "robot", "content": "hi"}]}, "role"),
-        ({**GOOD, "messages": [{"role": "user", "content": [{"type": "image"}]}]}, "text blocks"),
-        ({**GOOD, "messages": [{"role": "user", "content": "\ud800"}]}, "surrogate"),
         ({**GOOD, "messages": [{"role": "user", "content": "word " * 3000}]}, "context"),
-        ({**GOOD, "temperature": "warm"}, "temperature"),
         ({**GOOD, "grammar": "root ::= ("}, "grammar"),
-        ({**GOOD, "stream": True}, "stream"),
-        ({**GOOD, "tools": [{}]}, "tools"),
     ],
 )
 def test_a_bad_request_is_a_400_that_says_why_and_hurts_nobody(small_server, body, word):
     status, value = post(small_server, body)
     assert status == 400, value
-    assert value["type"] == "error" and value["error"]["type"] == "invalid_request_error"
     assert word in value["error"]["message"]
     assert post(small_server, GOOD)[0] == 200
-
-
-def test_other_paths_and_huge_bodies_are_refused(small_server):
-    assert post(small_server, GOOD, "/v1/v1/messages")[0] == 404
-    assert post(small_server, b"", headers={"Content-Length": str(10**9)})[0] == 413
-    assert post(small_server, GOOD, "/v1/messages?beta=true")[0] == 200
 
 
 # ------------------------------------------------------------ lifetime
@@ -142,8 +144,8 @@ def start_run(small_weights, code=RUN):
     environment = dict(os.environ, PYTHONPATH=str(ROOT / "scripts"))
     command = [sys.executable, "-c", code, str(small_weights)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-    port, child = json.loads(process.stdout.readline())
-    return process, port, child
+    address, child = json.loads(process.stdout.readline())
+    return process, address, child
 
 
 @pytest.mark.parametrize(
@@ -158,25 +160,25 @@ def start_run(small_weights, code=RUN):
     ],
 )
 def test_however_the_run_ends_its_server_ends_with_it(small_weights, end, code):
-    process, port, child = start_run(small_weights, RUN + end)
+    process, address, child = start_run(small_weights, RUN + end)
     process.communicate(timeout=30)
     assert process.returncode == code
-    wait_for(lambda: not running(child) and not listening(port))
+    wait_for(lambda: not running(child) and not listening(address))
 
 
 def test_a_fork_that_lives_on_does_not_keep_the_server(small_weights):
     fork = "import os\nif os.fork() == 0: time.sleep(20); os._exit(0)\nos.kill(os.getpid(), 9)"
-    process, port, child = start_run(small_weights, RUN + fork)
+    process, address, child = start_run(small_weights, RUN + fork)
     process.wait(timeout=30)
-    wait_for(lambda: not running(child) and not listening(port))
+    wait_for(lambda: not running(child) and not listening(address))
 
 
 def test_a_fork_that_ends_does_not_take_the_server_along(small_weights):
     fork = "import os\npid = os.fork()\nif pid == 0: sys.exit(0)\nos.waitpid(pid, 0); time.sleep(30)"
-    process, port, child = start_run(small_weights, RUN + fork)
+    process, address, child = start_run(small_weights, RUN + fork)
     try:
         time.sleep(1.5)
-        assert running(child) and listening(port)
+        assert running(child) and listening(address)
     finally:
         process.kill()
         process.communicate()
@@ -191,8 +193,8 @@ def test_ctrl_c_is_left_to_the_run(small_weights):
 
 def test_the_port_is_free_when_the_server_has_stopped(small_weights):
     with EmbeddedServer(small_weights, "smollm2-135m-instruct", context=512) as server:
-        assert listening(server.port) and server.alive
-    assert not listening(server.port) and not server.alive
+        assert listening(server.address) and server.alive
+    assert not listening(server.address) and not server.alive
     server.stop()
 
 
@@ -210,7 +212,7 @@ def test_one_server_a_run_from_any_thread_and_a_dead_one_is_started_again(small_
         os.kill(first._child.pid, signal.SIGKILL)
         wait_for(lambda: not first.alive)
         url = base_url(model)
-        assert server_module._servers[model.id] is not first and listening(int(url.rsplit(":", 1)[1]))
+        assert server_module._servers[model.id] is not first and listening(url)
     finally:
         server_module._servers.pop(model.id).stop()
 

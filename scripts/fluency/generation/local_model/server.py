@@ -37,7 +37,7 @@ def _hint(why: str) -> str:
 
 
 class EmbeddedServer:
-    """A model behind POST /v1/messages on a free loopback port; a context manager.
+    """A model behind llama.cpp's own server on a free loopback port; a context manager.
 
     `threads` compute threads (default: half the processors, at most four), `parallel` answers at a time,
     each with `context` tokens of prompt and answer. With `parallel` 1 the same prompt, sampling and seed
@@ -58,14 +58,14 @@ class EmbeddedServer:
         self.threads = threads or choose_threads()
         self.parallel = parallel
         self.context = context
-        self.port: int | None = None
+        self.address: str | None = None
         self._owner = os.getpid()
         self._child: subprocess.Popen[bytes] | None = None
 
     @property
     def base_url(self) -> str:
-        """What a client of the Messages API takes as its base URL."""
-        return f"http://127.0.0.1:{self.port}"
+        """What a client of Chat Completions takes as its base URL."""
+        return f"{self.address}/v1"
 
     @property
     def alive(self) -> bool:
@@ -107,13 +107,13 @@ class EmbeddedServer:
             atexit.register(self.stop)
             assert child.stdout is not None  # it is a pipe
             said = _first_line(child.stdout)
-            if "port" not in said:
+            if "address" not in said:
                 self.stop()
                 log.seek(0)
                 last = log.read().decode(errors="replace").strip().splitlines()[-1:]
                 why = said.get("error") or " ".join(last) or "it ended at once"
                 raise UserError(f"the embedded model did not start: {why}", where=str(self.weights), hint=_hint(why))
-        self.port = said["port"]
+        self.address = said["address"]
 
     def stop(self) -> None:
         """End the server and wait until its port is free; safe to call twice and from a fork."""
