@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -17,11 +18,22 @@ from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords
 from fluency.core.part import Part
 from fluency.core.provenance import Provenance, Sampling
-from fluency.core.records import Execution, Generation
+from fluency.core.records import Answer, Execution, Generation
 from fluency.core.study import Price, Study
 from fluency.core.tasks import Task
 
-LIBRARIES = ("snakemake", "anthropic", "docker", "pandas", "numpy", "scipy", "matplotlib", "jinja2", "xllamacpp")
+LIBRARIES = (
+    "snakemake",
+    "anthropic",
+    "openai",
+    "docker",
+    "pandas",
+    "numpy",
+    "scipy",
+    "matplotlib",
+    "jinja2",
+    "xllamacpp",
+)
 Value = TypeVar("Value", str, int)
 Document = TypeVar("Document", bound=Part | dict[str, Any] | None)
 
@@ -100,6 +112,12 @@ def _sampling(generations: Sequence[Generation]) -> Sampling:
         transport=_distinct(answer.transport for answer in answers),
         server=_distinct(answer.server for answer in answers),
         client=_distinct(answer.client for answer in answers),
+        wire=_distinct(request.wire for request in requests if request.wire != "messages"),
+        tool=_distinct(request.tool.name for request in requests if request.tool),
+        refusals=_counts(
+            _said(answer, "stop_details", "category") for answer in answers if answer.outcome == "refusal"
+        ),
+        inference_geo=_counts(filter(None, (_said(answer, "usage", "inference_geo") for answer in answers))),
         answers=len(answers),
         input_tokens=sum(answer.usage.input_tokens or 0 for answer in answers),
         output_tokens=sum(answer.usage.output_tokens or 0 for answer in answers),
@@ -108,11 +126,23 @@ def _sampling(generations: Sequence[Generation]) -> Sampling:
     )
 
 
+def _said(answer: Answer, part: str, key: str) -> str | None:
+    """A text in a part of the message as the service sent it; null if it is not there."""
+    found = answer.raw.get(part)
+    value = found.get(key) if isinstance(found, dict) else None
+    return value if isinstance(value, str) else None
+
+
+def _counts(values: Iterable[str | None]) -> dict[str, int]:
+    return dict(sorted(Counter(value or "none stated" for value in values).items()))
+
+
 def _without_words(generation: Generation) -> Generation:
     """The record less prompt and answer."""
     answer = generation.answer
     request = answer.request.model_copy(update={"prompt": ""})
-    short = answer.model_copy(update={"request": request, "raw": {}, "text": ""})
+    kept = {key: answer.raw[key] for key in ("stop_details", "usage") if key in answer.raw}
+    short = answer.model_copy(update={"request": request, "raw": kept, "text": ""})
     return generation.model_copy(update={"answer": short})
 
 

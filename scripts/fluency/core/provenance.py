@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sized
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,10 @@ class Registered(Part):
             return None
 
 
+def _empty(value: Sized) -> bool:
+    return not value
+
+
 class Sampling(Part):
     """What one model was sent and what came back, over all its answers; each list holds the distinct values."""
 
@@ -52,6 +57,14 @@ class Sampling(Part):
     transport: list[str] = Field([], description="messages or batch.")
     server: list[str] = Field([], description="Hosts of the endpoint, or embedded.")
     client: list[str] = Field([], description="SDKs and their versions.")
+    wire: list[str] = Field([], exclude_if=_empty, description="Other than messages.")
+    tool: list[str] = Field([], exclude_if=_empty, description="Names of the tools whose call was forced.")
+    refusals: dict[str, int] = Field(
+        {}, exclude_if=_empty, description="Category of a refusal as the service says it -> answers."
+    )
+    inference_geo: dict[str, int] = Field(
+        {}, exclude_if=_empty, description="Where the service says that it computed -> answers."
+    )
     answers: int = Field(0, description="Number of answers.")
     input_tokens: int = Field(0, description="Of all answers; what was not counted is 0.")
     output_tokens: int = Field(0, description="Of all answers; what was not counted is 0.")

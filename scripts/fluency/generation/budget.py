@@ -7,8 +7,8 @@ import threading
 from fluency.common.errors import StopRun
 from fluency.core.records import Answer
 from fluency.generation.batches_out import BatchesOut
-from fluency.generation.policies import Policy, cache_price_factor
-from fluency.generation.providers.messages_format import cache_tokens
+from fluency.generation.policies import Policy, cache_price_factor, geo_price_factor
+from fluency.generation.providers.messages_format import cache_tokens, inference_geo
 from fluency.generation.spending import SpendingLog
 
 
@@ -74,12 +74,14 @@ def cost_of(policy: Policy, answer: Answer) -> float | None:
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
     cached = sum(tokens * cache_price_factor(kind) for kind, tokens in cache_tokens(answer.raw).items())
-    return policy.cost(usage.input_tokens + cached, usage.output_tokens, answer.transport)
+    cost = policy.cost(usage.input_tokens + cached, usage.output_tokens, answer.transport)
+    return None if cost is None else cost * geo_price_factor(inference_geo(answer.raw))
 
 
 def upper_bound_usd(policy: Policy, prompt: str, transport: str = "messages") -> float:
     """The most a call can cost in dollars: two bytes a token in, max_tokens out; 0 where no price is known."""
-    return policy.cost(upper_bound_input_tokens(prompt), policy.max_tokens, transport) or 0.0
+    cost = policy.cost(upper_bound_input_tokens(prompt), policy.max_tokens, transport) or 0.0
+    return cost * geo_price_factor(policy.extra_body.get("inference_geo"))
 
 
 def upper_bound_input_tokens(prompt: str) -> int:

@@ -17,7 +17,7 @@ from fluency.core.study import ModelConfig, Study
 from fluency.core.tasks import Task
 from fluency.generation.budget import cost_of, upper_bound_input_tokens
 from fluency.generation.keys import needs_key
-from fluency.generation.policies import Policy, resolve
+from fluency.generation.policies import Policy, geo_price_factor, resolve
 from fluency.generation.prompt import build_prompt, earlier_prompts
 from fluency.generation.rate_limit import starts_per_minute
 from fluency.generation.request import request_for, request_key
@@ -154,8 +154,9 @@ def _model_estimate(
         at_hand=len(answers),
         calls=len(to_ask),
         input_tokens=likely_input,
-        most_usd=policy.cost(most_input, policy.max_tokens * len(to_ask)),  # what a batch leaves is asked singly
-        expected_usd=policy.cost(likely_input, output * len(to_ask), model.transport),
+        # What a batch leaves is asked singly.
+        most_usd=_at(policy, policy.cost(most_input, policy.max_tokens * len(to_ask))),
+        expected_usd=_at(policy, policy.cost(likely_input, output * len(to_ask), model.transport)),
         minutes=_minutes(model, len(to_ask), answers),
         spent_usd=sum(cost_of(policy, answer) or 0.0 for answer in answers) + lost_usd,
         price=_price(policy, model),
@@ -168,12 +169,26 @@ def _model_estimate(
 
 def _sampling(policy: Policy) -> str:
     thinking = f", thinking {policy.thinking['type']}" if policy.thinking and "type" in policy.thinking else ""
-    effort = f", effort {policy.effort}" if policy.effort else ""
+    effort = _effort(policy)
     asked = policy.temperature_requested
     if policy.temperature_sent is None and asked != "provider-default":
         return f"provider default (temperature {asked:g} was refused){thinking}{effort}"
     sampling = "provider default" if policy.temperature_sent is None else f"temperature {policy.temperature_sent:g}"
     return f"{sampling}{thinking}{effort}, up to {policy.max_tokens} tokens"
+
+
+def _at(policy: Policy, dollars: float | None) -> float | None:
+    """A price at the place that the model's entry asks for."""
+    return None if dollars is None else dollars * geo_price_factor(policy.extra_body.get("inference_geo"))
+
+
+def _effort(policy: Policy) -> str:
+    if policy.seeded:  # llama.cpp knows no such thing
+        return ""
+    if policy.effort or policy.effort_default == "unsupported":
+        return f", effort {policy.effort}" if policy.effort else ", takes no effort"
+    known = f", {policy.effort_default}" if policy.effort_default else ""
+    return f", effort not sent (the service's default{known})"
 
 
 def _price(policy: Policy, model: ModelConfig) -> str:

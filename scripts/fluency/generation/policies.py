@@ -40,7 +40,10 @@ KEY_PLACEHOLDER = "$KEY"
 
 @dataclass(frozen=True)
 class Policy:
-    """How one model is asked. `temperature_sent` is null when none is sent; prices are in dollars a million tokens."""
+    """How one model is asked. `temperature_sent` is null when none is sent; prices are in dollars a million tokens.
+
+    `effort_default`: what the service takes where none is sent, as far as the table knows.
+    """
 
     model_id: str
     temperature_requested: Temperature
@@ -48,6 +51,7 @@ class Policy:
     max_tokens: int
     thinking: dict[str, Any] | None = None
     effort: str | None = None
+    effort_default: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
     extra_body: dict[str, Any] = field(default_factory=dict)
     price: Price | None = None
@@ -87,6 +91,11 @@ def cache_price_factor(kind: str) -> float:
     return float(table()["cache_price_factors"][kind])
 
 
+def geo_price_factor(geo: object) -> float:
+    """What a token costs that was computed in some part of the world, by the list price."""
+    return float(table()["geo_price_factors"].get(geo, 1.0)) if isinstance(geo, str) else 1.0
+
+
 def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
     """The policy of a config entry; `refused`: the service would not take the temperature, none is sent.
 
@@ -100,7 +109,7 @@ def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
     known = None if model.wire == "chat" else entry.get("thinking")  # which has no such field
     thinking = model.thinking if model.thinking is not None else known
     mode = (thinking or {}).get("type")
-    _check_wire(model, thinking, where)
+    _check_wire(model, thinking, where, bool(entry.get("always_thinks")))
     sent = None if refused or temperature == "provider-default" else float(temperature)
     if sent not in (None, 1.0) and mode in ("adaptive", "enabled"):
         raise UserError(
@@ -115,6 +124,7 @@ def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
         max_tokens=max_tokens,
         thinking=thinking,
         effort=model.effort or entry.get("effort"),
+        effort_default=entry.get("effort_default"),
         headers=version_headers(model.wire, sent) | {k.lower(): v for k, v in model.extra_headers.items()},
         extra_body=dict(model.extra_body),
         price=price,
@@ -158,7 +168,7 @@ def _overlaid(model: ModelConfig, entry: dict[str, Any], where: str) -> tuple[Te
     return temperature, max_tokens, price
 
 
-def _check_wire(model: ModelConfig, thinking: dict[str, Any] | None, where: str) -> None:
+def _check_wire(model: ModelConfig, thinking: dict[str, Any] | None, where: str, always_thinks: bool) -> None:
     """UserError for what a model's wire or interface has no place for."""
     if model.wire == "chat" and thinking is not None:
         raise UserError(
@@ -172,9 +182,10 @@ def _check_wire(model: ModelConfig, thinking: dict[str, Any] | None, where: str)
             where=f"{where}: interface",
             hint="ask it with `interface: reply`, or serve a larger model that does",
         )
-    if model.interface == "tool" and (thinking or {}).get("type") in ("adaptive", "enabled"):
+    thinks = always_thinks or (thinking or {}).get("type") in ("adaptive", "enabled")
+    if model.interface == "tool" and thinks:
         raise UserError(
-            f"a forced tool call cannot go with thinking {(thinking or {})['type']}: the service refuses it",
+            "a forced tool call cannot go with thinking: the service refuses it",
             where=f"{where}: interface",
             hint="leave `thinking` out, or ask with `interface: reply`",
         )

@@ -12,6 +12,7 @@ from fluency.core.shells import Shell, find_shell
 from fluency.execution.sandbox import powershell
 from fluency.generation.cost_estimate import CostEstimate, confirm, estimate_cost
 from fluency.generation.keys import require_keys
+from fluency.generation.model_check import service_says
 from fluency.generation.store import AnswerStore
 from fluency.workflow.answer_check import check_answers
 from fluency.workflow.plan_text import render
@@ -64,6 +65,8 @@ def print_plan(ready: ReadyStudy, command: list[str]) -> int:
     """`make plan`: the plan with Snakemake's reasons, on standard output."""
     jobs = jobs_to_run(command)
     print(render(estimate_of(ready, rerun_reasons(ready, jobs))), end="")
+    said = [f"  {line}" for line in service_says(ready.study, os.environ)]
+    print("\n".join(["", "What the services say of the models:", *said, ""]) if said else "", end="")
     containers = containers_to_start(ready, jobs, [shell.name for shell in shells_lacking(ready)])
     print(f"\n{containers}\n" if containers else "", end="")
     if not IMAGE_RECORD.exists():

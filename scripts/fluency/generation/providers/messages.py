@@ -14,6 +14,7 @@ from fluency.core.records import Request
 from fluency.generation.providers.messages_calls import MessagesCalls
 from fluency.generation.providers.messages_format import body_of
 from fluency.generation.providers.provider import Batch, BatchResult, Listing
+from fluency.generation.reply import decode
 
 
 class MessagesProvider(MessagesCalls):
@@ -21,6 +22,19 @@ class MessagesProvider(MessagesCalls):
 
     def _open(self, http_client: Any) -> Any:
         return self._errors.Anthropic(api_key=self.access.key, **self._options(http_client))
+
+    def describe(self, model_id: str, seconds: float) -> Any:
+        """GET /v1/models/{id}; see `DescribingProvider`."""
+        self._turn.budget_s = lambda: seconds
+
+        def call() -> bytes:
+            with self.sdk.models.with_streaming_response.retrieve(model_id) as response:
+                return self._clean(b"".join(response.http_response.iter_bytes()))
+
+        try:
+            return decode(self._guarded(call))
+        finally:
+            self._turn.budget_s = None
 
     # ------------------------------------------------------------ batches
 

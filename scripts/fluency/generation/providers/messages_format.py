@@ -110,6 +110,12 @@ def cache_tokens(raw: Mapping[str, Any]) -> dict[str, int]:
     return {"write": max(0, written - (hour or 0)), "write_1h": hour or 0, "read": read}
 
 
+def inference_geo(raw: Mapping[str, Any]) -> str | None:
+    """Where the service says that an answer was computed; null if it does not."""
+    usage = raw.get("usage")
+    return text_or_none(usage.get("inference_geo")) if isinstance(usage, dict) else None
+
+
 def _usage(value: Any) -> Usage:
     usage = value if isinstance(value, dict) else {}
     details = usage.get("output_tokens_details")

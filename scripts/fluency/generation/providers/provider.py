@@ -79,6 +79,14 @@ class Provider(Protocol):
         """Close the connections."""
 
 
+@runtime_checkable
+class DescribingProvider(Provider, Protocol):
+    """A provider whose service says what a model is and takes."""
+
+    def describe(self, model_id: str, seconds: float) -> Any:
+        """What the service says of a model, decoded; Failure if it says nothing within the time."""
+
+
 @dataclass(frozen=True)
 class Batch:
     """A batch in the service's list, and how many requests it holds."""

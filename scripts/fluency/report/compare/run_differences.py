@@ -9,7 +9,7 @@ from fluency.core.provenance import Provenance, Sampling
 from fluency.report.compare.compared_study import ComparedStudy
 
 UNKNOWN, NOTHING = "not recorded", "none"
-RESULT = {"answers", "input_tokens", "output_tokens", "cost_usd", "price"}
+RESULT = {"answers", "input_tokens", "output_tokens", "cost_usd", "price", "refusals", "inference_geo"}
 """What of a model's sampling is no way of asking."""
 NEW_IN_2 = {"extra_body", "headers"}
 
