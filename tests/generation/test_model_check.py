@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fluency.generation.budget import cost_of, upper_bound_usd
-from fluency.generation.cost_estimate import _sampling
 from fluency.generation.model_check import disagreements, service_says
 from fluency.generation.policies import resolve, table
+from fluency.generation.sampling_words import sampling_words
 from tests.generation.endpoint import Reply, error, message
 from tests.generation.studies import ENVIRON, KEY, ask, cells_of, generator_of, study_of
 
@@ -122,7 +122,7 @@ def test_without_a_key_nobody_is_asked(endpoint):
     ],
 )
 def test_the_plan_states_the_effort(over, words):
-    assert words in _sampling(policy(**over))
+    assert words in sampling_words(policy(**over))
 
 
 def test_the_place_of_computing_is_priced(endpoint, store):

@@ -10,9 +10,10 @@ from fluency.analysis.analysis_plan import plan_for, plan_sha256
 from fluency.archive.private_part import Hashed
 from fluency.common.files import pretty_json
 from fluency.core.held_out import folder_sha256
+from fluency.core.model_config import ModelConfig
 from fluency.core.shells import SHELLS, contrast_of
 from fluency.core.stage_code import deciding_hashes
-from fluency.core.study import ModelConfig, Study
+from fluency.core.study import Study
 from fluency.core.task_sets import set_of
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task

@@ -16,10 +16,11 @@ from fluency.common.git import git_state
 from fluency.common.paths import ROOT
 from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords
+from fluency.core.model_config import Price
 from fluency.core.part import Part
 from fluency.core.provenance import Provenance, Sampling
 from fluency.core.records import Answer, Execution, Generation
-from fluency.core.study import Price, Study
+from fluency.core.study import Study
 from fluency.core.tasks import Task
 
 LIBRARIES = (

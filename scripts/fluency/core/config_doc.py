@@ -9,7 +9,8 @@ from pydantic.fields import FieldInfo
 
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
-from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
+from fluency.core.model_config import ModelConfig, Price
+from fluency.core.study import Budget, Limits, SandboxConfig, Study
 
 PAGE = ROOT / "docs" / "config.md"
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (

@@ -13,10 +13,11 @@ from fluency.common.canonical import canonical_json
 from fluency.common.clock import moment
 from fluency.common.errors import MADE_ANEW, UserError
 from fluency.core.conditions import ConditionName
+from fluency.core.model_config import Price
 from fluency.core.part import Part, first_problem
 from fluency.core.records import SCHEMA_VERSION, ImageInfo, SchemaVersion
 from fluency.core.records.forms import Commit, Digest, UtcTime
-from fluency.core.study import Limits, Price
+from fluency.core.study import Limits
 
 
 class Registered(Part):

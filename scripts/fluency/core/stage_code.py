@@ -49,6 +49,7 @@ _BASE = StageCode(
         "core/conditions.py",
         "core/config_files.py",
         "core/deadline.py",
+        "core/model_config.py",
         "core/part.py",
         "core/records/*.py",
         "core/seed_seal.py",

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from fluency.common.errors import UserError
 from fluency.common.words import counted
 from fluency.core.cells import Cell
+from fluency.core.model_config import ModelConfig
 from fluency.core.records import Answer
-from fluency.core.study import ModelConfig, Study
+from fluency.core.study import Study
 from fluency.core.tasks import Task
 from fluency.generation.budget import cost_of, upper_bound_input_tokens
 from fluency.generation.keys import needs_key
@@ -21,6 +22,7 @@ from fluency.generation.policies import Policy, geo_price_factor, resolve
 from fluency.generation.prompt import build_prompt, earlier_prompts
 from fluency.generation.rate_limit import starts_per_minute
 from fluency.generation.request import request_for, request_key
+from fluency.generation.sampling_words import sampling_words
 from fluency.generation.store import AnswerStore
 
 LATENCY_S = {"endpoint": 3.0, "embedded": 4.0}
@@ -148,7 +150,7 @@ def _model_estimate(
     return ModelEstimate(
         alias=model.alias,
         model_id=model.id,
-        sampling=_sampling(policy),
+        sampling=sampling_words(policy),
         transport=model.transport,
         cells=len(texts),
         at_hand=len(answers),
@@ -167,28 +169,9 @@ def _model_estimate(
     )
 
 
-def _sampling(policy: Policy) -> str:
-    thinking = f", thinking {policy.thinking['type']}" if policy.thinking and "type" in policy.thinking else ""
-    effort = _effort(policy)
-    asked = policy.temperature_requested
-    if policy.temperature_sent is None and asked != "provider-default":
-        return f"provider default (temperature {asked:g} was refused){thinking}{effort}"
-    sampling = "provider default" if policy.temperature_sent is None else f"temperature {policy.temperature_sent:g}"
-    return f"{sampling}{thinking}{effort}, up to {policy.max_tokens} tokens"
-
-
 def _at(policy: Policy, dollars: float | None) -> float | None:
     """A price at the place that the model's entry asks for."""
     return None if dollars is None else dollars * geo_price_factor(policy.extra_body.get("inference_geo"))
-
-
-def _effort(policy: Policy) -> str:
-    if policy.seeded:  # llama.cpp knows no such thing
-        return ""
-    if policy.effort or policy.effort_default == "unsupported":
-        return f", effort {policy.effort}" if policy.effort else ", takes no effort"
-    known = f", {policy.effort_default}" if policy.effort_default else ""
-    return f", effort not sent (the service's default{known})"
 
 
 def _price(policy: Policy, model: ModelConfig) -> str:

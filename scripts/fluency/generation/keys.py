@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping
 from functools import cache
 
 from fluency.common.errors import StopRun, UserError
-from fluency.core.study import ModelConfig, Study
+from fluency.core.model_config import ModelConfig
+from fluency.core.study import Study
 
 NO_KEY = "no-key-needed"
 REMOVED = "[key removed]"

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fluency.common.errors import StopRun, UserError
-from fluency.core.study import ModelConfig, Study
+from fluency.core.model_config import ModelConfig
+from fluency.core.study import Study
 from fluency.generation.failure import Failure
 from fluency.generation.keys import key_of, needs_key
 from fluency.generation.policies import Policy, resolve

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import yaml
 
 from fluency.common.errors import UserError
-from fluency.core.study import ModelConfig, Price
+from fluency.core.model_config import ModelConfig, Price
 from fluency.core.wires import Wire
 
 Temperature = float | Literal["provider-default"]

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from fluency.core.model_config import Price
 from fluency.core.part import Part
 from fluency.core.records.forms import Digest, UtcTime
 from fluency.core.records.record import SCHEMA_VERSION, CellName, SchemaVersion
-from fluency.core.study import Price
 from fluency.core.wires import Wire
 
 Outcome = Literal["ok", "refusal", "truncated", "empty", "no-call"]

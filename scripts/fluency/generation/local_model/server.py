@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from fluency.common.errors import UserError
 from fluency.common.terminal import Say, say
-from fluency.core.study import ModelConfig
+from fluency.core.model_config import ModelConfig
 from fluency.generation.local_model.machine import check_memory, choose_threads
 from fluency.generation.local_model.weights import ensure_weights
 
