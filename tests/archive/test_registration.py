@@ -18,11 +18,12 @@ from fluency.common.files import pretty_json
 from fluency.common.git import git_state
 from fluency.common.self_hash import has_valid_self_hash, with_self_hash
 from fluency.core.config_doc import SECTIONS
+from fluency.core.model_config import ModelConfig, Price
 from fluency.core.provenance import Provenance
 from fluency.core.shells import DESIGN
 from fluency.core.stage_code import DECIDES as DECIDING
 from fluency.core.stage_code import deciding_hashes
-from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
+from fluency.core.study import Budget, Limits, SandboxConfig, Study
 from fluency.core.tasks import load_task, load_tasks
 from fluency.report.provenance_facts import registered_how
 from fluency.workflow import record_keeping
