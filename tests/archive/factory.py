@@ -30,7 +30,7 @@ from fluency.execution.invocation import Invocation
 from fluency.execution.sandbox.image_content import content_sha256
 from fluency.generation.generate import Generator
 from fluency.generation.prompt import build_prompt
-from fluency.generation.providers.messages_format import read_message
+from fluency.generation.providers import read_reply
 from fluency.generation.reply import answer_of
 from fluency.generation.request import request_for, request_key
 from fluency.generation.store import AnswerStore
@@ -38,6 +38,7 @@ from fluency.report.explorer import write_explorer
 from fluency.report.writer import write_report
 from fluency.scoring.score_cell import score_cell
 from fluency.world import World
+from tests.generation.endpoint import completion
 
 TASKS = ("fetch-top-crates", "session-tool-failures", "stale-lockfiles", "tree-size-bytes")
 FACTS = {"commit": "0123456789abcdef0123456789abcdef01234567", "dirty": False, "utc_date": "2026-11-22"}
@@ -137,7 +138,7 @@ def fill_answers(made: Made, reply=reply_of) -> None:
             "server": "embedded",
             "client": "none",
         }
-        store.put(answer_of(request_key(request), request, read_message(message), note))
+        store.put(answer_of(request_key(request), request, read_reply(request, completion(message)), note))
 
 
 def make(root: Path, study: Study | None = None, **options: Any) -> Made:

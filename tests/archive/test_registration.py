@@ -120,7 +120,7 @@ def test_what_changed_in_a_task_is_said(study, tasks, path, tmp_path):
         assert deviations(study, [tasks[0], load_task(folder)], path) == [f"task stale-lockfiles: {told} changed"]
 
 
-MODEL = make_study().models[0].model_dump() | {"id": "claude-opus-4-7", "served_by": "endpoint"}
+MODEL = make_study().models[0].model_dump() | {"id": "claude-opus-4-7", "served_by": "endpoint", "wire": "messages"}
 DECIDES = {
     Study: {
         "study": "other", "decision": "other", "tasks": ["stale-lockfiles"], "shells": ["pwsh"], "trials": 5, "seeds": [13, 24],

@@ -120,7 +120,7 @@ def reseal(files: dict[str, bytes]) -> None:
     """Another text in a stored answer, with its inner hash made to fit."""
     name = f"answers/{key_of(files)[:2]}/{key_of(files)}.json"
     value = json.loads(files[name])
-    value["answer"]["text"] = value["answer"]["raw"]["content"][0]["text"] = "Get-ChildItem"
+    value["answer"]["text"] = value["answer"]["raw"]["choices"][0]["message"]["content"] = "Get-ChildItem"
     value["sha256"] = sha256(canonical_json(value["answer"]))
     files[name] = pretty_json(value).encode()
 
@@ -167,7 +167,7 @@ DERIVABLE: dict[str, tuple[Change, str]] = {
     "answer dropped": (drop("answers/.*"), "results/generations/"),
     "answer smuggled": (smuggle("answers/00/0.json"), "answers/00/0.json"),
     "generation text": (record(GENERATION, put("answer", "text", value="true")), GENERATION),
-    "generation raw": (record(GENERATION, put("answer", "raw", "stop_reason", value="max_tokens")), GENERATION),
+    "generation raw": (record(GENERATION, put("answer", "raw", "choices", 0, "finish_reason", value="length")), GENERATION),
     "generation request": (record(GENERATION, put("answer", "request", "temperature", value=0.1)), GENERATION),
     "generation cost": (record(GENERATION, put("cost_usd", value=1.0)), GENERATION),
     "generation form": (text(GENERATION, "{\n", "{ \n"), GENERATION),

@@ -59,7 +59,7 @@ def test_every_block_is_a_study_whose_models_can_be_asked(name):
         policy = resolve(model)
         assert policy.temperature_sent == 0.7
         assert (policy.price is not None) == (model.key_required or model.served_by == "embedded")
-        assert (model.base_url or "").endswith("/v1") == (model.wire == "chat")
+        assert not model.base_url or model.base_url.endswith("/v1") == (model.wire == "chat")
 
 
 def test_the_llama_cpp_block_gets_an_answer_of_a_real_model(small_server, tmp_path):
