@@ -170,7 +170,7 @@ def _overlaid(model: ModelConfig, entry: dict[str, Any], where: str) -> tuple[Te
 
 def _check_wire(model: ModelConfig, thinking: dict[str, Any] | None, where: str, always_thinks: bool) -> None:
     """UserError for what a model's wire or interface has no place for."""
-    if model.wire == "chat" and thinking is not None:
+    if model.wire == "chat" and model.served_by == "endpoint" and thinking is not None:
         raise UserError(
             "Chat Completions has no `thinking`",
             where=f"{where}: thinking",

@@ -239,7 +239,7 @@ DIFFERENCES = {
             "qwen-0.5b: temperature sent": ("0.7", "provider-default"),
             "qwen-0.5b: thinking": ("none", "type enabled"),
             "qwen-0.5b: effort": ("none", "high"),
-            "qwen-0.5b: headers": ("anthropic-version 2023-06-01", "anthropic-version 2026-10-21, x-a b"),
+            "qwen-0.5b: headers": ("none", "x-a b"),
         },
     ),
     "model": (
