@@ -26,6 +26,7 @@ def make_tasks(count: int = 20, prefix: str = "task", leans=(None,)) -> list[Sim
             lean=leans[i % len(leans)],
             provenance=origins[i],
             version=1,
+            private=False,
             sha256=f"{i:064x}",
             prompt=f"Do the thing number {i} and print it.",
         )
