@@ -106,6 +106,8 @@ def test_a_service_that_says_nothing_stops_no_plan(reply, words, endpoint):
 def test_without_a_key_nobody_is_asked(endpoint):
     study = study_of(OPUS | {"base_url": endpoint.url})
     assert service_says(study, {}) == ["opus: not asked, since ANTHROPIC_API_KEY is not set"]
+    own = study_of(OPUS | {"base_url": endpoint.url, "key_required": False})
+    assert service_says(own, ENVIRON) == []
     embedded = study_of({"alias": "q", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"})
     assert service_says(embedded, {}) == [] and endpoint.requests == []
 

@@ -28,9 +28,9 @@ def service_says(study: Study, environ: Mapping[str, str]) -> list[str]:
 
 
 def _said_of(model: ModelConfig, environ: Mapping[str, str]) -> list[str]:
-    if model.served_by == "embedded" or not hasattr(PROVIDERS[model.wire], "describe"):
-        return []
-    if needs_key(model) and not environ.get(model.api_key_env, "").strip():
+    if not needs_key(model) or not hasattr(PROVIDERS[model.wire], "describe"):
+        return []  # a server of one's own tells nothing that its owner does not know
+    if not environ.get(model.api_key_env, "").strip():
         return [f"not asked, since {model.api_key_env} is not set"]
     try:
         provider = open_provider(model, model.base_url, key_of(model, environ), environ, lambda note: None)
