@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -64,6 +65,17 @@ class OwnEngine:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._daemon.wait(60)
 
+    def clear_away(self) -> None:
+        """Remove what a killed one left behind: the processes beside containers, the mount of its data, the folder."""
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if f"{self.folder}/exec".encode() in (process / "cmdline").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
+        while os.path.ismount(self.folder / "data"):
+            if subprocess.run(["umount", "-l", str(self.folder / "data")], check=False).returncode:
+                break
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def load_sandbox_image(self) -> None:
         """Copy the sandbox image from the machine's engine."""
         image = open_sandbox(SandboxConfig()).image
@@ -91,4 +103,4 @@ def own_engine() -> Iterator[OwnEngine]:
         yield engine
     finally:
         engine.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        engine.clear_away()
