@@ -71,9 +71,9 @@ class OwnEngine:
             with contextlib.suppress(OSError):
                 if f"{self.folder}/exec".encode() in (process / "cmdline").read_bytes():
                     os.kill(int(process.name), signal.SIGKILL)
-        while os.path.ismount(self.folder / "data"):
-            if subprocess.run(["umount", "-l", str(self.folder / "data")], check=False).returncode:
-                break
+        unmount = ["umount", "-l", str(self.folder / "data")]  # once for each start that was killed
+        while subprocess.run(unmount, capture_output=True, check=False).returncode == 0:
+            pass
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def load_sandbox_image(self) -> None:
