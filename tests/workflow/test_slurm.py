@@ -117,6 +117,8 @@ def test_a_node_that_dies_costs_nothing_but_time(plugins, cluster, small, tmp_pa
     done = {path.stem: json.loads(path.read_text()) for path in (project.root / ".cache" / "slices").glob("*.done")}
     assert sum(part["cells"] for part in done.values()) == 8
     assert lost and done[lost.stem]["node"] == "n2"
+    project.configure(seeds=[13, 26])  # what the nodes noted is what a run here compares with
+    assert project.to_do() == {"execute": 8, "score": 8, "gather": 1, "report": 1}
 
 
 def test_a_node_without_an_engine_is_named_with_the_reason(plugins, cluster, small, tmp_path):
