@@ -14,7 +14,7 @@ from fluency.common.files import pretty_json, write_atomic
 
 RESULTS = Path(__file__).parent / "results"
 ALL = ("workflow", "scale", "sandbox", "generation", "archive")
-BY_NAME = ("study", "inspect")
+BY_NAME = ("designed", "inspect")
 """Only when asked for: one takes a quarter of an hour, one another environment and a program from the network."""
 
 

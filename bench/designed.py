@@ -3,7 +3,7 @@
 Its time is held against the larger of its two floors: the calls at the rate that a model allows, and the executions
 back to back, as many at a time as the run had. Every answer works half a processor second before the task's reference,
 about what PowerShell needs to start, and is run in Bash alone, so that the figure can be had without PowerShell.
-`python -m bench.study 40` asks for so many cells instead of 400; those take about ten minutes on two cores.
+`python -m bench.designed 40` asks for so many cells instead of 400; those take about ten minutes on two cores.
 """
 
 from __future__ import annotations
