@@ -41,8 +41,9 @@ class OwnEngine:
         for stale in ("pid", "exec/containerd/containerd.pid"):
             (self.folder / stale).unlink(missing_ok=True)
         with (self.folder / "log").open("ab") as log:
-            command = f"dockerd -H {self.url} {places} --bridge=none --iptables=false --ip6tables=false".split()
-            self._daemon = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            # In the machine's own network, one that is to have no bridge takes docker0 away from the engine there.
+            alone = f"unshare --net dockerd -H {self.url} {places} --bridge=none --iptables=false --ip6tables=false"
+            self._daemon = subprocess.Popen(alone.split(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         deadline = time.monotonic() + STARTS_WITHIN_S
         while subprocess.run(self._docker("version"), capture_output=True, check=False).returncode:
             if time.monotonic() > deadline or self._daemon.poll() is not None:

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from chaos.__main__ import kinds
-from chaos.engine import OwnEngine, own_engine
+from chaos.engine import OwnEngine, own_engine, why_no_engine
 from chaos.faults import FAULTS
 from chaos.ledger import Ledger
 from chaos.page import page_of
@@ -48,6 +48,15 @@ def table(sandbox):
 def engine(sandbox) -> Iterator[OwnEngine]:
     with own_engine() as started:
         yield started
+
+
+@pytest.mark.engine
+def test_the_second_engine_leaves_the_networks_of_the_first_alone(sandbox) -> None:
+    if why := why_no_engine():
+        pytest.skip(why)
+    before = Path("/sys/class/net/docker0").exists()
+    with own_engine():
+        assert Path("/sys/class/net/docker0").exists() == before
 
 
 @pytest.mark.engine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,12 @@ class Wildcards:
 
 @dataclass
 class Rule:
+    """A rule's input files, some of them named."""
+
     generation: list[str]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.generation)
 
 
 @dataclass
