@@ -76,7 +76,7 @@ def test_the_service_is_asked_with_the_key_and_its_words_are_printed(endpoint):
         OPUS | {"base_url": endpoint.url},
         {"alias": "chat", "id": "x", "wire": "chat", "key_required": False, "temperature": 0.7, "max_tokens": 9},
     )
-    first, second = service_says(study, ENVIRON)
+    first, second = service_says(study.models, ENVIRON)
     assert first == (
         "opus: active, up to 512 tokens, effort low, medium, high, thinking adaptive, disabled, nothing said of "
         "sampling, which the first call will tell"
@@ -99,17 +99,17 @@ def test_the_service_is_asked_with_the_key_and_its_words_are_printed(endpoint):
 )
 def test_a_service_that_says_nothing_stops_no_plan(reply, words, endpoint):
     models_api(endpoint, reply)
-    (line,) = service_says(study_of(OPUS | {"base_url": endpoint.url}), ENVIRON)
+    (line,) = service_says(study_of(OPUS | {"base_url": endpoint.url}).models, ENVIRON)
     assert words in line and KEY not in line
 
 
 def test_without_a_key_nobody_is_asked(endpoint):
     study = study_of(OPUS | {"base_url": endpoint.url})
-    assert service_says(study, {}) == ["opus: not asked, since ANTHROPIC_API_KEY is not set"]
+    assert service_says(study.models, {}) == ["opus: not asked, since ANTHROPIC_API_KEY is not set"]
     own = study_of(OPUS | {"base_url": endpoint.url, "key_required": False})
-    assert service_says(own, ENVIRON) == []
+    assert service_says(own.models, ENVIRON) == []
     embedded = study_of({"alias": "q", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"})
-    assert service_says(embedded, {}) == [] and endpoint.requests == []
+    assert service_says(embedded.models, {}) == [] and endpoint.requests == []
 
 
 @pytest.mark.parametrize(

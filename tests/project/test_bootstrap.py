@@ -27,5 +27,7 @@ def test_what_python_compiled_is_kept_whatever_the_shell_says() -> None:
     """Without it each of the test suite's hundreds of starts compiles Snakemake and pandas anew."""
     told = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     target = "told:; @echo $${PYTHONDONTWRITEBYTECODE-not set}"
-    shown = subprocess.run(["make", "--eval", target, "told"], cwd=ROOT, env=told, capture_output=True, text=True)
+    shown = subprocess.run(
+        ["make", "--no-print-directory", "--eval", target, "told"], cwd=ROOT, env=told, capture_output=True, text=True
+    )
     assert shown.stdout.strip() == "not set", shown.stderr

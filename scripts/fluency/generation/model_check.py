@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fluency.common.errors import StopRun, UserError
 from fluency.core.model_config import ModelConfig
-from fluency.core.study import Study
 from fluency.generation.failure import Failure
 from fluency.generation.keys import key_of, needs_key
 from fluency.generation.policies import Policy, resolve
@@ -19,12 +18,12 @@ ASK_S = 10.0
 LEVELS = ("low", "medium", "high", "xhigh", "max")
 
 
-def service_says(study: Study, environ: Mapping[str, str]) -> list[str]:
-    """A sentence or more for each model whose wire has a Models API; asks the services whose key is at hand.
+def service_says(models: Iterable[ModelConfig], environ: Mapping[str, str]) -> list[str]:
+    """A sentence or more for each of the models whose wire has a Models API; asks the services whose key is at hand.
 
     A service that does not answer is said, and stops nothing: the plan needs neither key nor network.
     """
-    return [f"{model.alias}: {line}" for model in study.models for line in _said_of(model, environ)]
+    return [f"{model.alias}: {line}" for model in models for line in _said_of(model, environ)]
 
 
 def _said_of(model: ModelConfig, environ: Mapping[str, str]) -> list[str]:

@@ -64,8 +64,10 @@ def shells_lacking(ready: ReadyStudy) -> list[Shell]:
 def print_plan(ready: ReadyStudy, command: list[str]) -> int:
     """`make plan`: the plan with Snakemake's reasons, on standard output."""
     jobs = jobs_to_run(command)
-    print(render(estimate_of(ready, rerun_reasons(ready, jobs))), end="")
-    said = [f"  {line}" for line in service_says(ready.study, os.environ)]
+    estimate = estimate_of(ready, rerun_reasons(ready, jobs))
+    print(render(estimate), end="")
+    to_ask = map(ready.study.model, estimate.aliases_to_ask)
+    said = [f"  {line}" for line in service_says(to_ask, os.environ)]
     print("\n".join(["", "What the services say of the models:", *said, ""]) if said else "", end="")
     containers = containers_to_start(ready, jobs, [shell.name for shell in shells_lacking(ready)])
     print(f"\n{containers}\n" if containers else "", end="")
