@@ -13,7 +13,8 @@ from types import SimpleNamespace
 from fluency.core.config_files import read_yaml
 from fluency.workflow.front import open_pipeline
 
-pipeline = open_pipeline(read_yaml("config.yaml"), SimpleNamespace(overwrite_configfiles=[]))
+workflow = SimpleNamespace(overwrite_configfiles=[], exec_mode=SimpleNamespace(name="DEFAULT"))
+pipeline = open_pipeline(read_yaml("config.yaml"), workflow)
 assert pipeline.archive_path().endswith(".tar.zst")
 for key in (pipeline.key.image, pipeline.key.control, pipeline.key.gather, pipeline.key.report):
     assert key()

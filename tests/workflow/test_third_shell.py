@@ -20,6 +20,7 @@ ENTRY = f"""
             title="Zsh",
             short_title="Zsh",
             prompt_line="{LINE}",
+            tool_name="zsh",
             argv=("/usr/bin/zsh", "--no-rcs", "-c"),
             version_command='print "$ZSH_VERSION"',
             packages=("zsh",),
