@@ -55,7 +55,7 @@ echo "Installing the pinned environment from $lock (0.6 GB, usually well under a
 pip() { "$venv"/bin/python -m pip --disable-pip-version-check --quiet "$@"; }
 install_all() {
   if pip install --require-hashes -r envs/installer.lock 2>/dev/null; then
-    UV_LINK_MODE=copy "$venv"/bin/uv pip install --quiet --python "$venv"/bin/python --require-hashes -r "$lock" && return
+    UV_LINK_MODE=copy "$venv"/bin/uv pip install --quiet --system-certs --python "$venv"/bin/python --require-hashes -r "$lock" && return
     echo "The quick installer failed; pip takes over (about 2 minutes)." >&2
   fi
   pip install --require-hashes -r "$lock"
