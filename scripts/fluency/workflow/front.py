@@ -38,7 +38,7 @@ class FrontedPipeline(Pipeline):
             exit_with(error)
 
     def hold(self) -> None:
-        """Keep other runs out for as long as the process lives."""
+        """What any run does first: settle how it ends and looks for jobs; keep others out while the process lives."""
         self._held = ExitStack()
         end_in_a_thread()
         look_only_when_something_happened(self._workflow)
