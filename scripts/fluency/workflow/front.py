@@ -76,6 +76,28 @@ def look_only_when_something_happened(workflow: Any) -> None:
     """
     if workflow.local_exec:
         workflow.scheduler.job_rate_limiter = None
+        workflow.scheduler._open_jobs = Bell()
+
+
+class Bell:
+    """Stands in for the semaphore that wakes the scheduler: however often it was rung, there is one look to take.
+
+    A look deals with all that has happened by then. The semaphore counts each end of a job, so that after eight of
+    them in one look seven more looks find nothing.
+    """
+
+    def __init__(self) -> None:
+        self._rung = threading.Event()
+        self._rung.set()  # the first look, which the semaphore was given already
+
+    def release(self) -> None:
+        """Something happened."""
+        self._rung.set()
+
+    def acquire(self) -> None:
+        """Wait until something has happened since the last look."""
+        self._rung.wait()
+        self._rung.clear()
 
 
 def open_pipeline(config: dict[str, Any], workflow: Any) -> FrontedPipeline:
