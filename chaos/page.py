@@ -24,6 +24,7 @@ on this machine which gives every reply a number of its own, so that it knows of
 about two commands of three are right. The engine that is killed is one of the trial's own, and the full disk a small
 one in memory.
 
+- *Broke off*: the struck run ended with another exit code than 0; the others waited the fault out.
 - *Asked twice*: requests that came although the store held all answers to their prompt, and replies that were sent to
   a live process and are not in the store.
 - *Repeated*: requests that were under way when the process was killed and had to be made again, as docs/generation.md
@@ -32,7 +33,7 @@ one in memory.
   byte. The others were made anew: Snakemake makes again what a killed job may have left half done.
 """
 _HEAD = (
-    "| Fault | Trials | Passed | Records when struck | Runs to finish | Seconds to finish | Requests | Repeated | "
+    "| Fault | Trials | Passed | Broke off | Records when struck | Runs to finish | Seconds to finish | Requests | Repeated | "
     "Asked twice | Kept |"
 )
 
@@ -47,7 +48,7 @@ def page_of(trials: Sequence[Trial], undisturbed_s: float, seed: int, skipped: S
         f"{undisturbed_s:.0f} s on the same machine, which was not idle.",
         "",
         _HEAD,
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     if trials and (len(trials) < USUAL or cells < Size().cells):
         lines[1] += f" `make chaos` does {USUAL} trials of {Size().cells} cells; this page is of fewer or smaller ones."
@@ -69,6 +70,7 @@ def _row(title: str, group: Sequence[Trial]) -> str:
         title,
         str(len(group)),
         str(sum(not trial.problems for trial in group)),
+        str(sum(trial.exit_code != 0 for trial in group)),
         _range([trial.records_before for trial in group]),
         _range([trial.runs_after for trial in group]),
         _range([round(trial.finish_s) for trial in group]),

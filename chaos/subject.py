@@ -47,10 +47,14 @@ class Size:
 
 @cache
 def answer_of(prompt: str) -> str:
-    """A right command for two tasks of three, a wrong one for the third."""
+    """A right command for two tasks of three, a wrong one for the third.
+
+    Where processes run it is right: a wrong one prints their numbers, which differ between any two runs, and the table
+    says which line was wrong.
+    """
     shell = next(shell for shell, known in SHELLS.items() if known.prompt_line in prompt)
     task = next(task for task in bank() if task.prompt.strip() in prompt)
-    wrong = int(hashlib.sha256(task.id.encode()).hexdigest(), 16) % 3 == 0
+    wrong = not task.needs and int(hashlib.sha256(task.id.encode()).hexdigest(), 16) % 3 == 0
     return (task.wrong if wrong else task.references)[shell][0]
 
 
@@ -76,6 +80,8 @@ class Subject:
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start `fluency run` in a process group of its own, as a terminal would."""
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a script, and inherited from here
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         self.ledger.run += 1
         command = [sys.executable, "-m", "fluency.cli", "run", "--configfile", CONFIG]
         more = {"XDG_CACHE_HOME": str(self.folder / "cache")} | ({"DOCKER_HOST": self._engine} if self._engine else {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -71,6 +72,17 @@ def test_a_disturbed_run_is_finished_by_the_next_with_the_same_table_and_asks_no
     assert (trial.asked_twice, trial.runs_after) == (0, 1)
 
 
+@pytest.mark.engine
+def test_an_interrupt_reaches_a_run_also_where_the_campaign_itself_ignores_it(table) -> None:
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        trial = try_fault(1, "interrupt", SMALL, table, Random(f"{SEED} ignored"), None, gone_s=3)
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    assert trial.problems == []
+    assert trial.exit_code not in (0, None)
+
+
 def seen(prompt: str) -> Seen:
     return Seen("POST", "/v1/messages", {}, {"model": "m", "messages": [{"content": prompt}]})
 
@@ -106,5 +118,5 @@ def test_every_kind_comes_in_turn_and_the_same_seed_draws_the_same():
 def test_the_page_says_what_was_not_passed():
     page = page_of([GOOD, replace(GOOD, number=2, fault="disk", problems=["its table is another"])], 60.0, 1, ["x"])
     assert "2 trials of 4 cells, seed 1: 1 passed" in page
-    assert "| SIGKILL to the whole group | 1 | 1 | 5 | 1 | 6 | 5 | 1 | 0 | 5 of 6 |" in page
+    assert "| SIGKILL to the whole group | 1 | 1 | 1 | 5 | 1 | 6 | 5 | 1 | 0 | 5 of 6 |" in page
     assert "- trial 2, disk: its table is another" in page and "Not done here: x." in page
