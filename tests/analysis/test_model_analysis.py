@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pandas as pd
 import pytest
+from scipy import stats
 
 from fluency.analysis import analyse, headline
 from fluency.analysis.analysis_plan import plan_for, plan_sha256
@@ -14,6 +15,7 @@ from fluency.analysis.estimate import judge_gap
 from fluency.analysis.headline import headline_of
 from fluency.analysis.number_format import signed
 from fluency.common.errors import UserError
+from fluency.core.conditions import BESIDE
 from fluency.core.shells import DESIGN
 from fluency.core.table import to_frame
 from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, random_passes
@@ -79,6 +81,24 @@ def test_noise_is_resolved_only_when_the_ninety_percent_interval_lies_inside() -
     wide = one(counted((0, 5), (5, 0), (0, 5), (5, 0)))
     assert wide.verdict.band == "falsified"
     assert not wide.verdict.resolved
+
+
+def test_the_two_intervals_are_those_of_95_and_of_90_percent() -> None:
+    gap = one(counted((0, 5), (1, 4), (5, 2))).gap
+    student = stats.ttest_1samp([float(value) for value in gap.paired.differences], 0)
+    assert gap.s95 == pytest.approx(tuple(student.confidence_interval(0.95)))
+    assert gap.s90 == pytest.approx(tuple(student.confidence_interval(0.90)))
+    # Where no task differs, two pseudo-tasks at a half stand for what was not seen.
+    alike = one(lambda cell: True).gap
+    for interval, level in ((alike.s95, 0.95), (alike.s90, 0.90)):
+        assert interval.high == pytest.approx(stats.t.ppf((1 + level) / 2, 21) * (0.5 / (21 * 22)) ** 0.5)
+
+
+def test_the_headline_has_the_gap_under_the_second_condition() -> None:
+    model = one(random_passes())
+    under = next(found for condition in BESIDE if condition.in_summary and (found := model.under(condition)))
+    said = f"Without Unix tools for PowerShell the gap is {signed(under.paired.gap)} pp."
+    assert said in headline_of(model)
 
 
 @pytest.mark.parametrize("mark", [True, False])

@@ -30,16 +30,17 @@ def test_too_few_trials_are_undefined_and_not_one() -> None:
 
 
 def test_the_table_of_tasks_holds_only_complete_ones() -> None:
-    bash = Arm((5, 0, 1, 0, 4), (5, 5, 5, 5, 4))
-    pwsh = Arm((1, 2, 0, 0, 5), (5, 5, 5, 5, 5))
+    bash = Arm((5, 2, 0, 1, 3, 1, 0, 0, 0, 0, 4), (5,) * 10 + (4,))
+    pwsh = Arm((1, 5, 2, 0, 0, 0, 0, 0, 0, 0, 5), (5,) * 11)
     found = pass_k(contrasted(bash, pwsh))
-    assert (found.both, found.challenger_only, found.baseline_only, found.neither, found.complete) == (1, 1, 1, 1, 4)
-    assert found.any_of["bash"].value == Fraction(2, 4)
-    assert found.any_of["bash"].tasks == 4
-    assert found.any_of["pwsh"].value == Fraction(3, 5)
-    assert found.all_of["pwsh"].value == Fraction(1, 5)
-    assert found.all_of["bash"].interval == pytest.approx(proportion_confint(1, 4, method="beta"))
-    assert found.challenger_share == pytest.approx(proportion_confint(1, 2, method="beta"))
+    # All counts differ, so that none can stand for another.
+    assert (found.both, found.challenger_only, found.baseline_only, found.neither, found.complete) == (2, 1, 3, 4, 10)
+    assert found.any_of["bash"].value == Fraction(5, 10)
+    assert found.any_of["bash"].tasks == 10
+    assert found.any_of["pwsh"].value == Fraction(4, 11)
+    assert found.all_of["pwsh"].value == Fraction(2, 11)
+    assert found.all_of["bash"].interval == pytest.approx(proportion_confint(1, 10, method="beta"))
+    assert found.challenger_share == pytest.approx(proportion_confint(1, 4, method="beta"))
 
 
 def test_with_one_trial_both_are_pass_at_1() -> None:
