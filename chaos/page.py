@@ -33,8 +33,8 @@ one in memory.
   byte. The others were made anew: Snakemake makes again what a killed job may have left half done.
 """
 _HEAD = (
-    "| Fault | Trials | Passed | Broke off | Records when struck | Runs to finish | Seconds to finish | Requests | Repeated | "
-    "Asked twice | Kept |"
+    "| Fault | Trials | Passed | Broke off | Records when struck | Runs to finish | Seconds to finish | Requests | "
+    "Repeated | Asked twice | Kept |"
 )
 
 

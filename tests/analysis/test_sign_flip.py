@@ -35,6 +35,11 @@ def drawn(differences: list[Fraction], monkeypatch: pytest.MonkeyPatch) -> PValu
         return sign_flip(differences)
 
 
+def test_where_every_pattern_is_as_far_out_the_drawn_p_is_exactly_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert drawn([Fraction(3, 5)], monkeypatch).value == 1
+    assert drawn([Fraction(2, 5), Fraction(-2, 5)], monkeypatch).value == 1
+
+
 @given(few)
 @settings(max_examples=60, deadline=None)
 def test_it_counts_every_assignment_of_signs(d: list[Fraction]) -> None:

@@ -37,7 +37,7 @@ def test_every_place_has_its_figures_and_every_table_its_rows() -> None:
     }
 
 
-@pytest.mark.parametrize(("name", "gap"), [("A", 0.0), ("C", 0.10)])
+@pytest.mark.parametrize(("name", "gap"), [("A", 0.0), ("A2", 0.0), ("B", 0.0), ("C", 0.10), ("D", 0.0)])
 def test_a_row_simulated_again_is_the_one_of_the_table(name: str, gap: float) -> None:
     again = design_row(name, gap, FOUND["design"]["studies"])
     (row,) = [row for row in FOUND["design"]["rows"] if (row["scenario"], row["gap"]) == (name, gap)]
