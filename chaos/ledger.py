@@ -17,11 +17,16 @@ SLOWEST_S = 0.3
 
 @dataclass
 class Asked:
-    """One request; `answered` once its reply was on its way, `run` counts the runs of the study."""
+    """One request; `answered` once its reply was on its way, `cut` if none came; `run` counts the runs of the study."""
 
     prompt: str
     run: int
     answered: bool = False
+    cut: bool = False
+
+    def under_way(self, run: int) -> bool:
+        """Whether it still waits for its reply, in that run."""
+        return self.run == run and not self.answered and not self.cut
 
 
 @dataclass
@@ -47,6 +52,7 @@ class Ledger:
         # Some answers take longer, so that at any moment some are under way.
         time.sleep(SLOWEST_S * hashlib.sha256(f"{number}".encode()).digest()[0] / 255)
         if self.gone:
+            asked.cut = True
             return Reply(reset="before")
         asked.answered = True
         return Reply(body=message(self.answer(seen.prompt), id=f"msg_{number}", model=(seen.body or {}).get("model")))
@@ -55,9 +61,7 @@ class Ledger:
         """Note a request whose every answer is stored, or being given to the run that asks."""
         places = self.answers_to[asked.prompt]
         stored = sum(path.exists() for path in places)
-        under_way = sum(
-            other.prompt == asked.prompt and other.run == self.run and not other.answered for other in self.requests
-        )
+        under_way = sum(other.prompt == asked.prompt and other.under_way(self.run) for other in self.requests)
         if stored + under_way >= len(places):
             self.asked_at_hand.append(asked.prompt)
 

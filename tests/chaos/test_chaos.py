@@ -106,7 +106,9 @@ def test_a_request_for_an_answer_that_is_stored_or_under_way_is_noted(tmp_path):
 def test_a_request_while_the_endpoint_is_gone_is_no_answer(tmp_path):
     ledger = Ledger(lambda prompt: "true", {"p": [tmp_path / "1"]}, run=1, gone=True)
     assert ledger.reply_to(seen("p")).reset == "before"
-    assert ledger.lost() == []
+    ledger.gone = False
+    assert ledger.reply_to(seen("p")).reset is None  # the same request again, in the same run: nothing was at hand
+    assert ledger.lost() == [ledger.requests[1]] and ledger.asked_at_hand == []
 
 
 def test_every_kind_comes_in_turn_and_the_same_seed_draws_the_same():
