@@ -63,6 +63,7 @@ class Subject:
 
     def __init__(self, folder: Path, size: Size, engine: str | None = None, root: Path | None = None) -> None:
         self.folder, self.size, self._engine = folder, size, engine
+        self._started: subprocess.Popen[bytes] | None = None
         self.project = Project.make((root or folder) / "project")
         tasks = task_sets()[PILOT].tasks[: size.tasks]
         self.project.configure(study="chaos", trials=size.trials, tasks=tasks, conditions=["as_designed"])
@@ -86,7 +87,7 @@ class Subject:
         command = [sys.executable, "-m", "fluency.cli", "run", "--configfile", CONFIG]
         more = {"XDG_CACHE_HOME": str(self.folder / "cache")} | ({"DOCKER_HOST": self._engine} if self._engine else {})
         with self.log.open("ab") as log:
-            return subprocess.Popen(
+            self._started = subprocess.Popen(
                 command,
                 cwd=self.project.root,
                 env=self.project.environ(**more),
@@ -95,6 +96,7 @@ class Subject:
                 stderr=log,
                 start_new_session=True,
             )
+        return self._started
 
     @property
     def log(self) -> Path:
@@ -129,7 +131,10 @@ class Subject:
         return verify(self.store)
 
     def close(self) -> None:
-        """End the endpoint."""
+        """End the endpoint, and the run that somebody left before its end."""
+        if self._started is not None and self._started.poll() is None:
+            os.killpg(self._started.pid, signal.SIGKILL)
+            self._started.wait()
         self.service.close()
 
 
