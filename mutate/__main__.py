@@ -9,11 +9,11 @@ import random
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from fluency.common.files import write_atomic
+from fluency.common.files import sha256, write_atomic
 from fluency.common.paths import CACHE, ROOT
 from fluency.common.terminal import Say, say
 from mutate.baseline import Project, measure
@@ -44,33 +44,43 @@ def drawn(project: Project, count: int, seed: int) -> list[Fault]:
 def try_all(
     project: Project, faults: Sequence[Fault], cache: Path, workers: int, say: Say = lambda _: None
 ) -> list[Trial]:
-    """The trial of each fault; those that `cache` holds of the same tree are not run again."""
-    kept = cache / project.sha256()[:16]
-    log = kept / "trials.jsonl"
-    known = _read(log)
+    """The trial of each fault; those that `cache` holds and that still hold are not run again."""
+    files = project.hashes()
+    log = cache / "trials.jsonl"
+    known = _known(log, files)
     todo = [fault for fault in faults if fault not in known]
     with tempfile.TemporaryDirectory(prefix="mutate-") as name:
         folder = Path(name).resolve()
         if todo:
             (folder / "baseline").mkdir()
             project.copy_to(folder / "baseline")
-            baseline = measure(project, folder / "baseline", kept / "baseline.json")
+            baseline = measure(project, folder / "baseline", cache / "baseline.json")
             say(f"{len(baseline.seconds)} tests pass without a fault, in {sum(baseline.seconds.values()):.0f} s")
             with log.open("a", encoding="utf-8") as stream:
                 for number, trial in enumerate(Trials(project, baseline, folder, workers).run(todo), 1):
                     known[trial.fault] = trial
-                    stream.write(json.dumps(asdict(trial)) + "\n")
+                    stream.write(json.dumps({"of": _of(trial, files)} | asdict(trial)) + "\n")
                     stream.flush()
                     fault = trial.fault
                     say(f"{number}/{len(todo)} {fault.file}:{fault.line} {trial.by or 'NOT NOTICED: ' + fault.after}")
     return [known[fault] for fault in faults]
 
 
-def _read(log: Path) -> dict[Fault, Trial]:
-    lines = log.read_text(encoding="utf-8").splitlines() if log.is_file() else []
-    values = [json.loads(line) for line in lines if line.endswith("}")]
-    trials = [Trial(Fault(**value["fault"]), value["by"], value["tests"]) for value in values]
-    return {trial.fault: trial for trial in trials}
+def _of(trial: Trial, files: Mapping[str, str]) -> str:
+    """What a trial holds for: a noticed fault for its file and the test's, one that nobody noticed for the tree."""
+    parts = files if trial.by is None else {trial.fault.file, trial.by.partition("::")[0]} & files.keys()
+    return sha256("".join(f"{name} {files[name]}\n" for name in sorted(parts)))
+
+
+def _known(log: Path, files: Mapping[str, str]) -> dict[Fault, Trial]:
+    known = {}
+    for line in log.read_text(encoding="utf-8").splitlines() if log.is_file() else []:
+        if line.endswith("}"):
+            value = json.loads(line)
+            trial = Trial(Fault(**value["fault"]), value["by"], value["tests"])
+            if value["of"] == _of(trial, files):
+                known[trial.fault] = trial
+    return known
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,8 @@ class Project:
     package_root: str = "scripts"
     tests: tuple[str, ...] = ("tests",)
     options: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ("docs/", "mutate/")
+    """Folders that no test looks into: what is found holds whatever stands there."""
 
     def files(self) -> list[str]:
         """The files of the tree, relative: what git holds or would take in."""
@@ -38,9 +41,10 @@ class Project:
         """The files that faults are put into."""
         return [n for n in self.files() if n.endswith(".py") and n.startswith(tuple(f"{s}/" for s in self.sources))]
 
-    def sha256(self) -> str:
-        """One hash over the tree: results of another tree are not taken up again."""
-        return sha256("".join(f"{name} {sha256((self.root / name).read_bytes())}\n" for name in self.files()))
+    def hashes(self) -> dict[str, str]:
+        """The SHA-256 of each file of the tree that matters: what was found with other files is not taken up again."""
+        names = (name for name in self.files() if not name.startswith(self.apart))
+        return {name: sha256((self.root / name).read_bytes()) for name in names}
 
     def copy_to(self, folder: Path) -> None:
         """The tree anew, so that the work tree is never touched; what is mutated in its normal form."""
@@ -71,54 +75,112 @@ class Baseline:
     seconds: dict[str, float]
     covered: dict[str, dict[int, set[str]]] = field(repr=False)
 
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Baseline:
+        """What `to_json` gave."""
+        names = list(value["seconds"])
+        covered = {
+            file: {int(line): {names[number] for number in numbers} for line, numbers in lines.items()}
+            for file, lines in value["covered"].items()
+        }
+        return cls(value["seconds"], covered)
+
+    def to_json(self) -> dict[str, Any]:
+        """The seconds by test, and by file and line the numbers of the tests, whose names are long."""
+        number_of = {test: number for number, test in enumerate(self.seconds)}
+        covered = {
+            file: {line: sorted(number_of[test] for test in tests) for line, tests in lines.items()}
+            for file, lines in self.covered.items()
+        }
+        return {"seconds": self.seconds, "covered": covered}
+
+    def without(self, files: set[str]) -> Baseline:
+        """The same without the tests of these files."""
+        seconds = {test: spent for test, spent in self.seconds.items() if test.partition("::")[0] not in files}
+        covered = {
+            file: {line: tests & seconds.keys() for line, tests in lines.items()}
+            for file, lines in self.covered.items()
+        }
+        return Baseline(seconds, covered)
+
+    def with_more(self, more: Baseline) -> Baseline:
+        """The tests of both."""
+        covered = {file: dict(lines) for file, lines in self.covered.items()}
+        for file, lines in more.covered.items():
+            for line, tests in lines.items():
+                covered.setdefault(file, {})[line] = covered.get(file, {}).get(line, set()) | tests
+        return Baseline(self.seconds | more.seconds, covered)
+
     def tests_of(self, file: str, lines: Sequence[int]) -> list[str]:
-        """The tests that run one of the lines, the quickest first."""
+        """The tests that run one of the lines, the likeliest to notice first."""
         known = self.covered.get(file, {})
-        return self._quickest_first(set().union(*(known.get(line, ()) for line in lines)))
+        return self._likeliest_first(file, set().union(*(known.get(line, ()) for line in lines)))
 
     def further_tests_of(self, file: str) -> list[str]:
-        """The tests that run any line of the file, and those of its package's folder, the quickest first.
+        """The tests that run any line of the file, and those of its package's folder, the likeliest to notice first.
 
         A line that runs at import, or whose result is kept for all that ask later, is covered by no test or by one.
         """
-        folders = {f"tests/{part}/" for part in Path(file).parts}
-        beside = {test for test in self.seconds if test.startswith(tuple(folders))}
-        return self._quickest_first(beside.union(*self.covered.get(file, {}).values()))
+        beside = {test for test in self.seconds if _beside(test, file)}
+        return self._likeliest_first(file, beside.union(*self.covered.get(file, {}).values()))
 
-    def _quickest_first(self, tests: set[str]) -> list[str]:
-        return sorted(tests & self.seconds.keys(), key=lambda test: (self.seconds[test], test))
+    def _likeliest_first(self, file: str, tests: set[str]) -> list[str]:
+        """Those of the package's own folder first, then the quickest file; a file's together, which share set-ups."""
+        known = tests & self.seconds.keys()
+        spent: dict[str, float] = defaultdict(float)
+        for test in known:
+            spent[test.partition("::")[0]] += self.seconds[test]
+
+        def place(test: str) -> tuple[bool, float, str, float, str]:
+            where = test.partition("::")[0]
+            return not _beside(test, file), spent[where], where, self.seconds[test], test
+
+        return sorted(known, key=place)
+
+
+def _beside(test: str, file: str) -> bool:
+    """Whether a test stands in the folder that is named as one of the file's."""
+    return test.startswith(tuple(f"tests/{part}/" for part in Path(file).parts))
 
 
 def measure(project: Project, folder: Path, kept: Path) -> Baseline:
-    """The baseline of a tree, run in its copy at `folder`; what `kept` holds of the same tree is taken up again."""
-    if not kept.is_file():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(kept, json.dumps(_measured(project, folder)))
-    known = json.loads(kept.read_text(encoding="utf-8"))
-    names = list(known["seconds"])
-    covered = {
-        file: {int(line): {names[number] for number in numbers} for line, numbers in lines.items()}
-        for file, lines in known["covered"].items()
-    }
-    return Baseline(known["seconds"], covered)
+    """The baseline of a tree, run in its copy at `folder`.
+
+    What `kept` holds of the same tree is taken up again; where only test modules differ, these alone are run.
+    """
+    files = project.hashes()
+    before, known = _read(kept) if kept.is_file() else ({}, None)
+    other = {name for name in files.keys() | before.keys() if files.get(name) != before.get(name)}
+    if known is None or not all(Path(name).name.startswith("test_") for name in other):
+        found = _measured(project, folder, project.tests)
+    elif other:
+        found = known.without(other).with_more(_measured(project, folder, sorted(other & files.keys())))
+    else:
+        return known
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(kept, json.dumps({"files": files} | found.to_json()))
+    return found
 
 
-def _measured(project: Project, folder: Path) -> dict[str, Any]:
-    """As JSON: the seconds by test, and by file and line the numbers of the tests."""
+def _read(kept: Path) -> tuple[dict[str, str], Baseline]:
+    value = json.loads(kept.read_text(encoding="utf-8"))
+    return value["files"], Baseline.from_json(value)
+
+
+def _measured(project: Project, folder: Path, tests: Sequence[str]) -> Baseline:
     times, data, settings = folder / "times.json", folder / "coverage.data", folder / "coverage.ini"
     settings.write_text(f"[run]\nsource = {project.package_root}\ndata_file = {data}\n", encoding="utf-8")
     command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", *project.pytest(folder)[1:]]
     environment = project.environment(folder, MUTATE_TIMES=str(times))
-    subprocess.run([*command, *project.tests], cwd=folder, env=environment, check=False)
+    subprocess.run([*command, *tests], cwd=folder, env=environment, check=False)
     ran = json.loads(times.read_text(encoding="utf-8"))
     seconds = {test: each["seconds"] for test, each in ran.items() if each["outcome"] == "passed"}
-    number_of = {test: number for number, test in enumerate(seconds)}
     measured = CoverageData(str(data))
     measured.read()
-    covered: dict[str, dict[int, list[int]]] = {}
-    for path in measured.measured_files():
-        by_line = measured.contexts_by_lineno(path)
-        covered[str(Path(path).relative_to(folder))] = {
-            line: sorted(number_of[test] for test in tests if test in number_of) for line, tests in by_line.items()
+    covered = {
+        str(Path(path).relative_to(folder)): {
+            line: seconds.keys() & set(names) for line, names in measured.contexts_by_lineno(path).items()
         }
-    return {"seconds": seconds, "covered": covered}
+        for path in measured.measured_files()
+    }
+    return Baseline(seconds, covered)

@@ -21,7 +21,9 @@ START_S = 60.0
 """What pytest may need before its first test, on a busy machine."""
 TIMES_SLOWER = 5.0
 """A fault that makes the tests take so many times longer is noticed by the time limit."""
-SECOND_LOOK_S = 120.0
+LOOK_S = 90.0
+"""How many seconds of the tests that run its line a fault is shown to: what is found by none of them is not noticed."""
+SECOND_LOOK_S = 30.0
 """How many seconds of further tests a fault is shown to that none of its line's own tests noticed."""
 
 
@@ -54,7 +56,7 @@ class Trials:
 
     def _trial(self, fault: Fault) -> Trial:
         source = (self._project.root / fault.file).read_text(encoding="utf-8")
-        own = self._baseline.tests_of(fault.file, lines_of(source, fault))
+        own = self._within(LOOK_S, set(), self._baseline.tests_of(fault.file, lines_of(source, fault)))
         further = self._within(SECOND_LOOK_S, set(own), self._baseline.further_tests_of(fault.file))
         copy = self._copies.get()
         try:
@@ -67,8 +69,8 @@ class Trials:
     def _within(self, seconds: float, known: set[str], tests: Sequence[str]) -> list[str]:
         chosen = []
         for test in tests:
-            seconds -= self._baseline.seconds[test]
-            if test not in known and seconds > 0:
+            if test not in known and self._baseline.seconds[test] <= seconds:
+                seconds -= self._baseline.seconds[test]
                 chosen.append(test)
         return chosen
 
