@@ -113,7 +113,7 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
     "names": (many_names, f"the manifest is larger than {MAX_BYTES:,} bytes"),
     "yaml": (
         lambda small, out: rewritten(
-            small, out, put("tasks/.*/task.yaml", b"{a: " * 8_000 + b"x" + b"}" * 8_000), repair=True
+            small, out, put("tasks/.*/task.yaml", b"{b: x, a: " * 8_000 + b"x" + b"}" * 8_000), repair=True
         ),
         f"it nests deeper than {MAX_TASK_DEPTH} levels",
     ),

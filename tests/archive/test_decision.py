@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from markdown_it import MarkdownIt
 
+from fluency.analysis import analyse
 from fluency.analysis.bands import BANDS, band_words
 from fluency.analysis.claims import Edge
 from fluency.analysis.estimate import Verdict
@@ -90,6 +92,20 @@ def test_an_archives_name_is_only_a_name(archive, tmp_path):
     text = write_decision(named, "title", tmp_path / "d", say=quiet).read_text()
     html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     assert "<b>" not in html and "<a " not in html and "a`&lt;b&gt;x[l](h).tar.zst" in html
+
+
+@pytest.mark.parametrize(("edge", "proposed"), [(None, True), ("floor", False), ("ceiling", False)])
+def test_a_table_proposes_only_where_a_band_is_a_finding(edge, proposed, archive, tmp_path, monkeypatch):
+    def judged(*args):
+        found = analyse(*args)
+        verdict = Verdict(BANDS[0], (), False, True, edge)
+        return replace(found, models=[replace(model, verdict=verdict) for model in found.models])
+
+    monkeypatch.setattr("fluency.archive.decision.analyse", judged)
+    opening = SimpleNamespace(conclusion=lambda analysis: "")
+    monkeypatch.setattr("fluency.archive.decision.first_paragraph", opening)
+    text = write_decision(archive, "title", tmp_path, say=quiet).read_text()
+    assert ("Proposed by the decision table" in text, "**Nothing is proposed.**" in text) == (proposed, not proposed)
 
 
 @pytest.mark.parametrize("band", BANDS)

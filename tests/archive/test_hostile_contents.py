@@ -167,7 +167,7 @@ def test_a_manifest_of_more_names_than_are_read_is_refused(tmp_path):
         pass
 
 
-@pytest.mark.parametrize("open_, close", [("[", "]"), ("{a: ", "}")])
+@pytest.mark.parametrize("open_, close", [("[", "]"), ("{a: ", "}"), ("[x, ", "]"), ("{b: x, a: ", "}")])
 def test_a_task_that_nests_without_end_is_refused_at_once(open_, close, small, tmp_path):
     text = (open_ * 10_000 + "x" + close * 10_000).encode()
     forged = rewritten(

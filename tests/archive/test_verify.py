@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from fluency.archive import verify
-from fluency.archive.findings import Finding
+from fluency.archive.findings import Finding, Findings
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
 from fluency.archive.verify_report import VerifyReport
@@ -426,6 +426,33 @@ def test_other_code_that_words_a_score_otherwise_leaves_its_judgement_proven(arc
         assert SCORE not in {p.where for p in report.problems}
         assert [(p.where, p.truth) for p in report.unproven] == [(SCORE, "words")]
         assert report.checked["scores"] == 8
+
+
+def test_what_this_code_would_have_written_must_stand_in_the_provenance(archive, tmp_path, other_code):
+    """Older code did not write every field; today's archive may leave none out."""
+    less = record("results/made-up/provenance.json", lambda document: document.pop("limits"))
+    forged = rewritten(archive, tmp_path, less, repair=True)
+    assert "`limits` is not what the records say" in str(verify_archive(forged, quiet).problems)
+    other_code("table")
+    assert "`limits`" not in str(verify_archive(forged, quiet).problems)
+
+
+def test_a_score_that_cannot_be_made_is_no_score_that_fits(archive, monkeypatch):
+    def fails(*args, **kwargs):
+        raise UserError("no world of this seed", hint="none")
+
+    monkeypatch.setattr("fluency.archive.rebuild.score_cell", fails)
+    report = verify_archive(archive, quiet)
+    assert "it cannot be judged anew: no world of this seed" in str(report.problems)
+    assert report.verdict("judgement") == "altered"
+
+
+def test_what_cannot_be_told_is_said_once():
+    findings = Findings(layers=frozenset())
+    for _ in range(2):
+        findings.cannot_tell("x", "who made it", "evidence")
+        findings.remark("x", "who made it")
+    assert (len(findings.unproven), len(findings.remarks)) == (1, 1)
 
 
 JUDGED = {

@@ -143,6 +143,17 @@ def test_the_place_of_computing_is_priced(endpoint, store):
     assert cost_of(plain, next(store.entries())) is not None
 
 
+@pytest.mark.parametrize(("price", "cost"), [(0, 0.0), (3, None)])
+def test_what_costs_nothing_costs_nothing_also_where_nobody_counted(price, cost, endpoint, store):
+    study = study_of()
+    endpoint.always(Reply(body=message(usage={})))
+    ask(generator_of(study, store, endpoint), cells_of(study)[0])
+    (answer,) = store.entries()
+    priced = {"price": {"input_usd_per_mtok": price, "output_usd_per_mtok": price, "dated": "2026-11-01"}}
+    assert answer.usage.input_tokens is None
+    assert cost_of(resolve(study_of({"alias": "m", "id": "x"} | priced).models[0]), answer) == cost
+
+
 def test_a_model_that_always_thinks_cannot_be_made_to_call():
     from fluency.common.errors import UserError
 

@@ -15,6 +15,7 @@ from fluency.generation import model_session
 from fluency.generation.answer_file import DamagedAnswer, read_file
 from fluency.generation.audit import audit, merge, verify
 from fluency.generation.store import AnswerStore
+from tests.generation.endpoint import Reply, message
 from tests.generation.studies import ask, cells_of, generator_of, study_of
 
 
@@ -120,6 +121,17 @@ def test_the_listing_says_who_answered_what(filled, store):
     assert audit(store, say=said.append) == 0
     assert "4 sound answers, 0 damaged" in said[0]
     assert "claude-sonnet-4-6, temperature 0.7, by 127.0.0.1: 4 answers (4 ok)" in said[1]
+
+
+def test_the_listing_adds_up_the_tokens_that_were_counted(endpoint, store):
+    study = study_of()
+    counted = [{"input_tokens": 120, "output_tokens": 7}, {}, {"input_tokens": 30, "output_tokens": 2}]
+    for usage, cell in zip(counted, cells_of(study), strict=False):
+        endpoint.script(Reply(body=message(usage=usage)))
+        ask(generator_of(study, store, endpoint), cell)
+    said: list[str] = []
+    assert audit(store, say=said.append) == 0
+    assert "3 answers (3 ok), 150 tokens in, 9 out" in said[1]
 
 
 def test_a_reply_that_no_code_can_read_is_kept_and_read_by_the_next_version(endpoint, store, monkeypatch):
