@@ -149,7 +149,11 @@ def test_what_costs_nothing_costs_nothing_also_where_nobody_counted(price, cost,
     endpoint.always(Reply(body=message(usage={})))
     ask(generator_of(study, store, endpoint), cells_of(study)[0])
     (answer,) = store.entries()
-    priced = {"price": {"input_usd_per_mtok": price, "output_usd_per_mtok": price, "dated": "2026-11-01"}}
+    priced = {
+        "temperature": 0.7,
+        "max_tokens": 64,
+        "price": {"input_usd_per_mtok": price, "output_usd_per_mtok": price, "dated": "2026-11-01"},
+    }
     assert answer.usage.input_tokens is None
     assert cost_of(resolve(study_of({"alias": "m", "id": "x"} | priced).models[0]), answer) == cost
 
