@@ -59,7 +59,9 @@ class Project:
     def pytest(self, folder: Path) -> list[str]:
         """The command that runs tests of a copy, each time the same way."""
         plugins = ("-p", "mutate.plugin", "-p", "no:cacheprovider")
-        always = (*plugins, "--hypothesis-seed=0", "-q", "--durations=0", f"--basetemp={folder}/tmp")
+        # Beside the tree: what a test puts into its own folder must not lie within the project.
+        beside = folder.with_name(f"{folder.name}-tmp")
+        always = (*plugins, "--hypothesis-seed=0", "-q", "--durations=0", f"--basetemp={beside}")
         return [sys.executable, "-m", "pytest", *always, *self.options]
 
     def environment(self, folder: Path, **more: str) -> dict[str, str]:

@@ -14,13 +14,13 @@ from pathlib import Path
 import coverage
 import pytest
 
-MEMORY_BYTES = 8 << 30  # of address space: a fault may make a loop endless
+MEMORY_BYTES = 8 << 30  # of data: a fault may make a loop endless; a browser only reserves more than that
 _times: dict[str, dict[str, float | str]] = {}
 
 
 def pytest_configure() -> None:
     """Keep a fault from taking the machine's memory."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
 
 
 @pytest.hookimpl(wrapper=True)
