@@ -68,6 +68,13 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
     assert opus.expected_usd == pytest.approx((opus.input_tokens * 5 + 180 * 100 * 25) / 1e6)
 
 
+def test_a_model_that_nobody_knows_is_expected_to_write_sixty_tokens(store):
+    price = {"input_usd_per_mtok": 0, "output_usd_per_mtok": 10, "dated": "2026-11-01"}
+    own = {"alias": "own", "id": "own", "temperature": 0.7, "max_tokens": 64, "price": price}
+    (model,) = estimate_cost(study_of(own, trials=1), TASKS[:3], store, environ=ENVIRON).models
+    assert model.expected_usd == pytest.approx(6 * 60 * 10 / 1e6)
+
+
 def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
     small = study_of(OPUS, trials=1)
     generator = generator_of(study_of(OPUS | {"requests_per_minute": 1_000_000}), store, endpoint)

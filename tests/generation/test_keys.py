@@ -15,7 +15,7 @@ import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import pretty_json
-from fluency.generation.keys import require_keys, without_key
+from fluency.generation.keys import REMOVED, require_keys, without_key
 from fluency.generation.providers.messages_format import check_base_url
 from tests.generation.endpoint import BEHAVIOURS, Endpoint, Reply, error, message
 from tests.generation.studies import ENVIRON, KEY, ask, cells_of, generator_of, prompt_of, study_of
@@ -43,6 +43,17 @@ def bare(text: str) -> str:
     for encoded in re.findall(r"(?:[0-9a-f]{2}){20,}", text):
         text += bytes.fromhex(encoded).decode("latin-1")
     return text
+
+
+@pytest.mark.parametrize("size", range(12, 18))
+@pytest.mark.parametrize("before", range(3))
+def test_all_of_a_key_in_base64_goes_wherever_it_begins_and_ends(size: int, before: int) -> None:
+    """What is left of it are the signs that hold bits of its neighbours, too."""
+    key = "".join(chr(ord("c") + 5 * n) for n in range(size))
+    for after in range(3):
+        encoded = base64.b64encode(b"~" * before + key.encode() + b"~" * after).decode().rstrip("=")
+        shared = -(-before * 8 // 6) + len(encoded) - (before + size) * 8 // 6
+        assert len(without_key(encoded, key).replace(REMOVED, "")) <= shared, (encoded, after)
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)

@@ -198,6 +198,18 @@ def test_the_port_is_free_when_the_server_has_stopped(small_weights):
     server.stop()
 
 
+def test_the_end_of_the_pipe_is_enough_to_end_it(small_weights):
+    with EmbeddedServer(small_weights, "smollm2-135m-instruct", context=512) as server:
+        child = server._child
+    assert child.returncode == 0, "it was not killed"
+
+
+def test_it_serves_no_page(small_server, client_of):
+    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(small_server.address).port)
+    connection.request("GET", "/")
+    assert connection.getresponse().status == 404
+
+
 def test_one_server_a_run_from_any_thread_and_a_dead_one_is_started_again(small_weights):
     model = ModelConfig(alias="small", id="smollm2-135m-instruct", served_by="embedded")
     try:
