@@ -12,6 +12,7 @@ import pytest
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import pretty_json
 from fluency.core.wires import KEY_OF
+from fluency.generation.failure import Failure
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS, chat_format
 from fluency.generation.providers.sigv4 import KeyPair, signed_headers
@@ -457,3 +458,11 @@ def test_a_refusal_that_chat_says_in_words(endpoint, store):
     said = {"role": "assistant", "content": None, "refusal": "I can't help with that."}
     endpoint.script(Reply(body={"choices": [{"message": said, "finish_reason": "stop"}]}))
     assert ask(generator, cells_of(study)[0]).answer.outcome == "refusal"
+
+
+@pytest.mark.parametrize("error", [{"message": "still loading", "type": "unavailable", "code": 503}, "still loading"])
+def test_an_error_that_comes_as_a_success_is_that_error_unless_there_is_an_answer(error):
+    with pytest.raises(Failure, match="still loading"):
+        chat_format.read_completion({"error": error})
+    choice = {"message": {"content": "ls"}, "finish_reason": "stop"}
+    assert chat_format.read_completion({"error": error, "choices": [choice]}).text == "ls"
