@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -206,6 +207,12 @@ def test_an_answer_in_a_folder_that_others_may_write_is_not_believed(endpoint, s
     held.parent.chmod(0o777)
     assert store.shelter.files() == []
     assert not store.shelter.hold("0" * 64, b"").is_relative_to(home)
+
+
+def test_nobody_else_may_look_into_the_folder(store, home):
+    held = store.shelter.hold("0" * 64, b"")
+    assert held is not None and held.is_relative_to(home)
+    assert stat.S_IMODE(held.parent.stat().st_mode) == 0o700
 
 
 def test_the_other_store_of_the_same_user_does_not_take_it(store, tmp_path):

@@ -10,11 +10,12 @@ from dataclasses import replace
 import pytest
 
 from fluency.common.errors import CallError, StopRun
+from fluency.core.model_config import ModelConfig
 from fluency.generation.audit import verify
 from fluency.generation.failure import Failure, retry_after
 from fluency.generation.providers.messages_format import LONGEST_HEADER_PAUSE_S, pause_of
 from fluency.generation.rate_limit import RateLimit
-from fluency.generation.retry import Retrier, RetryPolicy, wait_s
+from fluency.generation.retry import Retrier, RetryPolicy, retry_policy_for, wait_s
 from tests.generation.endpoint import BEHAVIOURS, Reply, message
 from tests.generation.studies import ask, cells_of, generator_of, study_of
 from tests.waiting import wait_for
@@ -132,6 +133,21 @@ def test_waits_double_have_jitter_and_obey_the_service():
         waits = [wait_s(policy, plain, attempt) for _ in range(50)]
         assert base <= min(waits) < max(waits) <= 1.25 * base
     assert 90 <= wait_s(policy, Failure("x", scope="retry", retry_after=90), 1) <= 112.5
+
+
+@pytest.mark.parametrize(
+    ("entry", "patient"),
+    [
+        ({"id": "claude-sonnet-4-6"}, False),
+        ({"id": "own", "base_url": "http://127.0.0.1:1", "key_required": False}, True),
+        ({"id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}, True),
+    ],
+)
+def test_who_is_served_on_the_users_own_machine_is_waited_for_longer(entry, patient):
+    model = ModelConfig.model_validate({"alias": "m"} | entry)
+    assert (retry_policy_for(model).attempt_s, retry_policy_for(model).deadline_s) == (
+        (600, 1800) if patient else (120, 600)
+    )
 
 
 def test_the_deadline_bounds_the_attempts():

@@ -117,3 +117,9 @@ def test_tables_line_up_as_plain_text() -> None:
     lines = table(["model", "n"], [["a", "1"], ["longer-name", "100"]], "lr").splitlines()
     assert len({len(line) for line in lines}) == 1
     assert lines[1].endswith("--: |")
+
+
+def test_a_long_text_is_cut_and_marked_and_one_that_just_fits_is_not() -> None:
+    assert visible("x" * 240) == "x" * 240
+    assert visible("x" * 241) == "x" * 240 + "…"
+    assert visible("abc", limit=2) == "ab…"
