@@ -83,22 +83,44 @@ def test_every_trial_is_drawn() -> None:
     assert f"{passes} pass" in found["cells", "model-x"].alt
 
 
+def level_words(svg: str) -> list[tuple[str, float, float]]:
+    """Words that stand upright, with about where they begin and end, in points."""
+    found = []
+    for node in ElementTree.fromstring(svg).iter(f"{SVG}text"):
+        words = "".join(node.itertext())
+        style, transform = node.attrib.get("style", ""), node.attrib.get("transform", "")
+        if "rotate(-90" in transform:
+            continue
+        place = re.search(r"translate\(([-\d.]+)", transform) or re.match(r"([-\d.]+)", node.attrib.get("x", "0"))
+        size = float(re.search(r"([\d.]+)px", style).group(1))
+        long = len(words) * size * 0.55
+        left = float(place.group(1)) - (long if "anchor: end" in style else long / 2 if "middle" in style else 0)
+        found.append((words, left, left + long))
+    return found
+
+
 def test_long_names_keep_clear_of_the_plot_and_of_the_edge() -> None:
     name = "a-task-with-a-name-of-nearly-sixty-characters-to-be-sure"
     _, found = drawings(models=("a-model-with-an-alias-of-forty-characters",), tasks=make_tasks(20, name))
     for (kind, _), drawing in found.items():
         width, _ = box(drawing.svg)
-        for node in ElementTree.fromstring(drawing.svg).iter(f"{SVG}text"):
-            words = "".join(node.itertext())
-            style, transform = node.attrib.get("style", ""), node.attrib.get("transform", "")
-            if "rotate(-90" in transform:
-                continue
-            place = re.search(r"translate\(([-\d.]+)", transform) or re.match(r"([-\d.]+)", node.attrib.get("x", "0"))
-            size = float(re.search(r"([\d.]+)px", style).group(1))
-            long = len(words) * size * 0.55
-            left = float(place.group(1)) - (long if "anchor: end" in style else long / 2 if "middle" in style else 0)
+        for words, left, right in level_words(drawing.svg):
             assert left > -2, (kind, words)
-            assert left + long < width + 2 or kind == "gaps", (kind, words, left, long, width)
+            assert right < width + 2 or kind == "gaps", (kind, words, left, right, width)
+
+
+def test_the_legend_of_a_narrow_figure_is_whole_and_begins_below_the_title() -> None:
+    kinds = {("bash", "t-01"): True, ("bash", "t-02"): False, ("pwsh", "t-01"): None}
+    _, found = drawings(
+        lambda cell: kinds.get((cell.shell, cell.task), "not_measured"), trials=1, tasks=make_tasks(2, "t")
+    )
+    svg = found["cells", "model-x"].svg
+    places = {words: (left, right) for words, left, right in level_words(svg)}
+    assert places["model-x"][0] == pytest.approx(7.2, abs=0.5), "a tenth of an inch"
+    legend = [words for words in ("pass", "fail", "missing", "not measured") if words in places]
+    assert len(legend) == 4, places
+    assert places[legend[0]][0] == pytest.approx(7.2 + 1.2 * 0.25 * 72, abs=2)
+    assert max(places[words][1] for words in legend) < box(svg)[0] + 2
 
 
 @pytest.mark.parametrize(("trials", "count"), [(1, 20), (20, 20), (5, 100), (3, 1)])
