@@ -19,9 +19,11 @@ from tests.synthetic_tables import make_frame, make_study, make_tasks, random_pa
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def drawings(passes=None, models=("model-x",), trials=5, tasks=None, shells=("bash", "pwsh")):
+def drawings(passes=None, models=("model-x",), trials=5, tasks=None, shells=("bash", "pwsh"), altered=None):
     study, tasks = make_study(models, trials, shells), tasks or make_tasks()
     frame = make_frame(study, tasks, passes or random_passes())
+    for (task, column), value in (altered or {}).items():
+        frame.loc[frame["task"] == task, column] = value
     analysis = analyse(frame, study, tasks)
     return analysis, {(d.kind, d.model): d for d in draw_figures(analysis, frame)}
 
@@ -110,13 +112,14 @@ def test_long_names_keep_clear_of_the_plot_and_of_the_edge() -> None:
 
 
 def test_the_legend_of_a_narrow_figure_is_whole_and_begins_below_the_title() -> None:
-    kinds = dict(zip(("t-01", "t-02", "t-03", "t-04"), (True, False, None, "not_measured"), strict=True))
-    _, found = drawings(lambda cell: kinds[cell.task], trials=1, tasks=make_tasks(4, "t"), shells=("bash",))
+    kinds = {"t-01": True, "t-04": None, "t-05": "not_measured"}
+    altered = {("t-02", "outcome"): "refusal", ("t-03", "command"): None}
+    _, found = drawings(lambda cell: kinds.get(cell.task, False), trials=1, tasks=make_tasks(6, "t"), altered=altered)
     svg = found["cells", "model-x"].svg
     places = {words: (left, right) for words, left, right in level_words(svg)}
     assert places["model-x"][0] == pytest.approx(7.2, abs=0.5), "a tenth of an inch"
-    legend = [words for words in ("pass", "fail", "missing", "not measured") if words in places]
-    assert len(legend) == 4, places
+    legend = ["pass", "fail", "refusal", "no command", "missing", "not measured"]
+    assert not set(legend) - places.keys()
     assert places[legend[0]][0] == pytest.approx(7.2 + 1.2 * 0.25 * 72, abs=2)
     assert max(places[words][1] for words in legend) < box(svg)[0] + 2
 
