@@ -9,10 +9,12 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fluency.analysis import analyse
 from fluency.analysis.number_format import signed, span
 from fluency.common.paths import ROOT
+from fluency.report import figure_gaps
 from fluency.report.figures import draw_figures
 from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes
 
@@ -149,6 +151,20 @@ def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:
     for model in analysis.models:
         assert f"{signed(model.gap.value)}  ({span(model.gap.s95)})" in words
         assert model.model in words
+
+
+def test_the_gaps_axis_holds_every_interval_and_the_paper_every_name(monkeypatch) -> None:
+    kept: list = []
+    monkeypatch.setattr(figure_gaps, "to_svg", lambda figure, *words: kept.append(figure) or "")
+    analysis, _ = drawings(models=("a-model-with-an-alias-of-forty-characters", "b"))
+    (axes,) = kept[0].axes
+    reach = max(100 * abs(edge) for model in analysis.models for edge in model.gap.s95)
+    _, limit = axes.get_xlim()
+    assert limit % 5 == 0 and limit - 5 < reach + 3 <= limit, "the next five beyond"
+    renderer = FigureCanvasAgg(kept[0]).get_renderer()
+    names = [text for text in axes.texts if text.get_text() in {model.model for model in analysis.models}]
+    assert len(names) == 2
+    assert min(text.get_window_extent(renderer).x0 for text in names) >= 0.1 * kept[0].dpi
 
 
 HOSTILE_RC = """
