@@ -165,6 +165,8 @@ def test_the_gaps_axis_holds_every_interval_and_the_paper_every_name(monkeypatch
     names = [text for text in axes.texts if text.get_text() in {model.model for model in analysis.models}]
     assert len(names) == 2
     assert min(text.get_window_extent(renderer).x0 for text in names) >= 0.1 * kept[0].dpi
+    assert max(text.get_window_extent(renderer).x1 for text in axes.texts) <= kept[0].bbox.x1
+    assert axes.get_window_extent().width > 4 * kept[0].dpi, "the plot itself is not squeezed"
 
 
 HOSTILE_RC = """
