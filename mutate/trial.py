@@ -21,9 +21,9 @@ START_S = 60.0
 """What pytest may need before its first test, on a busy machine."""
 TIMES_SLOWER = 5.0
 """A fault that makes the tests take so many times longer is noticed by the time limit."""
-LOOK_S = 90.0
+LOOK_S = 60.0
 """How many seconds of the tests that run its line a fault is shown to: what is found by none of them is not noticed."""
-SECOND_LOOK_S = 30.0
+SECOND_LOOK_S = 20.0
 """How many seconds of further tests a fault is shown to that none of its line's own tests noticed."""
 
 
