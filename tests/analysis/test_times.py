@@ -97,6 +97,20 @@ def test_the_ratio_is_paired_over_tasks_on_the_log_scale() -> None:
     assert ratio.high == pytest.approx(exp(high))
 
 
+def test_two_tasks_give_the_ratio_an_interval_and_one_gives_none() -> None:
+    def ratio_of(*passing: str):
+        rows = []
+        for row in make_rows(STUDY, TASKS, lambda cell: cell.task in passing):
+            factor = {"task-01": 2.0, "task-02": 3.0}.get(row.task, 1.0) if row.shell == "pwsh" else 1.0
+            rows.append(row.model_copy(update={"t_exec_s": 0.1 * factor}))
+        return times(to_frame(rows), 3, DESIGN).ratio
+
+    low, high = scipy.stats.ttest_1samp([log(2), log(3)], 0).confidence_interval(0.95)
+    two, one = ratio_of("task-01", "task-02"), ratio_of("task-01")
+    assert (two.low, two.high) == pytest.approx((exp(low), exp(high)))
+    assert (one.low, one.high) == (None, None) and one.geometric_mean == pytest.approx(2)
+
+
 def test_shells_asked_in_any_order_give_the_same_times() -> None:
     frame = make_frame(STUDY, TASKS, random_passes())
     assert times(frame, 3, DESIGN) == times(frame.iloc[::-1], 3, DESIGN)

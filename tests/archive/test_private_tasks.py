@@ -263,10 +263,13 @@ def test_a_task_of_the_project_cannot_be_held_out(archive, tmp_path, monkeypatch
     assert any("cannot be held out" in str(problem) for problem in verified(archive).problems)
 
 
-def test_nothing_else_can_be_held_out(archive, tmp_path) -> None:
-    held = json.loads(contents(archive)[MANIFEST_NAME])["held_out"]
+@pytest.mark.parametrize("listed", [False, True])
+def test_nothing_else_can_be_held_out(listed, archive, tmp_path) -> None:
+    """A file of a public task, whether the manifest still has its hash or not."""
+    manifest = json.loads(contents(archive)[MANIFEST_NAME])
     name = f"results/scores/qwen-0.5b/bash/{PUBLIC}/1.json"
-    found = verified(repaired(archive, tmp_path, lambda files: files.pop(name), held_out=sorted([*held, name])))
+    facts = {"held_out": sorted([*manifest["held_out"], name])} | ({"files": manifest["files"]} if listed else {})
+    found = verified(repaired(archive, tmp_path, lambda files: files.pop(name), **facts))
     assert found.exit_code != 0 and f"it holds out {name}, which is of no private task" in str(found.problems)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from fluency.archive import verify
-from fluency.archive.findings import Finding, Findings
+from fluency.archive.findings import Finding
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
 from fluency.archive.verify_report import VerifyReport
@@ -445,14 +445,6 @@ def test_a_score_that_cannot_be_made_is_no_score_that_fits(archive, monkeypatch)
     report = verify_archive(archive, quiet)
     assert "it cannot be judged anew: no world of this seed" in str(report.problems)
     assert report.verdict("judgement") == "altered"
-
-
-def test_what_cannot_be_told_is_said_once():
-    findings = Findings(layers=frozenset())
-    for _ in range(2):
-        findings.cannot_tell("x", "who made it", "evidence")
-        findings.remark("x", "who made it")
-    assert (len(findings.unproven), len(findings.remarks)) == (1, 1)
 
 
 JUDGED = {

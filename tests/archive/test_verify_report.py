@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fluency.archive.findings import Finding
+from fluency.archive.findings import Finding, Findings
 from fluency.archive.manifest import Manifest
 from fluency.archive.verify_report import VerifyReport
 
@@ -24,3 +24,11 @@ def test_a_contradiction_weighs_more_than_what_is_unproven(truth) -> None:
     assert (report(unproven=[found]).exit_code, report(unproven=[found]).verdict(truth)) == (3, "unproven")
     both = report([found], [found])
     assert (both.exit_code, both.verdict(truth), both.ok) == (1, "altered", False)
+
+
+def test_what_cannot_be_told_is_said_once():
+    findings = Findings(layers=frozenset())
+    for _ in range(2):
+        findings.cannot_tell("x", "who made it", "evidence")
+        findings.remark("x", "who made it")
+    assert (len(findings.unproven), len(findings.remarks)) == (1, 1)
