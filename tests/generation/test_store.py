@@ -123,15 +123,16 @@ def test_the_listing_says_who_answered_what(filled, store):
     assert "claude-sonnet-4-6, temperature 0.7, by 127.0.0.1: 4 answers (4 ok)" in said[1]
 
 
-def test_the_listing_adds_up_the_tokens_that_were_counted(endpoint, store):
+def test_the_listing_adds_up_the_tokens_that_were_counted_from_the_first_day_to_the_last(endpoint, store, monkeypatch):
     study = study_of()
     counted = [{"input_tokens": 120, "output_tokens": 7}, {}, {"input_tokens": 30, "output_tokens": 2}]
-    for usage, cell in zip(counted, cells_of(study), strict=False):
+    for day, usage, cell in zip((3, 1, 2), counted, cells_of(study), strict=False):
+        monkeypatch.setattr("fluency.generation.context.utc_now", lambda digits, day=day: f"2026-11-0{day}T01:02:03Z")
         endpoint.script(Reply(body=message(usage=usage)))
         ask(generator_of(study, store, endpoint), cell)
     said: list[str] = []
     assert audit(store, say=said.append) == 0
-    assert "3 answers (3 ok), 150 tokens in, 9 out" in said[1]
+    assert said[1].endswith("3 answers (3 ok), 150 tokens in, 9 out, 2026-11-01 to 2026-11-03")
 
 
 def test_a_reply_that_no_code_can_read_is_kept_and_read_by_the_next_version(endpoint, store, monkeypatch):
