@@ -153,6 +153,15 @@ def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:
         assert model.model in words
 
 
+@pytest.mark.parametrize("kind", ["cells", "tasks"])
+def test_the_title_stands_a_quarter_of_an_inch_below_the_edge(kind: str) -> None:
+    svg = drawings()[1][kind, "model-x"].svg
+    (title,) = [
+        node for node in ElementTree.fromstring(svg).iter(f"{SVG}text") if "".join(node.itertext()) == "model-x"
+    ]
+    assert float(title.attrib["y"]) == pytest.approx(18, abs=4)
+
+
 def test_the_gaps_axis_holds_every_interval_and_the_paper_every_name(monkeypatch) -> None:
     kept: list = []
     monkeypatch.setattr(figure_gaps, "to_svg", lambda figure, *words: kept.append(figure) or "")
