@@ -16,7 +16,7 @@ from fluency.analysis.number_format import signed, span
 from fluency.common.paths import ROOT
 from fluency.report import figure_gaps
 from fluency.report.figures import draw_figures
-from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes
+from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks, random_passes
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -151,6 +151,14 @@ def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:
     for model in analysis.models:
         assert f"{signed(model.gap.value)}  ({span(model.gap.s95)})" in words
         assert model.model in words
+
+
+def test_the_tasks_that_each_arm_leads_are_counted_in_words() -> None:
+    counts = {"task-01": (1, 4), "task-02": (0, 5), "task-03": (3, 1)}
+    tasks = make_tasks(7)
+    _, found = drawings(from_counts({task.id: counts.get(task.id, (2, 2)) for task in tasks}), tasks=tasks)
+    said = "Of 7 tasks measured in both, PowerShell is ahead on 2, Bash on 1, 4 are level."
+    assert said in found["tasks", "model-x"].alt
 
 
 @pytest.mark.parametrize("kind", ["cells", "tasks"])
