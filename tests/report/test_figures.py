@@ -10,11 +10,12 @@ from xml.etree import ElementTree
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PathCollection
 
 from fluency.analysis import analyse
 from fluency.analysis.number_format import signed, span
 from fluency.common.paths import ROOT
-from fluency.report import figure_gaps
+from fluency.report import figure_gaps, figure_tasks
 from fluency.report.figures import draw_figures
 from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks, random_passes
 
@@ -159,6 +160,15 @@ def test_the_tasks_that_each_arm_leads_are_counted_in_words() -> None:
     _, found = drawings(from_counts({task.id: counts.get(task.id, (2, 2)) for task in tasks}), tasks=tasks)
     said = "Of 7 tasks measured in both, PowerShell is ahead on 2, Bash on 1, 4 are level."
     assert said in found["tasks", "model-x"].alt
+
+
+def test_the_arms_stand_evenly_above_and_below_their_row(monkeypatch) -> None:
+    kept: list = []
+    monkeypatch.setattr(figure_tasks, "to_svg", lambda figure, *words: kept.append(figure) or "")
+    drawings()
+    drawn = [mark for axes in kept[0].axes[:1] for mark in axes.collections if isinstance(mark, PathCollection)]
+    beside = {round(y - round(y), 6) for mark in drawn for _, y in mark.get_offsets()}
+    assert beside == {-figure_tasks.SHIFT, figure_tasks.SHIFT}
 
 
 @pytest.mark.parametrize("kind", ["cells", "tasks"])
