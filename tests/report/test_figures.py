@@ -169,6 +169,9 @@ def test_the_arms_stand_evenly_above_and_below_their_row(monkeypatch) -> None:
     drawn = [mark for axes in kept[0].axes[:1] for mark in axes.collections if isinstance(mark, PathCollection)]
     beside = {round(y - round(y), 6) for mark in drawn for _, y in mark.get_offsets()}
     assert beside == {-figure_tasks.SHIFT, figure_tasks.SHIFT}
+    plot = kept[0].axes[0]
+    legend = plot.get_legend().get_window_extent(FigureCanvasAgg(kept[0]).get_renderer())
+    assert legend.x0 >= plot.get_window_extent().x0, "the legend begins where the plot does"
 
 
 @pytest.mark.parametrize("kind", ["cells", "tasks"])
