@@ -42,3 +42,12 @@ def test_each_further_field_is_in_the_hash_and_comes_back() -> None:
 def test_a_thread_has_a_plain_name(name: str) -> None:
     with pytest.raises(WorldError, match="threads have plain names"):
         Builder(1).process(HelperSpec("a", "vox-a", threads=(name,)))
+
+
+def test_a_process_has_a_name_that_the_kernel_can_hold_whole() -> None:
+    builder = Builder(1)
+    builder.process(HelperSpec("a", "v" * 15))
+    for name in ("", "v" * 16):
+        with pytest.raises(WorldError, match="process names of at most 15 characters"):
+            builder.process(HelperSpec(f"b{name}", name))
+    assert [helper.key for helper in builder.processes] == ["a"]
