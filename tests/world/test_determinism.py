@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from fluency.common.files import pretty_json
+from fluency.common.files import pretty_json, sha256
 from fluency.common.paths import ROOT
 from fluency.world import Builder, Finding, Job, Rng, Route, When, World, build_with_tally, build_world
 
@@ -23,11 +23,17 @@ PINNED = {
     11: "ae49116c9b4004b5a2b971c97fc5af4e1f38101cf8d7157052fafc67783d6c26",
     24: "6b11eadc73f1da0484abcb1b2da8906fc9d25d0b1e31477d60e52c3921fe40d6",
 }
+SIXTY = "5ffe375afc1c583ee035784d8d3199b224a0ef30e1c330b52b5139c55810e258"
 
 
 @pytest.mark.parametrize("seed", PINNED)
 def test_a_world_has_the_bytes_it_always_had(seed: int) -> None:
     assert build_world(seed).sha256 == PINNED[seed]
+
+
+def test_sixty_worlds_have_the_bytes_they_always_had() -> None:
+    """Two seeds do not draw every number that a world is made of."""
+    assert sha256("".join(build_world(seed).sha256 for seed in range(100, 160))) == SIXTY
 
 
 def test_another_process_with_another_hash_seed_builds_the_same_world() -> None:
