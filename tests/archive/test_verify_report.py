@@ -27,8 +27,9 @@ def test_a_contradiction_weighs_more_than_what_is_unproven(truth) -> None:
 
 
 def test_what_cannot_be_told_is_said_once():
-    findings = Findings(layers=frozenset())
-    for _ in range(2):
-        findings.cannot_tell("x", "who made it", "evidence")
-        findings.remark("x", "who made it")
-    assert (len(findings.unproven), len(findings.remarks)) == (1, 1)
+    """And once more where it is allowed and worth knowing, in whatever order the two come."""
+    for first, second in (("cannot_tell", "remark"), ("remark", "cannot_tell")):
+        findings = Findings(layers=frozenset())
+        for kind in (first, first, second, second):
+            findings.cannot_tell("x", "it", "evidence") if kind == "cannot_tell" else findings.remark("x", "it")
+        assert (len(findings.unproven), len(findings.remarks)) == (1, 1)
