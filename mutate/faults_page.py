@@ -17,11 +17,13 @@ _INTRODUCTION = """# Do the tests notice?
 
 One random small fault at a time is put into the product's own code: a comparison flipped, `and` for `or`, a `not`
 dropped, a condition negated, a number one more or less, `*` for `/`, `min` for `max`, two arguments in each other's
-place. The tests that cover its line run, then others of the same file and package; tests that need the container
-engine do not. A fault is *noticed* when a test fails, *explained* when no test should notice it (the program does the
-same, or only looks different), else it *survives*.
+place. The tests that cover its line run, those of its own package first, for as long as a minute of them lasts, then
+others of the same file and package for twenty seconds; tests that need the container engine do not. A fault is
+*noticed* when a test fails, *explained* when no test should notice it (the program does the same, or only looks
+different) or when it was shown by hand to one that a minute does not reach, else it *survives*.
 
-`make mutate N=300 SEED=1` writes this page. The explanations are kept in `mutate/explained.yaml`.
+`make mutate N=300 SEED=1` writes this page; what is known of a fault is taken up again for as long as its file and the
+test that noticed it are what they were. The explanations are kept in `mutate/explained.yaml`.
 """
 
 Reasons = list[dict[str, str]]
