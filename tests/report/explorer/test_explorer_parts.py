@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from fluency.report.explorer.cell_view import ViewSize, cell_view, excerpt
 from fluency.report.explorer.difference import MOST, difference
-from fluency.report.explorer.page import BUDGET, page_details
+from fluency.report.explorer.page import BUDGET, page_details, render
 from fluency.report.explorer.payload import Pool, deflated, script_json
 from fluency.scoring import normalise
 from fluency.scoring.content import difference as check
+from tests.synthetic_tables import make_study
 
 from .factory import make_explorer, make_task
 
@@ -137,3 +138,10 @@ def test_room_shrinks_only_as_far_as_the_budget_asks() -> None:
     large = make_explorer(1, 12, 5, text="".join(chr(0x4E00 + n * 7919 % 20_000) for n in range(40_000)))
     block, packing = page_details(large.frame, large.tasks, large.load)
     assert len(block) <= BUDGET
+
+
+def test_what_the_template_itself_writes_is_escaped():
+    """A study's name cannot hold such signs today; the page does not rest on that."""
+    hostile = make_study().model_copy(update={"study": "<b onclick='x'>"})
+    page = render(hostile, {}, "", "")
+    assert "<b onclick" not in page and "&lt;b onclick=" in page
