@@ -29,7 +29,7 @@ class Project:
     tests: tuple[str, ...] = ("tests",)
     options: tuple[str, ...] = ()
     apart: tuple[str, ...] = ("docs/", "mutate/")
-    """Folders whose contents change no trial, the pages and this tool itself: what is found holds whatever stands there."""
+    """Folders whose contents change no trial: the pages, and this tool itself."""
 
     def files(self) -> list[str]:
         """The files of the tree, relative: what git holds or would take in."""

@@ -18,7 +18,15 @@ from fluency.common.errors import UserError
 from fluency.core.conditions import BESIDE
 from fluency.core.shells import DESIGN
 from fluency.core.table import to_frame
-from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, random_passes
+from tests.synthetic_tables import (
+    from_counts,
+    level_but_for,
+    make_frame,
+    make_rows,
+    make_study,
+    make_tasks,
+    random_passes,
+)
 
 TASKS = make_tasks()
 STUDY = make_study()
@@ -29,10 +37,7 @@ def one(passes, study=STUDY, tasks=TASKS, **more):
 
 
 def counted(*pairs: tuple[int, int]):
-    """The first tasks as given, the others level at 3 of 5."""
-    counts = {task.id: (3, 3) for task in TASKS}
-    counts.update({task.id: pair for task, pair in zip(TASKS, pairs, strict=False)})
-    return from_counts(counts)
+    return level_but_for(TASKS, *pairs)
 
 
 def test_exactly_ten_points_is_a_direction_and_exactly_five_is_in_the_hole() -> None:

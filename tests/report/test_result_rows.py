@@ -6,16 +6,14 @@ import pytest
 
 from fluency.analysis import analyse
 from fluency.report.result_rows import summary_table
-from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks
+from tests.synthetic_tables import level_but_for, make_frame, make_study, make_tasks
 
 TASKS, STUDY = make_tasks(), make_study()
 
 
 def rows(*pairs: tuple[int, int]) -> list[list[str]]:
     """The table of a study whose first tasks passed so often in Bash and in PowerShell; the others 3 of 5 in both."""
-    counts = {task.id: (3, 3) for task in TASKS}
-    counts.update({task.id: pair for task, pair in zip(TASKS, pairs, strict=False)})
-    table = summary_table(analyse(make_frame(STUDY, TASKS, from_counts(counts)), STUDY, TASKS))
+    table = summary_table(analyse(make_frame(STUDY, TASKS, level_but_for(TASKS, *pairs)), STUDY, TASKS))
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
 
 
