@@ -62,6 +62,8 @@ rule generate:
     log:
         f"logs/generations/{CELL}.log",
     priority: P.priority
+    resources:
+        **P.asked,
     params:
         key=P.key.generate,
     run:
@@ -78,6 +80,8 @@ rule execute:
     log:
         f"logs/executions/{CELL}.log",
     priority: 1 << 41
+    resources:
+        containers=1,
     params:
         key=P.key.execute,
     run:

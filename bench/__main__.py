@@ -14,8 +14,8 @@ from fluency.common.files import pretty_json, write_atomic
 
 RESULTS = Path(__file__).parent / "results"
 ALL = ("workflow", "scale", "sandbox", "generation", "archive")
-BY_NAME = ("designed", "inspect")
-"""Only when asked for: one takes a quarter of an hour, one another environment and a program from the network."""
+BY_NAME = ("designed", "slices", "inspect")
+"""Only when asked for: one takes a quarter of an hour, one a Slurm, one another environment and its own packages."""
 
 
 def machine() -> dict[str, object]:

@@ -2,11 +2,16 @@
 
 Snakemake's own greedy scheduler weighs all ready jobs again for each that it takes; thousands of answers are ready to
 be asked from the start. Here every look orders them once (docs/cluster.md has what that gives).
+
+Jobs that share a kind of resource evenly come after all others, each time one of those of which the fewest are under
+way: in the order of their priority alone, chance would fill all threads with answers of one model, which wait for
+each other, while nobody asks the others.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +19,8 @@ from snakemake_interface_scheduler_plugins.base import SchedulerBase
 
 CORES = "_cores"
 """Snakemake's name for the threads that are free; every job takes at least one."""
+EVENLY = "evenly_"
+"""How the name of a resource begins whose holders are to be as many as those of every other such resource."""
 
 
 class Scheduler(SchedulerBase):
@@ -28,12 +35,20 @@ class Scheduler(SchedulerBase):
     ) -> Sequence[Any]:
         """The jobs to start now; together they need no more of any resource than there is."""
         free = dict(available_resources)
-        # The number settles equal priorities, so that jobs themselves are never compared.
-        waiting = [(-job.priority, number, job) for number, job in enumerate(selectable_jobs)]
-        heapq.heapify(waiting)
+        evenly = [name for name in free if name.startswith(EVENLY)]
+        waiting: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
+        for number, job in enumerate(selectable_jobs):
+            needs = job.scheduler_resources
+            # The number settles equal priorities, so that jobs themselves are never compared.
+            waiting[next((name for name in evenly if name in needs), "")].append((-job.priority, number, job))
+        for queue in waiting.values():
+            heapq.heapify(queue)
         chosen = []
         while waiting and free[CORES] > 0:
-            _, _, job = heapq.heappop(waiting)
+            most_left = "" if "" in waiting else max(waiting, key=free.__getitem__)
+            _, _, job = heapq.heappop(waiting[most_left])
+            if not waiting[most_left]:
+                del waiting[most_left]
             needed = {name: job.scheduler_resources.get(name, 0) for name in free}
             if all(amount <= free[name] for name, amount in needed.items()):
                 chosen.append(job)

@@ -83,7 +83,7 @@ class Cluster:
         self._start("slurmctld", "slurmctld", "-D")
         for node in NODES:
             self._start(node, "slurmd", "-D", "-N", node)
-        wait_for(lambda: self._asked("sinfo", "-h", "-o", "%T %D") == "idle 2", 60)
+        wait_for(lambda: self.asked("sinfo", "-h", "-o", "%T %D") == "idle 2", 60)
 
     def _munge(self) -> list[str]:
         key = self._folder / "munge.key"
@@ -118,7 +118,7 @@ class Cluster:
     def stop(self) -> None:
         """End every daemon."""
         with contextlib.suppress(OSError):
-            self._asked("scancel", "--state=RUNNING")
+            self.asked("scancel", "--state=RUNNING")
         for name in reversed(list(self._daemons)):
             daemon = self._daemons.pop(name)
             daemon.terminate()
@@ -135,7 +135,7 @@ class Cluster:
                 command, env=os.environ | self.environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out
             )
 
-    def _asked(self, *command: str) -> str:
+    def asked(self, *command: str) -> str:
         environ = os.environ | self.environ
         return subprocess.run(command, env=environ, capture_output=True, text=True, check=False).stdout.strip()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import subprocess
 import sys
+import textwrap
 import threading
 from pathlib import Path
 
@@ -13,8 +15,8 @@ from hypothesis import strategies as st
 from snakemake.scheduling import greedy
 
 from bench.workflow import noop_project, noop_run
-from fluency.workflow.front import Bell
-from snakemake_scheduler_plugin_fluency import Scheduler
+from fluency.workflow.scheduling import Bell
+from snakemake_scheduler_plugin_fluency import EVENLY, Scheduler
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import model
 
@@ -64,6 +66,77 @@ def test_the_jobs_that_start_are_those_that_snakemake_would_weigh_out(
 def test_equal_priorities_are_taken_as_they_come() -> None:
     ready = [Job(0, {"_cores": 1}) for _ in range(3)]
     assert Scheduler(None, None, logging.getLogger()).select_jobs(ready, ready, {"_cores": 2}, {}) == ready[:2]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["", *"abc"])), max_size=20),
+    st.fixed_dictionaries({alias: st.integers(0, 4) for alias in "abc"}),
+    st.integers(0, 12),
+)
+def test_models_are_asked_evenly_and_after_all_else(
+    jobs: list[tuple[int, str]], under_way: dict[str, int], cores: int
+) -> None:
+    ready = [Job(priority, {"_cores": 1} | ({EVENLY + alias: 1} if alias else {})) for priority, alias in jobs]
+    free = {"_cores": cores} | {EVENLY + alias: sys.maxsize - number for alias, number in under_way.items()}
+    chosen = Scheduler(None, None, logging.getLogger()).select_jobs(ready, ready, free, {})
+    assert len(chosen) == min(cores, len(ready))
+    taken: dict[str, list[Job]] = {alias: [] for alias in ("", *"abc")}
+    left: dict[str, list[Job]] = {alias: [] for alias in ("", *"abc")}
+    for job, (_, alias) in zip(ready, jobs, strict=True):
+        (taken if job in chosen else left)[alias].append(job)
+    for alias in left:
+        assert all(job.priority <= other.priority for job in left[alias] for other in taken[alias])
+    for one, other in itertools.product("abc", repeat=2):
+        assert not (taken[one] and left[""])
+        if taken[one] and left[other]:
+            assert under_way[one] + len(taken[one]) <= under_way[other] + len(taken[other]) + 1
+
+
+def test_a_model_that_may_be_asked_seldom_keeps_no_thread_from_the_others(tmp_path: Path) -> None:
+    with Endpoint(lambda prompt: "true") as endpoint:
+        models = [model(endpoint.url, "seldom-2.5", requests_per_minute=30), model(endpoint.url, "often", in_flight=1)]
+        project = noop_project(tmp_path / "project", models, 20)
+        project.configure(tasks=["tree-size-bytes"], shells=["bash"], trials=8)
+        run = [*noop_run(project, "cells"), "--cores", "2"]
+        subprocess.run(run, cwd=project.root, env=project.environ(), check=True)
+        asked = [seen.body["model"] for seen in endpoint.requests]
+    assert sorted(asked) == ["fake-often"] * 8 + ["fake-seldom-2.5"] * 8
+    before_the_last = asked[: len(asked) - asked[::-1].index("fake-often")]
+    assert before_the_last.count("fake-seldom-2.5") <= 4
+
+
+def test_executions_leave_threads_to_the_asking(tmp_path: Path) -> None:
+    with Endpoint(lambda prompt: "true") as endpoint:
+        project = noop_project(tmp_path / "project", [model(endpoint.url)], 20)
+        project.configure(tasks=["tree-size-bytes"], shells=["bash"], trials=8, sandbox={"parallel": 2})
+        (project.root / "busy.smk").write_text(BUSY)
+        options = ("--workflow-profile", "profiles/default", "--cores", "8", "all")
+        run = project.command("--snakefile", "busy.smk", *options)
+        subprocess.run(run, cwd=project.root, env=project.environ(), check=True)
+    most = max(int(line) for line in (project.root / "under_way").read_text().split())
+    assert most == 3, "two containers, and one execution that waits for the next free one"
+
+
+BUSY = textwrap.dedent("""
+    import threading, time
+    import fluency.execution.sandbox.sandbox
+    from bench.noop import NoSandbox
+
+    under_way = set()
+
+    class Busy(NoSandbox):
+        def run(self, invocation):
+            under_way.add(threading.get_ident())
+            time.sleep(0.5)
+            with open("under_way", "a") as file:
+                print(len(under_way), file=file)
+            under_way.discard(threading.get_ident())
+            return super().run(invocation)
+
+    fluency.execution.sandbox.sandbox.open_sandbox = Busy
+
+    include: "Snakefile"
+""")
 
 
 def test_however_often_the_bell_rang_there_is_one_look() -> None:

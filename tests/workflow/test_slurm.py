@@ -1,4 +1,4 @@
-"""A study on a cluster: a Slurm of two nodes on this machine, real slices, a node that dies, a node without an engine."""
+"""A study on a cluster: a Slurm of two nodes on this machine, real slices, nodes that die or lack something."""
 
 from __future__ import annotations
 
@@ -128,6 +128,18 @@ def test_a_node_without_an_engine_is_named_with_the_reason(plugins, cluster, sma
         errors = run.communicate(timeout=600)[1]
     assert run.returncode == 1
     assert re.search(r"node n[12]: DOCKER_HOST=unix:///nowhere/docker.sock: no engine answers there", errors), errors
+
+
+def test_a_node_that_has_no_image_and_cannot_build_it_is_named_with_the_reason(plugins, cluster, small, tmp_path):
+    project = small.clone(tmp_path / "project")
+    shutil.rmtree(project.root / "results" / "scores")
+    project.edit("sandbox/helper.c", "#include", "#error this node compiles nothing\n#include")
+    with on_slurm(project, cluster) as run:
+        errors = run.communicate(timeout=600)[1]
+    assert run.returncode == 1
+    assert re.search(r"node n[12]: sandbox image: the build failed", errors), errors
+    assert re.search(r"Hint: its last words: [^|]* error: #error this node compiles nothing \|", errors), errors
+    assert not list((project.root / "results").glob("scores/**/*.json"))
 
 
 def test_the_profile_for_kubernetes_plans_the_same_jobs(plugins, small, tmp_path):

@@ -6,6 +6,7 @@ mappings are merged, which is what Snakemake does with `--configfile`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -64,6 +65,11 @@ class SandboxConfig(Config):
 
     parallel: int | None = Field(None, ge=1, le=64, description="Containers at a time; empty: one a processor.")
     limits: Limits = Field(default_factory=Limits, description="What one execution may use.")
+
+    @property
+    def containers(self) -> int:
+        """Containers at a time on this machine."""
+        return self.parallel or os.cpu_count() or 1
 
 
 class Budget(Config):

@@ -17,6 +17,7 @@ from fluency.workflow.pipeline import Pipeline
 from fluency.workflow.preflight import check_before_run
 from fluency.workflow.progress import Narrator
 from fluency.workflow.run_lock import hold_run_lock
+from fluency.workflow.scheduling import asked, look_seldom, share_threads
 from fluency.workflow.slices import node_name
 from fluency.workflow.snakemake_memory import doubt_products_of_unknown_making
 
@@ -27,6 +28,8 @@ class FrontedPipeline(Pipeline):
     def __init__(self, config: dict[str, Any], workflow: Any) -> None:
         super().__init__(config, [Path(file) for file in workflow.overwrite_configfiles])
         self._workflow = workflow
+        self.asked = asked(self.study)
+        share_threads(workflow, self.study)
 
     def start(self) -> None:
         """Before the first job: one run at a time, keys at hand, the price agreed."""
@@ -41,7 +44,7 @@ class FrontedPipeline(Pipeline):
         """What any run does first: settle how it ends and looks for jobs; keep others out while the process lives."""
         self._held = ExitStack()
         end_in_a_thread()
-        look_only_when_something_happened(self._workflow)
+        look_seldom(self._workflow)
         try:
             self._held.enter_context(hold_run_lock())
             if ahead := bring_to_present(self.products()):
@@ -65,39 +68,6 @@ def end_in_a_thread() -> None:
     if callable(handler):
         end = handler
         signal.signal(signal.SIGTERM, lambda *told: threading.Thread(target=end, args=told, daemon=True).start())
-
-
-def look_only_when_something_happened(workflow: Any) -> None:
-    """Take away the limit of jobs a second that Snakemake (9.27) sets by default, where jobs are threads of this run.
-
-    With it each look for jobs brings about another look a second later, for ever: after 400 jobs the scheduler looks
-    400 times a second, at more processor time than all that the jobs need themselves. A model's limits are kept by
-    `generation/rate_limit.py`.
-    """
-    if workflow.local_exec:
-        workflow.scheduler.job_rate_limiter = None
-        workflow.scheduler._open_jobs = Bell()
-
-
-class Bell:
-    """Stands in for the semaphore that wakes the scheduler: however often it was rung, there is one look to take.
-
-    A look deals with all that has happened by then. The semaphore counts each end of a job, so that after eight of
-    them in one look seven more looks find nothing.
-    """
-
-    def __init__(self) -> None:
-        self._rung = threading.Event()
-        self._rung.set()  # the first look, which the semaphore was given already
-
-    def release(self) -> None:
-        """Something happened."""
-        self._rung.set()
-
-    def acquire(self) -> None:
-        """Wait until something has happened since the last look."""
-        self._rung.wait()
-        self._rung.clear()
 
 
 def open_pipeline(config: dict[str, Any], workflow: Any) -> FrontedPipeline:

@@ -27,6 +27,8 @@ STEPS = {
     "unpack-powershell": "PowerShell",
     "finish.sh &&": "users, PATH, the runner",
 }
+COLOUR = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
+BUILDERS_OWN = ("--->", "Removing intermediate container")
 
 
 def run_build(engine: Engine, say: Say, **options: Any) -> None:
@@ -62,8 +64,14 @@ def build_error(code: int | None, error: str, said: list[str]) -> SandboxError:
         )
     what, hint = BUILD_FAILURES.get(code or 0, (f"the build failed: {' '.join(error.split())[:300]}", "see above"))
     if what.startswith("the build failed"):
-        hint = f"its last words: {' | '.join(said[-3:])[:400]}"
+        hint = f"its last words: {' | '.join(_words(said)[-3:])[:400]}"
     return SandboxError(what, where=WHERE, hint=hint)
+
+
+def _words(said: list[str]) -> list[str]:
+    """The lines of the step itself, without colours and without what the builder says of its containers."""
+    lines = [line.strip() for text in said for line in COLOUR.sub("", text).splitlines()]
+    return [line for line in lines if line and not line.startswith(BUILDERS_OWN)]
 
 
 @contextmanager

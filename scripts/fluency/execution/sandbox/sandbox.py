@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import threading
 from typing import Any
@@ -124,7 +123,7 @@ def open_sandbox(config: SandboxConfig, say: Say = say) -> Sandbox:
     """The engine found or started, the image found or built, a killed run's containers removed, the canary alive."""
     engine = ensure_engine(say)
     image = ensure_image(say, engine=engine)
-    sandbox = Sandbox(engine, image, config.parallel or os.cpu_count() or 1)
+    sandbox = Sandbox(engine, image, config.containers)
     with contextlib.suppress(Exception):
         if removed := sandbox.remove_leftovers():
             say(f"removed {removed} container(s) that a killed run left behind")
