@@ -71,7 +71,7 @@ def restore(project: Project, archive: Path) -> None:
         shutil.rmtree(project.root / name, ignore_errors=True)
     with zstandard.open(archive, "rb") as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
         wanted = (entry for entry in tar if entry.name.startswith(("results/", "answers/")))
-        tar.extractall(project.root, members=wanted, filter="data")
+        tar.extractall(project.root, members=wanted)
 
 
 def test_results_from_an_archive_are_taken_with_snakemakes_memory_and_made_anew_without(

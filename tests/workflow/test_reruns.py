@@ -91,6 +91,13 @@ def test_a_changed_runner_executes_again_and_asks_nothing(project, flawless):
     assert flawless.requests == []
 
 
+def test_a_new_image_whose_description_is_lost_executes_again(project):
+    project.edit("sandbox/finish.sh", "\n", "\n# another thought\n")
+    project.snakemake("--touch", "--", "results/image.json")  # as if it had been built
+    (project.root / "results" / "image.json").unlink()
+    assert project.to_do() == {"image": 1, "execute": 4, "score": 4, **END}
+
+
 @pytest.mark.parametrize(
     ("file", "redone"),
     [

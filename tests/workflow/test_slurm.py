@@ -8,8 +8,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import docker.errors
 import pytest
 
 from fluency.common.paths import ROOT
@@ -140,6 +142,26 @@ def test_a_node_that_has_no_image_and_cannot_build_it_is_named_with_the_reason(p
     assert re.search(r"node n[12]: sandbox image: the build failed", errors), errors
     assert re.search(r"Hint: its last words: [^|]* error: #error this node compiles nothing \|", errors), errors
     assert not list((project.root / "results").glob("scores/**/*.json"))
+
+
+def test_a_node_without_the_image_takes_it_from_the_shared_folder(plugins, cluster, small, sandbox, tmp_path):
+    project, engine = small.clone(tmp_path / "project"), sandbox._engine.client()
+    project.edit("sandbox/finish.sh", "\n", "\n# of another content than the image of the other tests\n")
+    (project.root / ".cache" / "images").mkdir(parents=True)
+    image = project.root / "results" / "image.json"
+    project.snakemake("--", "results/image.json")
+    kept = json.loads(image.read_text())["image"]["image_id"]
+    engine.remove_image(kept, force=True)  # with its layers, so that another build would have another id
+    image.unlink()
+    with on_slurm(project, cluster) as run:
+        errors = run.communicate(timeout=600)[1]
+    try:
+        assert run.returncode == 0, errors
+        assert json.loads(image.read_text())["image"]["image_id"] == kept
+        assert [row["passed"] for row in measured(project)] == [row["passed"] for row in measured(small)]
+    finally:
+        with suppress(docker.errors.ImageNotFound):
+            engine.remove_image(kept, force=True)
 
 
 def test_the_profile_for_kubernetes_plans_the_same_jobs(plugins, small, tmp_path):

@@ -13,7 +13,9 @@ from types import SimpleNamespace
 from fluency.core.config_files import read_yaml
 from fluency.workflow.front import open_pipeline
 
-workflow = SimpleNamespace(overwrite_configfiles=[], exec_mode=SimpleNamespace(name="DEFAULT"))
+workflow = SimpleNamespace(
+    overwrite_configfiles=[], exec_mode=SimpleNamespace(name="DEFAULT"), register_resource=lambda name, limit: None
+)
 pipeline = open_pipeline(read_yaml("config.yaml"), workflow)
 assert pipeline.archive_path().endswith(".tar.zst")
 for key in (pipeline.key.image, pipeline.key.control, pipeline.key.gather, pipeline.key.report):

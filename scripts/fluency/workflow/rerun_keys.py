@@ -48,11 +48,15 @@ class RerunKeys:
         return canonical_json({"request": request_key(request_for(self.study, cell, self._prompt(cell)))})
 
     def execute(self, wildcards: Any) -> str:
-        """Changes with the worlds, the conditions, the limits and the stage's code."""
+        """Changes with the sandbox's sources, the worlds, the conditions, the limits and the stage's code.
+
+        The sources are named although the image is an input: nobody makes a lost input anew for what is there already.
+        """
         sandbox = self.study.sandbox
         return canonical_json(
             {
                 "code": code_sha256("execute"),
+                "content": content_sha256(),
                 "worlds": self._world_keys[wildcards.task],
                 "needs": self._task[wildcards.task].needs,
                 "conditions": [c.name for c in SHELLS[wildcards.shell].conditions if c.name in self.study.conditions],
@@ -76,8 +80,8 @@ class RerunKeys:
         """Changes with what changes an execution or a score of any task, in any shell, and with its commands."""
         limits = self.study.sandbox.limits.model_dump()
         tasks = {task.id: [task.sha256, self._world_keys[task.id]] for task in self.tasks}
-        code = code_sha256("control")
-        return canonical_json({"code": code, "tasks": tasks, "shells": self.study.shells, "limits": limits})
+        code = {"code": code_sha256("control"), "content": content_sha256()}
+        return canonical_json(code | {"tasks": tasks, "shells": self.study.shells, "limits": limits})
 
     def gather(self) -> str:
         """Changes with the design, the files that the provenance names and the table's code."""
