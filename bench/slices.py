@@ -15,6 +15,7 @@ from bench.designed import WORK
 from fluency.common.paths import ROOT
 from fluency.core.gather import record_path
 from fluency.core.task_sets import PILOT
+from fluency.core.tasks import load_tasks
 from fluency.workflow.slices import CELLS_A_PROCESSOR, read_slice
 from tests.generation.endpoint import Endpoint
 from tests.workflow import slurm
@@ -35,14 +36,12 @@ def main() -> dict[str, object]:
         (nodes := Path(folder) / "slurm").mkdir()
         cluster = slurm.Cluster(nodes)
         project = Project.make(Path(folder) / "project", models=[model(endpoint.url, in_flight=8)])
-        project.configure(tasks=PILOT, shells=["bash"], trials=len(slurm.NODES) * CELLS_A_PROCESSOR // 20)
+        trials = len(slurm.NODES) * CELLS_A_PROCESSOR // len(load_tasks(PILOT))
+        project.configure(tasks=PILOT, shells=["bash"], trials=trials)
         project.edit("profiles/slurm/profile.yaml", "slice: 8", "slice: 1")
         try:
             cluster.start()
-            command = [project.command()[0], "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
-            subprocess.run(
-                [*command, "--on", "slurm"], cwd=project.root, env=project.environ(**cluster.environ), check=True
-            )
+            subprocess.run(slurm.RUN, cwd=project.root, env=project.environ(**cluster.environ), check=True)
             jobs = cluster.asked("scontrol", "show", "job", "-o").splitlines()
         finally:
             cluster.stop()

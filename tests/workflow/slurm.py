@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 from tests.waiting import wait_for
@@ -15,6 +16,8 @@ from tests.waiting import wait_for
 PACKAGES = ["slurm-wlm", "munge"]
 SYSTEM = Path("/etc/slurm/slurm.conf")
 NODES = ("n1", "n2")
+RUN = [sys.executable, "-m", "fluency.cli", "run", "--configfile", "config/test.yaml", "--on", "slurm"]
+"""The command line of a project's study on the cluster."""
 CONF = """
 ClusterName=one
 SlurmctldHost={host}(127.0.0.1)
@@ -136,6 +139,7 @@ class Cluster:
             )
 
     def asked(self, *command: str) -> str:
+        """What one of Slurm's commands prints."""
         environ = os.environ | self.environ
         return subprocess.run(command, env=environ, capture_output=True, text=True, check=False).stdout.strip()
 

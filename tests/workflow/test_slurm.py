@@ -67,10 +67,9 @@ def small(sandbox, tmp_path_factory) -> Iterator[Project]:
 
 
 def on_slurm(project: Project, cluster: slurm.Cluster, **environ: str) -> subprocess.Popen[str]:
-    command = [project.command()[0], "-m", "fluency.cli", "run", "--configfile", "config/test.yaml", "--on", "slurm"]
     environ = project.environ(ANTHROPIC_API_KEY=KEY, **cluster.environ, **environ)
     return subprocess.Popen(
-        command, cwd=project.root, env=environ, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        slurm.RUN, cwd=project.root, env=environ, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
 
 
