@@ -31,7 +31,7 @@ $(DATA): $(RUN) envs/data.lock
 	@scripts/bootstrap.sh data
 	@touch $@
 
-$(INTEROP): envs/interop.lock envs/installer.lock pyproject.toml interop/inspect/pyproject.toml scripts/bootstrap.sh
+$(INTEROP): envs/interop.lock envs/installer.lock pyproject.toml tools/interop/inspect/pyproject.toml scripts/bootstrap.sh
 	@scripts/bootstrap.sh interop
 	@touch $@
 
@@ -123,7 +123,7 @@ harbor: $(RUN) ## Write all sixty tasks for Harbor and check them in containers:
 	@rm -rf .cache/harbor && fluency export --format harbor --configfile config/study-60.yaml --into .cache/harbor
 	@python -m fluency.export.harbor_check .cache/harbor
 
-inspect-verdicts: $(INTEROP) ## Run every recorded command through Inspect AI, compare the verdicts (10 min); writes interop/inspect/agreement.json
+inspect-verdicts: $(INTEROP) ## Run every recorded command through Inspect AI, compare the verdicts (10 min); writes tools/interop/inspect/agreement.json
 	@.venv-interop/bin/python -m fluency_inspect.agreement
 
 mine: $(RUN) ## Find task candidates in your own agent transcripts, locally (LOGS=folder)
@@ -142,16 +142,16 @@ fix: $(DEV) ## Format the code
 	@ruff check --fix . && ruff format . && snakefmt Snakefile profiles
 
 mutate: $(DEV) ## Put random small faults into the code, see what tests notice (N=60 SEED=1); writes docs/faults.md
-	@python -m mutate -n $${N:-60} --seed $${SEED:-1}
+	@python -m tools.mutate -n $${N:-60} --seed $${SEED:-1}
 
 chaos: $(DEV) ## Disturb runs of 200 cells at random moments, finish them (N=50 SEED=1); writes docs/chaos.md
-	@python -m chaos -n $${N:-50} --seed $${SEED:-1}
+	@python -m tools.chaos -n $${N:-50} --seed $${SEED:-1}
 
 simulate: $(DEV) ## Simulate studies of the design again (5 min); writes every simulated figure of docs and report
-	@python -m simulate
+	@python -m tools.simulate
 
-bench: $(DEV) ## Measure the harness against bare loops; ratios into bench/results/ (`make bench inspect`: against Inspect AI)
-	@python -m bench $(filter inspect,$(MAKECMDGOALS))
+bench: $(DEV) ## Measure the harness against bare loops; ratios into tools/bench/results/ (`make bench inspect`: against Inspect AI)
+	@python -m tools.bench $(filter inspect,$(MAKECMDGOALS))
 
 inspect:
 	@: $(if $(filter bench,$(MAKECMDGOALS)),,$(error `make bench inspect` measures, `make export FORMAT=inspect` writes logs))
@@ -165,7 +165,7 @@ lock: $(DEV) ## Pin the environment anew from envs/*.in
 	    --no-emit-index-url --no-emit-find-links --output-file envs/$$name.lock envs/$$name.in; done
 
 clean: ## Remove results and caches; the answers, which may have cost money, stay
-	@rm -rf site results logs .snakemake .cache/worlds bench/results
+	@rm -rf site results logs .snakemake .cache/worlds tools/bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
   preregister seeds archive verify open example replay decision export interop inspect-verdicts harbor mine unlock test lint fix mutate chaos simulate bench inspect docs lock clean

@@ -62,4 +62,4 @@ install_all() {
 }
 install_all || fail "the pinned packages cannot be installed" "is a package index reachable, and the disk not full? see the lines above"
 pip install --no-deps --no-build-isolation --editable .
-[ "$venv" = .venv ] || pip install --no-deps --no-build-isolation --editable interop/inspect
+[ "$venv" = .venv ] || pip install --no-deps --no-build-isolation --editable tools/interop/inspect

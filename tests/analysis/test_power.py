@@ -24,8 +24,8 @@ from fluency.core.study import load_study
 from fluency.core.table import write_table
 from fluency.core.task_sets import PILOT, task_sets
 from fluency.core.tasks import load_tasks
-from simulate.pages import FIGURES
 from tests.synthetic_tables import contrasted, make_rows, make_study, random_passes
+from tools.simulate.pages import FIGURES
 
 
 @pytest.mark.parametrize("tasks", [5, 20, 60, 200])

@@ -15,18 +15,20 @@ from fluency.analysis.intervals import fixed_task_halfwidth, floored_interval, t
 from fluency.analysis.outcomes import Arm
 from fluency.analysis.robustness import leave_tasks_out
 from fluency.analysis.sign_flip import sign_flip
-from simulate import methods
-from simulate.figures import TABLES, at_80, design_row, dice, optional_stopping
-from simulate.pages import BLOCKS, FIGURES, MARKED, PLACE, pages
-from simulate.studies import population, studies
 from tests.synthetic_tables import contrasted
+from tools.simulate import methods
+from tools.simulate.figures import TABLES, at_80, design_row, dice, optional_stopping
+from tools.simulate.pages import BLOCKS, FIGURES, MARKED, PLACE, pages
+from tools.simulate.studies import population, studies
 
 FOUND = json.loads(FIGURES.read_text())
 
 
 def test_every_page_shows_the_figures_as_they_were_simulated() -> None:
     for path, text in pages().items():
-        assert path.read_text() == text, f"{path.name} is not what `make simulate` writes; `python -m simulate --pages`"
+        assert path.read_text() == text, (
+            f"{path.name} is not what `make simulate` writes; `python -m tools.simulate --pages`"
+        )
 
 
 def test_every_place_has_its_figures_and_every_table_its_rows() -> None:

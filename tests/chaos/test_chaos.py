@@ -11,15 +11,15 @@ from random import Random
 
 import pytest
 
-from chaos.__main__ import kinds
-from chaos.engine import OwnEngine, own_engine, why_no_engine
-from chaos.faults import FAULTS
-from chaos.ledger import Ledger
-from chaos.page import page_of
-from chaos.subject import Size
-from chaos.trial import Trial, try_fault, undisturbed
 from fluency.common.files import pretty_json
 from tests.generation.endpoint import Seen
+from tools.chaos.__main__ import kinds
+from tools.chaos.engine import OwnEngine, own_engine, why_no_engine
+from tools.chaos.faults import FAULTS
+from tools.chaos.ledger import Ledger
+from tools.chaos.page import page_of
+from tools.chaos.subject import Size
+from tools.chaos.trial import Trial, try_fault, undisturbed
 
 SMALL = Size(tasks=2, trials=1)
 SEED = 7

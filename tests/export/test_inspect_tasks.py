@@ -12,7 +12,7 @@ from fluency.common.paths import ROOT
 from fluency.core.tasks import load_tasks
 
 pytestmark = pytest.mark.engine
-FULL = ROOT / "interop" / "inspect" / "agreement.json"
+FULL = ROOT / "tools" / "interop" / "inspect" / "agreement.json"
 
 
 @pytest.fixture(scope="module")

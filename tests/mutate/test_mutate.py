@@ -8,11 +8,11 @@ import subprocess
 
 import pytest
 
-from mutate import trial
-from mutate.__main__ import PRODUCT, drawn, try_all
-from mutate.baseline import Project
-from mutate.faults import faults_of, lines_of, normal_form, with_fault
-from mutate.faults_page import page_of, read_reasons, reason_of, summary
+from tools.mutate import trial
+from tools.mutate.__main__ import PRODUCT, drawn, try_all
+from tools.mutate.baseline import Project
+from tools.mutate.faults import faults_of, lines_of, normal_form, with_fault
+from tools.mutate.faults_page import page_of, read_reasons, reason_of, summary
 
 LIMITS = '''"""Limits."""
 

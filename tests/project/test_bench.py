@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from bench.__main__ import ALL, BY_NAME, chosen
 from fluency.common.paths import ROOT
+from tools.bench.__main__ import ALL, BY_NAME, chosen
 
 
 def test_all_without_a_name_else_those_named(capsys: pytest.CaptureFixture) -> None:
@@ -24,12 +24,12 @@ def test_all_without_a_name_else_those_named(capsys: pytest.CaptureFixture) -> N
 
 @pytest.mark.parametrize("name", ALL + BY_NAME)
 def test_each_can_be_run(name: str) -> None:
-    assert callable(importlib.import_module(f"bench.{name}").main)
+    assert callable(importlib.import_module(f"tools.bench.{name}").main)
 
 
 def test_a_loop_against_a_peer_is_watched_with_all_it_starts() -> None:
     """The most memory of a process and its child, and the processor time that both took."""
-    inspect = importlib.import_module("bench.inspect")
+    inspect = importlib.import_module("tools.bench.inspect")
     child = "x = bytearray(80 << 20); import time; time.sleep(3)"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
     with subprocess.Popen([sys.executable, "-c", parent]) as process:
@@ -43,4 +43,4 @@ def test_a_loop_against_a_peer_is_watched_with_all_it_starts() -> None:
 
 def test_make_bench_takes_the_name_of_a_benchmark() -> None:
     said = subprocess.run(["make", "-n", "bench", "inspect"], capture_output=True, text=True, cwd=ROOT).stdout
-    assert "python -m bench inspect" in said
+    assert "python -m tools.bench inspect" in said

@@ -105,7 +105,7 @@ def test_every_command_on_a_page_is_one(path):
             assert module in MODULES or importlib.util.find_spec(module), f"python -m {module}"
         for file in re.findall(r"(?<![\w/])config/[\w.-]+\.ya?ml", text):
             assert file in OWN or (ROOT / file).is_file(), file
-        for file in re.findall(r"(?<![\w/<])(?:docs|scripts|tests|envs|sandbox|example)/[\w./-]+\.\w+", text):
+        for file in re.findall(r"(?<![\w/<])(?:docs|scripts|tests|tools|envs|sandbox|example)/[\w./-]+\.\w+", text):
             assert (ROOT / file).exists(), file
 
 

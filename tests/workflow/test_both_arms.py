@@ -141,7 +141,7 @@ def test_the_archive_of_the_study_verifies_and_replays(measured):
     assert "0 of 40 cells pass or fail otherwise" in replayed.stdout, replayed.stdout + replayed.stderr
     decided = fluency("decision", archived, "--title", "Keep the prompts")
     assert decided.returncode == 0, decided.stderr
-    record = next((measured.root / "decisions").glob("*.md")).read_text()
+    record = next((measured.root / "docs" / "decisions").glob("*.md")).read_text()
     assert "inconclusive" in record.lower()
     report = (measured.root / "results/test/report.md").read_text()
     for text in (record, report):

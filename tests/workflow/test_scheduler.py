@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snakemake.scheduling import greedy
 
-from bench.workflow import noop_project, noop_run
 from fluency.workflow.scheduling import Bell
 from snakemake_scheduler_plugin_fluency import EVENLY, Scheduler
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import model
+from tools.bench.workflow import noop_project, noop_run
 
 
 def test_waiting_for_answers_costs_no_looks(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_executions_leave_threads_to_the_asking(tmp_path: Path) -> None:
 BUSY = textwrap.dedent("""
     import threading, time
     import fluency.execution.sandbox.sandbox
-    from bench.noop import NoSandbox
+    from tools.bench.noop import NoSandbox
 
     under_way = set()
 

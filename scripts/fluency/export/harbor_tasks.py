@@ -28,7 +28,7 @@ from fluency.export.source import Source
 from fluency.generation.prompt import PREAMBLE
 from fluency.world.model import WORK_DIR
 
-SCRIPTS = ROOT / "interop" / "harbor"
+SCRIPTS = ROOT / "tools" / "interop" / "harbor"
 ORGANISATION = "agent-shell-fluency"
 ANSWER = "/answer/command"
 READY = "/run/fluency-ready"

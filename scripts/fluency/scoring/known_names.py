@@ -1,6 +1,6 @@
 """Which of the commands that a shell did not find exist elsewhere: the room lacks those, nobody invented them.
 
-Three lists: the programs of Debian's packages (`scripts/program_names.py` makes it), programs that come from elsewhere,
+Three lists: the programs of Debian's packages (`tools/program_names.py` makes it), programs that come from elsewhere,
 and cmdlets of Windows' own and of installable modules. Beside them PowerShell's own, which an image may lack too.
 """
 

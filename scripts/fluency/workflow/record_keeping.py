@@ -84,5 +84,5 @@ def preregister(ready: ReadyStudy, decision: str) -> int:
 
 def decide(archive: Path, title: str) -> int:
     """Write a decision record that rests on a verified archive."""
-    tell([str(write_decision(archive, title, ROOT / "decisions", say=say))])
+    tell([str(write_decision(archive, title, ROOT / "docs" / "decisions", say=say))])
     return 0

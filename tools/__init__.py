@@ -1,0 +1,1 @@
+"""What the developers run: benchmarks, random faults, disturbed runs, simulated studies, other programs' parts."""

@@ -1,0 +1,16 @@
+"""The real Snakefile with a sandbox that runs nothing, so that only the harness's own time is left."""
+
+import fluency.execution.sandbox.sandbox
+
+from tools.bench.noop import NoSandbox
+
+fluency.execution.sandbox.sandbox.open_sandbox = NoSandbox
+
+
+include: "../../Snakefile"
+
+
+rule cells:
+    """Every cell, without what is written about the study."""
+    input:
+        P.record_paths,

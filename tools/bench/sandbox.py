@@ -1,0 +1,156 @@
+"""What an execution costs against the bare loop, `docker run --rm` without a network, and what each part of it costs.
+
+The loops take turns, so that a busy machine hits them alike; figures are medians over the rounds. About three minutes.
+`python -m tools.bench.sandbox 2000` runs the memory part that often instead of 100 times; it then takes a quarter of an
+hour.
+`python -m tools.bench.sandbox 2000 memory` runs nothing else.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from fluency.core.shells import SHELLS
+from fluency.core.study import Limits, SandboxConfig
+from fluency.execution.invocation import Invocation
+from fluency.execution.sandbox import labels
+from fluency.execution.sandbox.container import run_container
+from fluency.execution.sandbox.isolation import container_config, isolation
+from fluency.execution.sandbox.outcome import result_of
+from fluency.execution.sandbox.protocol import encode
+from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
+from fluency.world import World, build_world
+from tools.bench.peer_loops import docker_run
+
+ROUNDS = 3
+PER_ROUND = {1: 4, 2: 10, 8: 12}
+MEMORY_RUNS = 100
+COMMAND = {"bash": "find / -xdev -type d 2>/dev/null | wc -l", "pwsh": "(Get-ChildItem -Recurse /usr/share).Count"}
+TARGETS = {"bash": 1.3, "pwsh": 1.1}
+EVERYTHING = ("processes", "http")
+# A container that works at all, for the cost of the rest.
+NEEDED = {"world-size", "tmp-size", "home-size", "removed-at-its-end"}
+
+
+def main(memory_runs: int = MEMORY_RUNS) -> dict[str, object]:
+    """Executions a minute at 1, 2 and 8 at a time, their ratios to the bare loop, cost of isolation, memory."""
+    sandbox, world = open_sandbox(SandboxConfig(parallel=8)), build_world(11)
+    figures: dict[str, object] = {}
+    for shell in [shell for shell in COMMAND if not sandbox.why_missing(shell)]:
+        loops: dict[str, Callable[[], object]] = {
+            "sandbox, tree alone": lambda shell=shell: execute(sandbox, world, shell, ()),
+            "sandbox, with processes and service": lambda shell=shell: execute(
+                sandbox, world, shell, ("processes", "http")
+            ),
+        }
+        if shutil.which("docker"):
+            loops = {"bare docker run": lambda shell=shell: bare(sandbox, shell)} | loops
+        for at_a_time, count in PER_ROUND.items():
+            seconds = {name: [] for name in loops}
+            for _ in range(ROUNDS):
+                for name, loop in loops.items():
+                    seconds[name].append(timed(loop, at_a_time, count))
+            figures |= _ratios(shell, at_a_time, seconds)
+    figures |= isolation_cost(sandbox, world) | made_ahead(sandbox, world) | memory(sandbox, world, memory_runs)
+    return figures
+
+
+def execute(sandbox: Sandbox, world: World, shell: str, needs: tuple[str, ...]) -> None:
+    """One execution through the whole path."""
+    sandbox.run(Invocation(shell, COMMAND[shell], world, Limits(), 60, needs))
+
+
+def bare(sandbox: Sandbox, shell: str) -> None:
+    """One turn of the bare loop."""
+    docker_run(sandbox.image.image_id, SHELLS[shell].argv, COMMAND[shell])
+
+
+def timed(loop: Callable[[], object], at_a_time: int, count: int) -> float:
+    """Wall seconds for each turn of a loop, `count` turns in all."""
+    began = time.monotonic()
+    with ThreadPoolExecutor(at_a_time) as pool:
+        for future in [pool.submit(loop) for _ in range(count)]:
+            future.result()
+    return (time.monotonic() - began) / count
+
+
+def _ratios(shell: str, at_a_time: int, seconds: dict[str, list[float]]) -> dict[str, object]:
+    figures: dict[str, object] = {}
+    for name, found in seconds.items():
+        figures[f"{shell}, {at_a_time} at a time, {name}: executions a minute"] = round(
+            60 / statistics.median(found), 1
+        )
+        if "bare docker run" in seconds and name != "bare docker run":
+            pairs = zip(found, seconds["bare docker run"], strict=True)
+            ratio = round(statistics.median(ours / theirs for ours, theirs in pairs), 2)
+            aim = f" (at most {TARGETS[shell]})" if at_a_time == 2 else ""
+            figures[f"{shell}, {at_a_time} at a time, {name}: ratio to the bare loop{aim}"] = ratio
+    return figures
+
+
+def isolation_cost(sandbox: Sandbox, world: World) -> dict[str, object]:
+    """Milliseconds that the isolation measures add to an execution, one at a time, in turns with and without them."""
+    every = isolation(Limits(), sandbox.engine["name"])
+    few = {name: part for name, part in every.items() if name in NEEDED}
+    seconds: dict[int, list[float]] = {0: [], 1: []}
+    for _ in range(8):
+        for which, measures in enumerate((every, few)):
+            began = time.monotonic()
+            sandbox._run(Invocation("bash", "true", world, Limits(), 30), measures)
+            seconds[which].append(time.monotonic() - began)
+    cost = statistics.median(seconds[0]) - statistics.median(seconds[1])
+    return {"isolation: milliseconds added to an execution": round(1000 * cost)}
+
+
+def made_ahead(sandbox: Sandbox, world: World) -> dict[str, object]:
+    """Ratio of executions in containers created before the clock starts to ordinary ones, two at a time.
+
+    The most that creating them ahead of time could gain.
+    """
+    config = container_config(sandbox.image.image_id, labels.labels(), isolation(Limits(), sandbox.engine["name"]))
+    data = encode(Invocation("bash", COMMAND["bash"], world, Limits(), 60), "ahead")
+    ratios = []
+    for _ in range(ROUNDS):
+        made = [sandbox._engine.client().create_container_from_config(config)["Id"] for _ in range(12)]
+        ahead = timed(
+            lambda made=made: result_of(
+                sandbox._engine, run_container(sandbox._engine, config, data, 1 << 24, 90, made.pop()), "ahead"
+            ),
+            2,
+            12,
+        )
+        ratios.append(ahead / timed(lambda: execute(sandbox, world, "bash", ()), 2, 12))
+    return {"created ahead of time: ratio to ordinary executions, 2 at a time": round(statistics.median(ratios), 2)}
+
+
+def memory(sandbox: Sandbox, world: World, runs: int) -> dict[str, object]:
+    """Resident MiB of this process after a tenth of the executions and after all, and what it grew by in between."""
+
+    def resident() -> float:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096 / 2**20
+
+    timed(lambda: execute(sandbox, world, "bash", ()), 2, max(1, runs // 10))
+    early = resident()
+    timed(lambda: execute(sandbox, world, "bash", ()), 2, runs - runs // 10)
+    late = resident()
+    return {
+        f"memory: MiB after {runs // 10} executions": round(early, 1),
+        f"memory: MiB after {runs} executions": round(late, 1),
+        "memory: KiB more for each further execution": round(1024 * (late - early) / (runs - runs // 10), 2),
+    }
+
+
+if __name__ == "__main__":
+    times = [int(argument) for argument in sys.argv[1:2]]
+    if sys.argv[2:] == ["memory"]:
+        figures = memory(open_sandbox(SandboxConfig(parallel=8)), build_world(11), *times)
+    else:
+        figures = main(*times)
+    for key, value in figures.items():
+        print(f"{key}: {value}")

@@ -1,0 +1,87 @@
+"""docs/chaos.md: what was done to how many runs, and what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from fluency.common.words import counted
+from tools.chaos.faults import FAULTS
+from tools.chaos.subject import Size
+from tools.chaos.trial import Trial
+
+USUAL = 50
+"""Trials of a campaign."""
+_INTRODUCTION = """# Disturbed runs
+
+A study is run and disturbed once, at a random moment: after a random number of its records, and a random moment more.
+Then it is run again, as its user would, until it is finished. A trial is passed if the table of cells is then that of
+a run which nothing befell (times and uses of the machine apart), the answer store is sound, no answer that had
+arrived was asked for again, and a further run has nothing to do.
+
+`make chaos N=50 SEED=1` does it and writes this page; it goes on where it was ended. The model is a Messages endpoint
+on this machine which gives every reply a number of its own, so that it knows of each answer whether it was kept;
+about two commands of three are right. The engine that is killed is one of the trial's own, and the full disk a small
+one in memory.
+
+- *Broke off*: the struck run ended with another exit code than 0; the others waited the fault out.
+- *Asked twice*: requests that came although the store held all answers to their prompt, and replies that were sent to
+  a live process and are not in the store.
+- *Repeated*: requests that were under way when the process was killed and had to be made again, as docs/generation.md
+  says: `in_flight` (4) a kill at most.
+- *Kept*: records that stood when the disturbed run had ended and are in the finished study as they were, byte for
+  byte. The others were made anew: Snakemake makes again what a killed job may have left half done.
+"""
+_HEAD = (
+    "| Fault | Trials | Passed | Broke off | Records when struck | Runs to finish | Seconds to finish | Requests | "
+    "Repeated | Asked twice | Kept |"
+)
+
+
+def page_of(trials: Sequence[Trial], undisturbed_s: float, seed: int, skipped: Sequence[str]) -> str:
+    """The page: one row a fault, then what failed."""
+    cells = trials[0].cells if trials else 0
+    passed = sum(not trial.problems for trial in trials)
+    lines = [
+        _INTRODUCTION,
+        f"{counted(len(trials), 'trial')} of {cells} cells, seed {seed}: {passed} passed. An undisturbed run took "
+        f"{undisturbed_s:.0f} s on the same machine, which was not idle.",
+        "",
+        _HEAD,
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    if trials and (len(trials) < USUAL or cells < Size().cells):
+        lines[1] += f" `make chaos` does {USUAL} trials of {Size().cells} cells; this page is of fewer or smaller ones."
+    for kind, fault in FAULTS.items():
+        if group := [trial for trial in trials if trial.fault == kind]:
+            lines.append(_row(fault.title, group))
+    if trials:
+        lines.append(_row("**all**", trials))
+    lines += [f"\nNot done here: {sentence}." for sentence in skipped]
+    if failed := [trial for trial in trials if trial.problems]:
+        lines += ["", "## Not passed", ""]
+        lines += [f"- trial {trial.number}, {trial.fault}: {'; '.join(trial.problems)}" for trial in failed]
+    return "\n".join(lines) + "\n"
+
+
+def _row(title: str, group: Sequence[Trial]) -> str:
+    kept, stood = sum(trial.kept for trial in group), sum(trial.kept + trial.made_anew for trial in group)
+    columns = [
+        title,
+        str(len(group)),
+        str(sum(not trial.problems for trial in group)),
+        str(sum(trial.exit_code != 0 for trial in group)),
+        _range([trial.records_before for trial in group]),
+        _range([trial.runs_after for trial in group]),
+        _range([round(trial.finish_s) for trial in group]),
+        _range([trial.requests for trial in group]),
+        str(sum(trial.repeated for trial in group)),
+        str(sum(trial.asked_twice for trial in group)),
+        f"{kept} of {stood}",
+    ]
+    return f"| {' | '.join(columns)} |"
+
+
+def _range(values: Sequence[int]) -> str:
+    low, high = min(values), max(values)
+    return str(low) if low == high else f"{low} to {high}, median {median(values):g}"
