@@ -14,7 +14,6 @@ from fluency.core import task_sets
 from fluency.core.task_sets import TaskSet
 from fluency.core.tasks import load_tasks
 from tests.archive.factory import Made, archived, make, make_study
-from tests.archive.test_verify import quiet
 
 TWO = ["crate-versions", "stale-lockfiles"]
 
@@ -41,13 +40,13 @@ def test_it_verifies_and_says_its_set_and_a_task_left_out_of_the_set_shows(made,
     report = (made.results / "made-up/report.md").read_text()
     assert "The set `two`, 2 tasks:" in report and "of 2 tasks (the set `two`), " in report
     path = archived(made, tmp_path)
-    found = verify_archive(path, quiet)
+    found = verify_archive(path)
     assert (found.problems, found.unproven) == ([], [])
     define([*TWO, "tree-size-bytes"])
     told = "study.json: the archived tasks are not those of the set two"
-    assert told in map(str, verify_archive(path, quiet).problems)
+    assert told in map(str, verify_archive(path).problems)
     monkeypatch.setattr("fluency.archive.verify.layer_hashes", dict)
-    found = verify_archive(path, quiet)
+    found = verify_archive(path)
     assert found.problems == [], "by other code it may be another set of the name"
     assert [finding for finding in map(str, found.unproven) if finding.startswith(told)]
 

@@ -28,7 +28,7 @@ from fluency.common.files import pretty_json, sha256
 from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import FACTS, contents, rewritten, squeeze
 from tests.archive.test_hostile_contents import sparse
-from tests.archive.test_verify import find, quiet
+from tests.archive.test_verify import find
 
 MIB = 1 << 20
 
@@ -60,14 +60,14 @@ def told_in_a_child(work: Callable[[], str]) -> tuple[str, int]:
 
 def verified(path: Path) -> str:
     try:
-        return "; ".join(map(str, verify_archive(path, quiet).problems))
+        return "; ".join(map(str, verify_archive(path).problems))
     except UserError as error:
         return str(error)
 
 
 def replayed(path: Path) -> str:
     try:
-        return "; ".join(replay_archive(path, "score", say=quiet).notes)
+        return "; ".join(replay_archive(path, "score").notes)
     except UserError as error:
         return str(error)
 

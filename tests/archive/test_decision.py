@@ -18,13 +18,13 @@ from fluency.common.files import sha256
 from fluency.core.shells import DESIGN
 from fluency.core.stage_code import layer_hashes
 from tests.archive.hostile import rewritten
-from tests.archive.test_verify import DERIVABLE, forge_whole, quiet
+from tests.archive.test_verify import DERIVABLE, forge_whole
 
 
 @pytest.fixture(scope="module")
 def record(archive, tmp_path_factory):
     folder = tmp_path_factory.mktemp("decisions")
-    return write_decision(archive, "Which shell should prompts name?", folder, utc_date="2026-11-23", say=quiet)
+    return write_decision(archive, "Which shell should prompts name?", folder, utc_date="2026-11-23")
 
 
 def test_the_record_holds_what_a_decision_needs(record, archive, made):
@@ -54,17 +54,17 @@ def test_the_record_holds_what_a_decision_needs(record, archive, made):
 
 def test_a_record_is_never_written_over(record, archive):
     with pytest.raises(UserError, match="a record of this name"):
-        write_decision(archive, "Which shell should prompts name", record.parent, utc_date="2026-11-23", say=quiet)
+        write_decision(archive, "Which shell should prompts name", record.parent, utc_date="2026-11-23")
 
 
 @pytest.mark.parametrize("title", ["", " ?! "])
 def test_a_title_is_needed(title, archive, tmp_path):
     with pytest.raises(UserError, match="needs a title"):
-        write_decision(archive, title, tmp_path, say=quiet)
+        write_decision(archive, title, tmp_path)
 
 
 def test_a_title_cannot_leave_the_folder_or_break_the_page(archive, tmp_path):
-    path = write_decision(archive, "../../evil\n# <b>big</b>", tmp_path / "d", utc_date="2026-11-23", say=quiet)
+    path = write_decision(archive, "../../evil\n# <b>big</b>", tmp_path / "d", utc_date="2026-11-23")
     assert path.parent == tmp_path / "d" and path.name == "2026-11-23-evil-b-big-b.md"
     assert "<b>" not in path.read_text() and "\n# <" not in path.read_text()
 
@@ -72,24 +72,24 @@ def test_a_title_cannot_leave_the_folder_or_break_the_page(archive, tmp_path):
 def test_nothing_rests_on_an_altered_archive(archive, tmp_path):
     forged = rewritten(archive, tmp_path, DERIVABLE["score passed"][0], repair=True)
     with pytest.raises(UserError, match="no decision may rest on this archive"):
-        write_decision(forged, "title", tmp_path / "d", say=quiet)
+        write_decision(forged, "title", tmp_path / "d")
     assert not (tmp_path / "d").exists()
 
 
 def test_a_record_from_an_unproven_archive_says_so_at_its_top(archive, tmp_path):
     """Forged scores whose code hashes were forged with them: a record can be made, and nobody reads past its doubt."""
     forged = rewritten(archive, tmp_path, forge_whole, repair=True, code=dict.fromkeys(layer_hashes(), "f" * 64))
-    text = write_decision(forged, "title", tmp_path / "d", say=quiet).read_text()
+    text = write_decision(forged, "title", tmp_path / "d").read_text()
     top = text.split("## Context and Problem Statement")[0]
     assert "scores not reproduced" in top and "passed" in top
-    sound = write_decision(archive, "title", tmp_path / "e", say=quiet).read_text()
+    sound = write_decision(archive, "title", tmp_path / "e").read_text()
     assert "not reproduced" not in sound and "UNPROVEN" not in sound
 
 
 def test_an_archives_name_is_only_a_name(archive, tmp_path):
     named = tmp_path / "a`<b>x[l](h).tar.zst"
     named.write_bytes(archive.read_bytes())
-    text = write_decision(named, "title", tmp_path / "d", say=quiet).read_text()
+    text = write_decision(named, "title", tmp_path / "d").read_text()
     html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     assert "<b>" not in html and "<a " not in html and "a`&lt;b&gt;x[l](h).tar.zst" in html
 
@@ -104,7 +104,7 @@ def test_a_table_proposes_only_where_a_band_is_a_finding(edge, proposed, archive
     monkeypatch.setattr("fluency.archive.decision.analyse", judged)
     opening = SimpleNamespace(conclusion=lambda analysis: "")
     monkeypatch.setattr("fluency.archive.decision.first_paragraph", opening)
-    text = write_decision(archive, "title", tmp_path, say=quiet).read_text()
+    text = write_decision(archive, "title", tmp_path).read_text()
     assert ("Proposed by the decision table" in text, "**Nothing is proposed.**" in text) == (proposed, not proposed)
 
 

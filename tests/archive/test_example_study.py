@@ -26,7 +26,6 @@ from fluency.report.first_paragraph import paragraph
 from fluency.report.result_rows import summary_table
 from tests.archive.hostile import contents
 from tests.archive.test_old_archives import EVIDENCE
-from tests.archive.test_verify import quiet
 
 EXAMPLE = ROOT / "example" / "example-2026-11-22-a2e9e2164007.tar.zst"
 SHA256 = "9e87bb7efb69a33c07b9870b48873cb820aaf541bc17a89f833c422f03165ab4"
@@ -34,12 +33,12 @@ SHA256 = "9e87bb7efb69a33c07b9870b48873cb820aaf541bc17a89f833c422f03165ab4"
 
 @pytest.fixture(scope="module")
 def verified():
-    return verify_archive(EXAMPLE, quiet)
+    return verify_archive(EXAMPLE)
 
 
 @pytest.fixture(scope="module")
 def replayed():
-    return replay_archive(EXAMPLE, "score", say=quiet, trust_tasks=True)
+    return replay_archive(EXAMPLE, "score", trust_tasks=True)
 
 
 def test_it_is_the_file_that_was_made(verified):

@@ -29,7 +29,7 @@ from fluency.common.files import pretty_json, sha256
 from fluency.core.tasks import load_tasks
 from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import FACTS, contents, rewritten
-from tests.archive.test_verify import find, quiet
+from tests.archive.test_verify import find
 
 EXAMPLES = 25
 DEEP = "[" * 900 + "]" * 900
@@ -81,7 +81,7 @@ def put_raw(name: str, key: str | None, value: str):
 def ends(path: Path) -> str:
     """The verdict, or the sentence of the refusal; anything else that is raised fails the test."""
     try:
-        report = verify_archive(path, quiet)
+        report = verify_archive(path)
     except UserError as error:
         assert str(error)
         return f"refused: {error}"
@@ -154,7 +154,7 @@ def test_a_study_of_more_cells_than_an_archive_can_hold_is_refused(small, tmp_pa
     forged = rewritten(
         small, tmp_path, lambda files: files.update({"study.json": text}), repair=True, study_sha256=digest
     )
-    report = verify_archive(forged, quiet)
+    report = verify_archive(forged)
     assert "it is a study of 60,000 cells; 50,000 are read" in str(report.problems) and report.seconds < 60
 
 
@@ -173,7 +173,7 @@ def test_a_task_that_nests_without_end_is_refused_at_once(open_, close, small, t
     forged = rewritten(
         small, tmp_path, lambda files: files.update({"tasks/stale-lockfiles/task.yaml": text}), repair=True
     )
-    report = verify_archive(forged, quiet)
+    report = verify_archive(forged)
     assert "it nests deeper than 12 levels" in str(report.problems) and report.seconds < 60
 
 
@@ -182,7 +182,7 @@ def test_nothing_of_a_refused_archive_stays(small, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(unpack, "MAX_DOCUMENT", 20_000)
     with pytest.raises(ArchiveError):
-        verify_archive(small, quiet)
+        verify_archive(small)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -252,7 +252,7 @@ def told(work: Callable[[], object]) -> str:
 def test_any_forgery_is_replayed_or_refused_with_a_sentence(small, tmp_path):
     def replay(path: Path) -> str:
         def work() -> None:
-            found = replay_archive(path, "score", say=quiet)
+            found = replay_archive(path, "score")
             assert found.lines() and found.markdown()
 
         return told(work)
@@ -262,7 +262,7 @@ def test_any_forgery_is_replayed_or_refused_with_a_sentence(small, tmp_path):
 
 def test_a_decision_on_any_forgery_is_written_or_refused_with_a_sentence(small, tmp_path):
     """Past the verification, which refuses most: what reads the archive after it holds out by itself."""
-    sound = verify_archive(small, quiet)
+    sound = verify_archive(small)
     forge_at_random(small, tmp_path, 8, lambda path: told(lambda: decision._text(path, "t", "2026-11-23", sound)))
 
 

@@ -17,7 +17,6 @@ from fluency.archive.verify import verify_archive
 from fluency.common.files import sha256
 from fluency.core.gather import STAGES
 from tests.archive.fixture import FOLDER, part_of
-from tests.archive.test_verify import quiet
 
 RECORDED = {
     "schema-1-registered-2026-11-22-0123456789ab.tar.zst": "0bfb5edbda13cc7c43a13670739f4e970aa01e098072c77a7705804f5368b553",
@@ -46,7 +45,7 @@ def test_it_is_the_file_whose_hash_was_recorded(old):
 
 
 def test_it_is_still_read_and_nothing_in_it_contradicts(old):
-    report = verify_archive(old, quiet)
+    report = verify_archive(old)
     assert report.problems == []
     assert report.manifest.cells == 4 and report.checked["links"] > 50 // (1 + bool(report.manifest.held_out))
     unproven = {finding.where for finding in report.unproven}
@@ -56,12 +55,12 @@ def test_it_is_still_read_and_nothing_in_it_contradicts(old):
 
 def test_the_private_part_is_still_read_with_it():
     (archive,) = FOLDER.glob("schema-3-*.tar.zst")
-    report = verify_archive(archive, quiet, private=part_of(archive))
+    report = verify_archive(archive, private=part_of(archive))
     assert report.problems == [] and report.checked["links"] > 50 and report.not_judged == {"hidden-lockfiles": 2}
 
 
 def test_its_answers_can_be_judged_anew(old):
-    replay = replay_archive(old, "score", say=quiet)
+    replay = replay_archive(old, "score")
     assert replay.cells == 4 and len(replay.rows) == 4
     assert "what it does to the verdict" in replay.markdown().lower()
 

@@ -34,7 +34,6 @@ from fluency.export.source import archived_source, ready_source
 from fluency.workflow.verify_beside import next_step
 from tests.archive.factory import Executor, Made, archived, make, make_study, result_of
 from tests.archive.hostile import contents
-from tests.archive.test_verify import quiet
 
 SECRET, PUBLIC = "hidden-lines", "stale-lockfiles"
 CANARY = re.compile(rb"kanarie|xyzzy")
@@ -134,7 +133,7 @@ def part_of(archive: Path) -> Path:
 
 
 def verified(path: Path, **more) -> VerifyReport:
-    return verify_archive(path, quiet, **more)
+    return verify_archive(path, **more)
 
 
 def readable(name: str, data: bytes) -> bytes:
@@ -312,7 +311,7 @@ def test_a_comment_in_its_fixture_is_a_change_of_the_registered_task(home, tmp_p
 
 
 def test_a_replay_leaves_what_is_held_out(archive, known) -> None:
-    found = replay_archive(archive, say=quiet)
+    found = replay_archive(archive)
     assert f"task {SECRET} is held out; its cells are left as archived" in found.notes
     assert found.differences == [] and found.before == found.after and len(found.rows) == 8
 

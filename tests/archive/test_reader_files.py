@@ -19,7 +19,6 @@ from fluency.common.paths import ROOT
 from fluency.core.table import COLUMNS
 from tests.archive.factory import FACTS, archived
 from tests.archive.hostile import contents, rewritten
-from tests.archive.test_verify import quiet
 
 CFF = json.loads((ROOT / "tests/data/citation-file-format-1.2.0.schema.json").read_text(encoding="utf-8"))
 """The format's own schema (CC-BY-4.0, the Citation File Format project), as cffconvert 2.0.0 ships it."""
@@ -99,6 +98,6 @@ def test_an_archive_from_before_is_sound_without_them(archive, tmp_path):
             del files[name]
 
     old = rewritten(archive, tmp_path, older, repair=True, code={key: code[key] for key in code if key != "metadata"})
-    assert verify_archive(old, quiet).proven
-    stripped = verify_archive(rewritten(archive, tmp_path, older, repair=True), quiet)
+    assert verify_archive(old).proven
+    stripped = verify_archive(rewritten(archive, tmp_path, older, repair=True))
     assert {problem.where for problem in stripped.problems} == set(READER_FILES)

@@ -16,7 +16,7 @@ from fluency.scoring import score_cell
 from fluency.workflow.record_keeping import replay as replay_in_words
 from tests.archive.factory import Executor, archived, make, make_study, result_of
 from tests.archive.hostile import rewritten
-from tests.archive.test_verify import quiet, text
+from tests.archive.test_verify import text
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def no_model(monkeypatch):
 
 
 def test_nothing_differs_by_the_same_checks(archive):
-    replay = replay_archive(archive, "score", say=quiet)
+    replay = replay_archive(archive, "score")
     assert (replay.differences, replay.cells, replay.before) == ([], 8, replay.after)
     assert "0 of 8 cells pass or fail otherwise" in replay.markdown() and "unchanged" in replay.markdown()
 
@@ -43,7 +43,7 @@ def test_another_check_shows_in_cells_and_verdict(archive, monkeypatch):
         return judge(task, result, ["nothing is right"] if task.id == "stale-lockfiles" else expected)
 
     monkeypatch.setattr(score_cell, "judge", strict)
-    replay = replay_archive(archive, "score", say=quiet)
+    replay = replay_archive(archive, "score")
     assert [d.cell for d in replay.differences if d.verdict] == [
         f"qwen-0.5b/{shell}/stale-lockfiles/1" for shell in ("bash", "pwsh")
     ]
@@ -85,7 +85,7 @@ def test_commands_run_anew_show_what_a_newer_image_changes(archive, made):
     executor = Newer(made.tasks, ("bash", "pwsh"))
     shells = {"bash": "5.3.0", "pwsh": "7.7.0"}
     executor.image = executor.image.model_copy(update={"shells": shells, "image_id": "sha256:new"})
-    replay = replay_archive(archive, "execute", executor, say=quiet, utc="2027-01-01T00:00:00Z")
+    replay = replay_archive(archive, "execute", executor, utc="2027-01-01T00:00:00Z")
     assert [d.cell for d in replay.differences if d.verdict] == ["qwen-0.5b/bash/fetch-top-crates/1"]
     only = next(d for d in replay.differences if d.verdict)
     assert (
@@ -97,7 +97,7 @@ def test_commands_run_anew_show_what_a_newer_image_changes(archive, made):
 
 def test_execution_needs_a_sandbox(archive):
     with pytest.raises(UserError, match="no sandbox"):
-        replay_archive(archive, "execute", say=quiet)
+        replay_archive(archive, "execute")
 
 
 LIMITS = SandboxConfig().limits.model_dump()
@@ -114,23 +114,23 @@ def test_limits_above_this_checkouts_are_refused_unless_allowed_by_name(name, tm
     path = archived(study, tmp_path / "out")
     executor = Executor(study.tasks, ("bash", "pwsh"))
     with pytest.raises(UserError, match="higher limits than this checkout's") as error:
-        replay_archive(path, "execute", executor, say=quiet)
+        replay_archive(path, "execute", executor)
     assert f"ALLOW={name}" in str(error.value)
     with pytest.raises(UserError, match="there is no limit room"):
-        replay_archive(path, "execute", executor, say=quiet, allowed=["room"])
+        replay_archive(path, "execute", executor, allowed=["room"])
     utc = "2027-01-01T00:00:00Z"
-    assert replay_archive(path, "execute", executor, say=quiet, utc=utc, allowed=[name]).cells == 1
-    assert replay_archive(path, "score", say=quiet).differences == [], "nothing runs, so nothing is taken"
+    assert replay_archive(path, "execute", executor, utc=utc, allowed=[name]).cells == 1
+    assert replay_archive(path, "score").differences == [], "nothing runs, so nothing is taken"
 
 
 def test_no_altered_file_is_replayed(archive, tmp_path):
     forged = rewritten(archive, tmp_path, text("results/executions/.*", "stdout", "stdout"), repair=False)
-    assert replay_archive(forged, say=quiet).cells == 8
+    assert replay_archive(forged).cells == 8
     forged = rewritten(
         archive, tmp_path, text("results/executions/.*/1.json", '"exit_code": 0', '"exit_code": 1'), repair=False
     )
     with pytest.raises(UserError, match="altered or damaged: results/executions"):
-        replay_archive(forged, say=quiet)
+        replay_archive(forged)
 
 
 def test_a_failing_sandbox_leaves_the_cell_as_archived_and_says_so(archive, made):
@@ -140,7 +140,7 @@ def test_a_failing_sandbox_leaves_the_cell_as_archived_and_says_so(archive, made
         def run(self, _: Invocation) -> Result:
             raise SandboxError("the engine went away")
 
-    replay = replay_archive(archive, "execute", Broken(made.tasks, ("bash", "pwsh")), say=quiet)
+    replay = replay_archive(archive, "execute", Broken(made.tasks, ("bash", "pwsh")))
     assert len(replay.differences) == 8 and replay.before == replay.after
     assert all("the engine went away" in d.now for d in replay.differences)
 
@@ -151,7 +151,7 @@ def test_a_task_with_another_check_is_named_and_judged_by_the_present_one(archiv
         "tasks/stale-lockfiles/answer.py", "def expected", f"open({str(trap)!r}, 'w').close()\n\n\ndef expected"
     )
     forged = rewritten(archive, tmp_path, change, repair=True)
-    replay = replay_archive(forged, "score", say=quiet)
+    replay = replay_archive(forged, "score")
     assert "task stale-lockfiles has another check than the archived one" in replay.notes
     assert replay.differences == [] and not trap.exists()
 
@@ -167,7 +167,7 @@ def test_a_real_sandbox_makes_and_replays_the_same(sandbox, tmp_path):
     )
     made = make(tmp_path / "s", study, sandbox=sandbox)
     path = archived(made, tmp_path / "out")
-    report = verify_archive(path, quiet)
+    report = verify_archive(path)
     assert report.proven, report.lines()
-    replay = replay_archive(path, "execute", sandbox, say=quiet, utc="2027-01-01T00:00:00Z")
+    replay = replay_archive(path, "execute", sandbox, utc="2027-01-01T00:00:00Z")
     assert [d for d in replay.differences if d.verdict] == []

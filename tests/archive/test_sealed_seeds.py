@@ -21,7 +21,6 @@ from fluency.workflow.pipeline import Pipeline
 from fluency.workflow.seal_seeds import commit, main, reveal
 from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import contents, rewritten
-from tests.archive.test_verify import quiet
 
 TASKS = ("stale-lockfiles",)
 SEEDS, SALT, DECISION = [7, 38], "00" * 32, "which"
@@ -84,7 +83,7 @@ def test_an_archive_shows_that_the_seeds_are_those_committed_to(path, tmp_path) 
     report = (made.results / "made-up/report.md").read_text()
     assert f"seeds of the worlds: 7, 38 (revealed, with the salt `{SALT}`)" in report and "none recorded" in report
     archive = archived(made, tmp_path)
-    assert verify_archive(archive, quiet).problems == []
+    assert verify_archive(archive).problems == []
 
     value = json.loads(contents(archive)["study.json"]) | {"seeds_salt": "11" * 32}
     altered = rewritten(
@@ -94,7 +93,7 @@ def test_an_archive_shows_that_the_seeds_are_those_committed_to(path, tmp_path) 
         repair=True,
         study_sha256=sha256(canonical_json(value)),
     )
-    assert any(NOT_OPENED in str(problem) for problem in verify_archive(altered, quiet).problems)
+    assert any(NOT_OPENED in str(problem) for problem in verify_archive(altered).problems)
 
 
 def test_the_commands_commit_once_and_reveal_what_opens_it(tmp_path, capsys, monkeypatch) -> None:

@@ -31,10 +31,6 @@ CELL = "qwen-0.5b/pwsh/stale-lockfiles/1"
 Change = Callable[[dict[str, bytes]], None]
 
 
-def quiet(text: str) -> None:
-    pass
-
-
 @pytest.fixture
 def offline(monkeypatch):
     """No network, no key, no engine: whoever reaches for one fails the test."""
@@ -48,7 +44,7 @@ def offline(monkeypatch):
 
 
 def test_a_sound_archive_is_proven_offline(archive, offline):
-    report = verify_archive(archive, quiet)
+    report = verify_archive(archive)
     assert (report.problems, report.unproven, report.remarks) == ([], [], [])
     assert report.proven and report.lines()[-1] == "PROVEN. Every hash, every link and every rebuilt file fits."
     assert report.exit_code == 0
@@ -231,7 +227,7 @@ def test_an_altered_file_is_named_by_its_hash(kind, archive, tmp_path):
 def test_an_altered_file_is_found_with_the_manifest_repaired(kind, archive, tmp_path):
     """The chain, or the layer made anew from the one below, contradicts what was altered."""
     change, wanted = DERIVABLE[kind]
-    report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
+    report = verify_archive(rewritten(archive, tmp_path, change, repair=True))
     found = [str(problem) for problem in [*report.problems, *report.unproven]]
     assert any(re.search(wanted, problem) for problem in found), found
     assert not report.proven
@@ -246,7 +242,7 @@ def test_an_altered_file_is_found_with_the_manifest_repaired(kind, archive, tmp_
 )
 def test_a_long_list_says_how_many_more_there_are(found, told, archive):
     problems = [Finding(f"file {number}", "it was altered") for number in range(found)]
-    lines = replace(verify_archive(archive, quiet), problems=problems).lines(3)
+    lines = replace(verify_archive(archive), problems=problems).lines(3)
     assert [line for line in lines if line.startswith("PROBLEM")] == [*(f"PROBLEM {p}" for p in problems[:3]), *told]
 
 
@@ -254,7 +250,7 @@ def test_a_long_list_says_how_many_more_there_are(found, told, archive):
 def test_what_only_its_hash_vouches_for_is_said(name, archive, tmp_path):
     with unpacked(rewritten(archive, tmp_path, BY_HASH_ONLY[name], repair=False)) as found:
         assert [problem.where for problem in found.problems] == [name]
-    report = verify_archive(rewritten(archive, tmp_path, BY_HASH_ONLY[name], repair=True), quiet)
+    report = verify_archive(rewritten(archive, tmp_path, BY_HASH_ONLY[name], repair=True))
     assert report.ok and name in report.by_hash_only and report.sha256 != sha256(archive.read_bytes())
 
 
@@ -263,7 +259,7 @@ def test_a_file_that_nothing_names_is_an_error(name, archive, tmp_path):
     def stray(files: dict[str, bytes]) -> None:
         files[name] = b"trials: 3\n"
 
-    report = verify_archive(rewritten(archive, tmp_path, stray, repair=True), quiet)
+    report = verify_archive(rewritten(archive, tmp_path, stray, repair=True))
     assert [problem.where for problem in report.problems] == [name] and report.exit_code == 1
 
 
@@ -292,17 +288,17 @@ FORMS = {
 def test_a_field_that_has_a_form_is_refused_without_it(key, archive, tmp_path):
     for value in FORMS[key]:
         with pytest.raises(ArchiveError, match=r"the manifest is damaged|not an archive's manifest") as error:
-            verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **{key: value}), quiet)
+            verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **{key: value}))
         assert key in str(error.value) and "\x1b" not in str(error.value)
 
 
 def test_what_nothing_proves_is_listed(archive, tmp_path):
-    lines = verify_archive(archive, quiet).lines()
+    lines = verify_archive(archive).lines()
     assert any(line.startswith("vouched for by their hash only: README.md, logs/run.log") for line in lines)
     stated = next(line for line in lines if line.startswith("stated, and proven by nothing: "))
     assert "no uncommitted change" in stated and "libraries" in stated and "version 0" in stated
     lying = rewritten(archive, tmp_path, lambda files: None, repair=True, image_included=True)
-    assert "`image_included` is not what the archive holds" in str(verify_archive(lying, quiet).problems)
+    assert "`image_included` is not what the archive holds" in str(verify_archive(lying).problems)
 
 
 PROVENANCE = "results/made-up/provenance.json"
@@ -316,7 +312,7 @@ ENLISTED = {
 def test_an_exploratory_study_cannot_be_made_to_look_registered(key, tmp_path):
     study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1))
     forged = rewritten(archived(study, tmp_path / "out"), tmp_path, record(PROVENANCE, ENLISTED[key]), repair=True)
-    report = verify_archive(forged, quiet)
+    report = verify_archive(forged)
     assert (PROVENANCE, "it names a registration, the study none") in {(p.where, p.what) for p in report.problems}
 
 
@@ -331,13 +327,13 @@ def test_whatever_is_said_of_a_registration_stands_in_it(key, value, archive, tm
     """Also by other code: these are copies, not words."""
     forged = rewritten(archive, tmp_path, record(PROVENANCE, put("registration", key, value=value)), repair=True)
     other_code("registration", "report")
-    report = verify_archive(forged, quiet)
+    report = verify_archive(forged)
     assert [p.where for p in report.problems] == ["preregistrations/made-up-2026-11-01.json"]
 
 
 def test_a_first_answer_that_is_dated_back_is_found(archive, tmp_path):
     change = record(PROVENANCE, put("first_answer_utc", value="2026-12-22T01:02:03Z"))
-    report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
+    report = verify_archive(rewritten(archive, tmp_path, change, repair=True))
     assert (PROVENANCE, "`first_answer_utc` is not what the records say") in {
         (p.where, p.what) for p in report.problems
     }
@@ -345,7 +341,7 @@ def test_a_first_answer_that_is_dated_back_is_found(archive, tmp_path):
 
 def test_a_task_that_was_not_run_is_not_said_to_come_out_the_same(archive, tmp_path):
     change = text("tasks/stale-lockfiles/answer.py", "def", "#\ndef")
-    report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
+    report = verify_archive(rewritten(archive, tmp_path, change, repair=True))
     told = "\n".join(report.lines(1000))
     assert "judged by an earlier version of the task" in told and "the same" not in told.replace(
         "the prompt is the same", ""
@@ -358,7 +354,7 @@ def test_a_study_forged_as_a_whole_verifies_and_only_the_hash_betrays_it(tmp_pat
         tmp_path / "forged", make_study(("stale-lockfiles",)), reply=lambda task, cell: task.references[cell.shell][0]
     )
     path = archived(forged, tmp_path / "out")
-    report = verify_archive(path, quiet)
+    report = verify_archive(path)
     assert report.proven and report.sha256 != sha256(archive.read_bytes())
 
 
@@ -372,7 +368,7 @@ def test_the_archives_code_is_never_run(archive, tmp_path):
         files[name] = evil + files[name]
         files["tasks/stale-lockfiles/fixture.py"] = evil + b"def extend(builder, rng): pass\n"
 
-    report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
+    report = verify_archive(rewritten(archive, tmp_path, change, repair=True))
     assert not trap.exists()
     assert not report.proven and any("its code was not run" in problem.what for problem in report.unproven)
     assert report.checked["scores"] == 4 and report.not_judged == {"stale-lockfiles": 4}
@@ -388,14 +384,14 @@ def test_a_task_file_that_would_unfold_without_end_is_refused(archive, tmp_path)
     def change(files: dict[str, bytes]) -> None:
         files["tasks/stale-lockfiles/task.yaml"] = "\n".join(lines).encode()
 
-    report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
+    report = verify_archive(rewritten(archive, tmp_path, change, repair=True))
     assert any("YAML aliases" in problem.what for problem in report.problems)
 
 
 def test_a_renamed_archive_is_remarked_and_still_proven(archive, tmp_path):
     copy = tmp_path / "downloaded.tar.zst"
     copy.write_bytes(archive.read_bytes())
-    report = verify_archive(copy, quiet)
+    report = verify_archive(copy)
     assert report.proven and [remark.where for remark in report.remarks] == ["downloaded.tar.zst"]
 
 
@@ -416,13 +412,13 @@ def verdicts(report: VerifyReport) -> tuple[str, str, str]:
 def test_other_code_that_words_a_score_otherwise_leaves_its_judgement_proven(archive, tmp_path, other_code):
     """A later version with other classes and reasons does not call an honest archive forged, nor its scores doubtful."""
     other_code("score")
-    assert verify_archive(archive, quiet).proven, "what comes out the same is proven, by whatever code"
+    assert verify_archive(archive).proven, "what comes out the same is proven, by whatever code"
     for edit in (
         put("why", value="Because."),
         put("failure_class", value="silent-wrong"),
         put("worlds", 0, "why", value=""),
     ):
-        report = verify_archive(rewritten(archive, tmp_path, record(SCORE, edit), repair=True), quiet)
+        report = verify_archive(rewritten(archive, tmp_path, record(SCORE, edit), repair=True))
         assert SCORE not in {p.where for p in report.problems}
         assert [(p.where, p.truth) for p in report.unproven] == [(SCORE, "words")]
         assert report.checked["scores"] == 8
@@ -432,9 +428,9 @@ def test_what_this_code_would_have_written_must_stand_in_the_provenance(archive,
     """Older code did not write every field; today's archive may leave none out."""
     less = record("results/made-up/provenance.json", lambda document: document.pop("limits"))
     forged = rewritten(archive, tmp_path, less, repair=True)
-    assert "`limits` is not what the records say" in str(verify_archive(forged, quiet).problems)
+    assert "`limits` is not what the records say" in str(verify_archive(forged).problems)
     other_code("table")
-    assert "`limits`" not in str(verify_archive(forged, quiet).problems)
+    assert "`limits`" not in str(verify_archive(forged).problems)
 
 
 def test_a_score_that_cannot_be_made_is_no_score_that_fits(archive, monkeypatch):
@@ -442,7 +438,7 @@ def test_a_score_that_cannot_be_made_is_no_score_that_fits(archive, monkeypatch)
         raise UserError("no world of this seed", hint="none")
 
     monkeypatch.setattr("fluency.archive.rebuild.score_cell", fails)
-    report = verify_archive(archive, quiet)
+    report = verify_archive(archive)
     assert "it cannot be judged anew: no world of this seed" in str(report.problems)
     assert report.verdict("judgement") == "altered"
 
@@ -458,10 +454,10 @@ JUDGED = {
 @pytest.mark.parametrize("edit", JUDGED)
 def test_a_judgement_that_other_code_does_not_reproduce_is_never_called_proven(edit, archive, tmp_path, other_code):
     forged = rewritten(archive, tmp_path, record(SCORE, JUDGED[edit]), repair=True)
-    same = verify_archive(forged, quiet)
+    same = verify_archive(forged)
     assert (same.verdict("judgement"), same.exit_code) == ("altered", 1)
     other_code("score", "table", "report", "explorer")
-    report = verify_archive(forged, quiet)
+    report = verify_archive(forged)
     assert (SCORE, "judgement") in {(p.where, p.truth) for p in [*report.problems, *report.unproven]}
     assert report.verdict("judgement") != "proven" and report.exit_code in (1, 3)
 
@@ -483,12 +479,12 @@ def forge_whole(files: dict[str, bytes]) -> None:
 def test_forged_scores_with_altered_code_hashes_are_not_reproduced(archive, tmp_path, monkeypatch):
     """Code hashes can be forged too: then this checkout cannot tell, says so, and never that all is well."""
     forged = rewritten(archive, tmp_path, forge_whole, repair=True, code=dict.fromkeys(layer_hashes(), "f" * 64))
-    report = verify_archive(forged, quiet)
+    report = verify_archive(forged)
     assert verdicts(report) == ("proven", "unproven", "unproven") and report.exit_code == 3
     assert "scores not reproduced" in report.lines()[-1] and "passed: false, archived true" in report.lines()[-1]
     assert "agrees" not in "\n".join(report.lines())
     monkeypatch.setattr(verify, "git_state", lambda: (FACTS["commit"], False))
-    there = verify_archive(forged, quiet)
+    there = verify_archive(forged)
     assert there.exit_code == 1 and "is not that of commit 0123456789abcdef" in str(there.problems)
 
 
@@ -507,7 +503,7 @@ def test_the_stated_code_is_held_against_the_stated_commit_where_that_is_checked
     state, facts, code, archive, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(verify, "git_state", lambda: state)
-    report = verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **facts), quiet)
+    report = verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **facts))
     assert report.exit_code == code
 
 
@@ -516,10 +512,10 @@ def test_code_made_with_other_libraries_is_held_to_those_it_states(archive, tmp_
     monkeypatch.setattr(verify, "git_state", lambda: (FACTS["commit"], False))
     versions = library_versions() | {"pandas": "0.0.1"}
     facts = {"environment": versions, "code": layer_hashes_with(versions)}
-    report = verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **facts), quiet)
+    report = verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **facts))
     assert report.problems == [] and facts["code"] != layer_hashes()
     lies = facts | {"environment": library_versions()}
-    assert verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **lies), quiet).exit_code == 1
+    assert verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **lies)).exit_code == 1
 
 
 TABLE = "results/made-up/cells.csv"
@@ -537,7 +533,7 @@ def test_a_table_by_other_code_may_word_otherwise_and_not_count_otherwise(
     old, new, truth, weight, archive, tmp_path, other_code
 ):
     other_code("table", "report", "explorer")
-    report = verify_archive(rewritten(archive, tmp_path, text(TABLE, old, new), repair=True), quiet)
+    report = verify_archive(rewritten(archive, tmp_path, text(TABLE, old, new), repair=True))
     found = report.problems if weight == 1 else report.unproven
     assert (TABLE, truth) in {(p.where, p.truth) for p in found} and report.exit_code == weight
 
@@ -545,7 +541,7 @@ def test_a_table_by_other_code_may_word_otherwise_and_not_count_otherwise(
 def test_a_task_with_another_text_and_the_same_check_is_judged_anew(archive, tmp_path):
     """Its code is this checkout's, so it may run; that its text is not is said."""
     change = text("tasks/stale-lockfiles/task.yaml", "fairness: >-\n", "fairness: >-\n  Now fairer.\n")
-    report = verify_archive(rewritten(archive, tmp_path, change, repair=True), quiet)
+    report = verify_archive(rewritten(archive, tmp_path, change, repair=True))
     assert report.checked["scores"] == 8
     assert ("tasks/stale-lockfiles", "evidence") in {(p.where, p.truth) for p in report.unproven}
 
@@ -556,7 +552,7 @@ def test_a_task_with_another_check_is_not_judged_anew(check, archive, tmp_path):
     line = next(line for line in found.splitlines() if check in line)
     other = line.split(check)[0] + check + ("ordered" if check == "content: " else "'(a+)+$'")
     report = verify_archive(
-        rewritten(archive, tmp_path, text("tasks/stale-lockfiles/task.yaml", line, other), repair=True), quiet
+        rewritten(archive, tmp_path, text("tasks/stale-lockfiles/task.yaml", line, other), repair=True)
     )
     assert report.checked["scores"] == 4
     assert ("tasks/stale-lockfiles", "judgement") in {(p.where, p.truth) for p in report.unproven}
@@ -566,12 +562,12 @@ def test_by_the_commit_it_names_checked_out_beside(made, archive, tmp_path, caps
     """By the code of that commit: all is proven if that code is what packed it, else its code hashes give it away."""
     commit, dirty = git_state()
     with pytest.raises(UserError, match="is not in this checkout's history"):
-        verify_beside(archive, quiet)
+        verify_beside(archive)
     if commit is None:
         pytest.skip("there is no git here")
     here = archived(made, tmp_path, commit=commit, extra_files={})
-    assert "BESIDE=1" in next_step(verify_archive(here, quiet)) or dirty
-    assert verify_beside(here, quiet) in ((1, 3) if dirty else (0,))
+    assert "BESIDE=1" in next_step(verify_archive(here)) or dirty
+    assert verify_beside(here) in ((1, 3) if dirty else (0,))
     assert ("PROVEN. Every hash" in capsys.readouterr().out) == (not dirty)
     assert str(tmp_path) not in str(git("worktree", "list")) and b"fluency-beside" not in (
         git("worktree", "list") or b""
@@ -612,13 +608,13 @@ def test_an_incomplete_study_is_refused_unless_it_says_so(tmp_path):
     products(study)
     path = archived(study, tmp_path / "out", partial=True)
     assert path.name == "made-up-2026-11-22-0123456789ab-partial.tar.zst"
-    report = verify_archive(path, quiet)
+    report = verify_archive(path)
     assert report.ok and report.manifest.missing == [cell] and "PARTIAL: 1 of 2 cells are missing" in report.lines()
 
 
 def test_an_arm_that_cannot_be_measured_is_complete(tmp_path):
     study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1), shells=("bash",))
-    report = verify_archive(archived(study, tmp_path / "out"), quiet)
+    report = verify_archive(archived(study, tmp_path / "out"))
     assert report.proven and not report.manifest.partial
     assert list(report.manifest.not_measured) == ["qwen-0.5b/pwsh"]
     assert any(line.startswith("not measured: qwen-0.5b/pwsh: ") for line in report.lines())
@@ -641,7 +637,7 @@ def test_the_image_goes_in_when_asked(made, tmp_path):
     def save(image_id: str, path) -> None:
         path.write_bytes(image_id.encode() * 1000)
 
-    report = verify_archive(archived(made, tmp_path, image=True, save_image=save), quiet)
+    report = verify_archive(archived(made, tmp_path, image=True, save_image=save))
     assert report.ok and report.manifest.image_included and "image/image.tar" in report.by_hash_only
     with pytest.raises(UserError, match="no image to save"):
         archived(made, tmp_path, image=True)

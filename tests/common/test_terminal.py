@@ -5,23 +5,23 @@ from __future__ import annotations
 import pytest
 
 from fluency.common.errors import UserError
-from fluency.common.terminal import one_line, say, tell, visible
+from fluency.common.terminal import escape_controls, log_line, one_line, print_lines
 
 HOSTILE = ("\x1b[2J", "\x1b]0;title\x07", "\r", "\x08", "\u202e", "\u200b", "\x9b31m", "\u2028", "\ud800")
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_that_a_terminal_obeys_is_printed(text, capsys):
-    say(f"a{text}b")
-    tell([f"a{text}b"])
+    log_line(f"a{text}b")
+    print_lines([f"a{text}b"])
     printed = capsys.readouterr()
     for shown in (printed.err, printed.out, str(UserError(f"a{text}b", where=text, hint=text))):
         assert text not in shown and "\\" in shown
-        assert visible(shown) == shown
+        assert escape_controls(shown) == shown
 
 
 def test_a_line_of_a_result_stays_one(capsys):
-    tell(["PROBLEM a: b\nPROVEN. Every hash", "c"])
+    print_lines(["PROBLEM a: b\nPROVEN. Every hash", "c"])
     assert capsys.readouterr().out == "PROBLEM a: b\\nPROVEN. Every hash\nc\n"
     assert str(UserError("a\nHint: b", where="c\nd", hint="e\nf")) == "c\\nd: a\\nHint: b\nHint: e\\nf"
     assert one_line("é … 日本 ✓") == "é … 日本 ✓"

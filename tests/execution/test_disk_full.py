@@ -53,5 +53,5 @@ def test_it_is_told_in_a_sentence(small_engine: Engine, tmp_path: Path, monkeypa
     (tmp_path / "bin" / "mmdebstrap").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     with pytest.raises(SandboxError, match="the disk is full") as caught:
-        ensure_image(lambda _: None, engine=small_engine)
+        ensure_image(engine=small_engine)
     assert "docker system prune" in caught.value.hint and caught.value.where == "sandbox image"

@@ -34,7 +34,7 @@ def test_the_usual_places(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_docker_host_that_nobody_answers(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", url)
     with pytest.raises(SandboxError) as caught:
-        ensure_engine(lambda _: None)
+        ensure_engine()
     assert url in caught.value.where and "unset" in caught.value.hint
 
 
@@ -72,9 +72,9 @@ def test_without_an_engine_one_sentence_says_what_to_run(monkeypatch: pytest.Mon
     for folder in (tmp_path, *list(tmp_path.parents)[:2]):
         folder.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "run `sudo apt-get install -y docker.io iptables`" in as_nobody(lambda: ensure_engine(lambda _: None))
+    assert "run `sudo apt-get install -y docker.io iptables`" in as_nobody(ensure_engine)
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "install Docker or Podman and start it" in as_nobody(lambda: ensure_engine(lambda _: None))
+    assert "install Docker or Podman and start it" in as_nobody(ensure_engine)
 
 
 def test_where_the_kernel_has_apparmor_docker_gets_its_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -89,15 +89,17 @@ def test_where_the_kernel_has_apparmor_docker_gets_its_tools(monkeypatch: pytest
     assert start_engine.lacking_packages() == []
 
 
-def test_an_installation_that_fails_gives_apts_own_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_installation_that_fails_gives_apts_own_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "apt-get").write_text("#!/bin/sh\n[ $1 = update ] || { echo E: Unable to locate >&2; exit 100; }\n")
     (tmp_path / "apt-get").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    said: list[str] = []
     with pytest.raises(SandboxError, match=r"could not install docker\.io: E: Unable to locate"):
-        start_engine.install(["docker.io"], said.append, "no container engine answers")
-    assert said == ["no container engine answers: installing docker.io with apt-get (about a minute)"]
+        start_engine.install(["docker.io"], "no container engine answers")
+    said = "no container engine answers: installing docker.io with apt-get (about a minute)\n"
+    assert capsys.readouterr().err == said
 
 
 STARTER = """

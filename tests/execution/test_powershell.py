@@ -121,15 +121,15 @@ def test_what_may_not_be_read_is_told_in_a_sentence(tmp_path: Path, monkeypatch:
 
 @pytest.fixture
 def built(
-    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[tuple[Sandbox, list[str], list]]:
     """An image with the stand-in, asked for twice at once; what was said, and both answers."""
     monkeypatch.setenv(powershell.VARIABLE, str(archive(tmp_path / "given.tar.gz")))
-    said: list[str] = []
     tag = image_tag(powershell_source())
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(ensure_image, said.append, engine=sandbox._engine) for _ in range(2)]
+        asked = [pool.submit(ensure_image, engine=sandbox._engine) for _ in range(2)]
     images = [one.result() for one in asked]
+    said = capsys.readouterr().err.splitlines()
     try:
         yield Sandbox(sandbox._engine, images[0], 1), said, images
     finally:
@@ -151,7 +151,7 @@ def test_the_image_has_it_and_runs_it(built: tuple[Sandbox, list[str], list]) ->
     windows = pwsh(sandbox, command, condition="windows_aliases").stdout.data
     program = program.replace("<-NoProfile>", "")
     assert windows == f"{program}<{command}>|/opt/tools/bin:/opt/tools/pwsh|/home/agent"
-    assert ensure_image(said.append, engine=sandbox._engine) == sandbox.image
+    assert ensure_image(engine=sandbox._engine) == sandbox.image
     labels = sandbox._engine.client().inspect_image(sandbox.image.image_id)["Config"]["Labels"]
     assert labels[image_cleanup.LABEL] == image_cleanup.CHECKOUT and "/" not in image_cleanup.CHECKOUT
 
@@ -161,7 +161,7 @@ def test_one_that_does_not_run_is_told(sandbox: Sandbox, tmp_path: Path, monkeyp
     broken = archive(tmp_path / "given.tar.gz", "#!/bin/sh\necho wrong processor >&2; exit 126\n")
     monkeypatch.setenv(powershell.VARIABLE, str(broken))
     with pytest.raises(SandboxError, match="PowerShell does not run in the image: wrong processor"):
-        ensure_image(lambda _: None, engine=sandbox._engine)
+        ensure_image(engine=sandbox._engine)
 
 
 @pytest.mark.engine

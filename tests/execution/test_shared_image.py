@@ -26,23 +26,23 @@ def small(sandbox):
     client.remove_image(TAG, force=True)
 
 
-def test_what_is_kept_is_loaded_as_the_same_image(sandbox, small, tmp_path):
-    engine, said = sandbox._engine, []
-    keep_image(engine, TAG, said.append, tmp_path / "absent")
-    assert said == []  # no shared folder, nothing to keep
+def test_what_is_kept_is_loaded_as_the_same_image(sandbox, small, tmp_path, capsys):
+    engine = sandbox._engine
+    keep_image(engine, TAG, tmp_path / "absent")
+    assert capsys.readouterr().err == ""  # no shared folder, nothing to keep
     older = tmp_path / "agent-shell-sandbox-older.tar"
     older.touch()
-    keep_image(engine, TAG, said.append, tmp_path)
+    keep_image(engine, TAG, tmp_path)
     assert list(tmp_path.iterdir()) == [archive_of(TAG, tmp_path)]
     before = small.inspect_image(TAG)["Id"]
     small.remove_image(TAG, force=True)
-    assert load_image(engine, TAG, said.append, tmp_path)
+    assert load_image(engine, TAG, tmp_path)
     assert small.inspect_image(TAG)["Id"] == before
 
 
 def test_an_image_that_is_not_there_or_damaged(sandbox, tmp_path):
     engine = sandbox._engine
-    assert not load_image(engine, TAG, print, tmp_path)
+    assert not load_image(engine, TAG, tmp_path)
     archive_of(TAG, tmp_path).write_bytes(b"no tar at all" * 100)
     with pytest.raises(SandboxError, match=r"does not load the image(.|\n)*delete the file"):
-        load_image(engine, TAG, print, tmp_path)
+        load_image(engine, TAG, tmp_path)

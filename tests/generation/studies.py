@@ -40,7 +40,7 @@ def prompt_of(cell: Cell) -> str:
 def generator_of(study: Study, store: AnswerStore, endpoint: Endpoint, **over: Any) -> Generator:
     """A generator that asks the fake endpoint for every model."""
     urls = {model.alias: endpoint.url for model in study.models}
-    options = {"base_urls": urls, "environ": ENVIRON, "retry_policy": QUICK, "say": lambda text: None} | over
+    options = {"base_urls": urls, "environ": ENVIRON, "retry_policy": QUICK} | over
     return Generator(study, store=store, **options)
 
 

@@ -118,16 +118,17 @@ def blocked(endpoint, store) -> None:
 
 
 @pytest.mark.parametrize("made", ["arriving", "cache"])
-def test_an_answer_that_no_disk_takes_waits_in_memory_for_room(made, endpoint, store, nowhere):
+def test_an_answer_that_no_disk_takes_waits_in_memory_for_room(made, endpoint, store, nowhere, monkeypatch):
     study, said = study_of(), []
     cells = cells_of(study)
-    generator = generator_of(study, store, endpoint, say=lambda text: make_room(text))
+    generator = generator_of(study, store, endpoint)
 
     def make_room(text: str) -> None:
         said.append(text)
         assert sum(store.spending.lost().values()) > 0, "counted before anything can end the process"
         (store.arriving if made == "arriving" else nowhere).unlink()
 
+    monkeypatch.setattr("fluency.generation.last_resort.log_line", make_room)
     ask(generator, cells[0])
     blocked(endpoint, store)
     if made == "arriving":
@@ -147,7 +148,7 @@ def test_an_answer_that_no_disk_takes_waits_in_memory_for_room(made, endpoint, s
 
 
 @pytest.mark.parametrize("log", ["in the store", "elsewhere", "nowhere"])
-def test_an_answer_that_is_lost_is_counted_wherever_a_line_can_be_written(log, endpoint, store, tmp_path):
+def test_an_answer_that_is_lost_is_counted_wherever_a_line_can_be_written(log, endpoint, store, tmp_path, capsys):
     """The limit leaves room for a line, and none for the answer."""
     study = study_of()
     cells = cells_of(study)
@@ -171,9 +172,8 @@ def test_an_answer_that_is_lost_is_counted_wherever_a_line_can_be_written(log, e
     assert lost == (0 if log == "nowhere" else pytest.approx(generator.budget.spent_usd))
     if log == "elsewhere":
         store.spending.path.rmdir()
-        said: list[str] = []
-        audit(store, say=said.append)
-        assert "spending.log, which was written while" in said[0]
+        audit(store)
+        assert "spending.log, which was written while" in capsys.readouterr().out.splitlines()[0]
         assert list(AnswerStore(store.folder).spending.lost().values()) == [lost]
         assert str(lost) in store.spending.path.read_text() and not list((tmp_path / "cache").rglob("*.log"))
 
@@ -187,16 +187,15 @@ def test_a_reply_that_neither_is_read_nor_finds_a_place_counts(endpoint, store, 
     assert sum(store.spending.lost().values()) > 0
 
 
-def test_make_answers_brings_back_what_was_held_elsewhere(endpoint, store, home):
+def test_make_answers_brings_back_what_was_held_elsewhere(endpoint, store, home, capsys):
     study = study_of()
     record = ask(generator_of(study, store, endpoint), cells_of(study)[0])
     path = store.path(record.answer.request_key)
     held = store.shelter.hold(record.answer.request_key, path.read_bytes())
     assert held is not None and held.is_relative_to(home)
     path.unlink()
-    said: list[str] = []
-    assert audit(store, say=said.append) == 0
-    assert str(held) in said[0] and not held.exists()
+    assert audit(store) == 0
+    assert str(held) in capsys.readouterr().out.splitlines()[0] and not held.exists()
     assert store.get(record.answer.request_key) == record.answer
 
 

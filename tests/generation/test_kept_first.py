@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from fluency.common.errors import StopRun
-from fluency.common.terminal import say
+from fluency.common.terminal import log_line
 from fluency.generation.audit import verify
 from fluency.generation.budget import Budget
 from fluency.generation.failure import Failure
@@ -66,7 +66,7 @@ def test_counting_that_fails_loses_no_answer(endpoint, store, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(), ValueError("I/O operation on closed file")])
-def test_a_voice_that_fails_loses_no_answer(error, endpoint, store):
+def test_a_voice_that_fails_loses_no_answer(error, endpoint, store, monkeypatch):
     study = study_of()
     cell = cells_of(study)[0]
     endpoint.script("wrong-model")
@@ -74,8 +74,10 @@ def test_a_voice_that_fails_loses_no_answer(error, endpoint, store):
     def closed(text: str) -> None:
         raise error
 
-    with pytest.raises(type(error)):
-        ask(generator_of(study, store, endpoint, say=closed), cell)
+    with monkeypatch.context() as patch:
+        patch.setattr("fluency.generation.context.log_line", closed)
+        with pytest.raises(type(error)):
+            ask(generator_of(study, store, endpoint), cell)
     assert ask(generator_of(study, store, endpoint), cell).answer.model_echoed == "another-model"
     assert len(endpoint.requests) == 1
 
@@ -85,9 +87,9 @@ def test_a_closed_terminal_ends_nothing(monkeypatch):
     os.close(read_end)
     with os.fdopen(write_end, "w") as nobody_reads:
         monkeypatch.setattr(sys, "stderr", nobody_reads)
-        say("hello")
+        log_line("hello")
         os.dup2(os.open(os.devnull, os.O_WRONLY), write_end)  # for what is still in the buffer
-    say("hello")
+    log_line("hello")
 
 
 def test_a_connection_that_fails_after_the_last_byte_costs_no_second_call(endpoint, store, monkeypatch):

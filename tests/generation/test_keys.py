@@ -57,7 +57,7 @@ def test_all_of_a_key_in_base64_goes_wherever_it_begins_and_ends(size: int, befo
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_a_key_that_is_echoed_in_another_spelling_is_in_no_file_and_no_error(spelling, endpoint, store):
+def test_a_key_that_is_echoed_in_another_spelling_is_in_no_file_and_no_error(spelling, endpoint, store, capsys):
     echo = SPELLINGS[spelling]
     assert KEY in bare(echo)
     study = study_of()
@@ -66,8 +66,7 @@ def test_a_key_that_is_echoed_in_another_spelling_is_in_no_file_and_no_error(spe
         json.dumps(message("echo @@", id="@@", model="@@", **{"@@": ["@@"]})).encode().replace(b"@@", echo.encode())
     )
     endpoint.script(Reply(200, replies, {"request-id": echo, "anthropic-ratelimit-tokens-reset": echo}))
-    said: list[str] = []
-    generator = generator_of(study, store, endpoint, say=said.append)
+    generator = generator_of(study, store, endpoint)
     texts = [pretty_json(ask(generator, cells[0]).model_dump(mode="json"))]
     refusal = json.dumps(error(400, "@@", "your key is @@", "@@").body).encode().replace(b"@@", echo.encode())
     for reply in (
@@ -82,7 +81,7 @@ def test_a_key_that_is_echoed_in_another_spelling_is_in_no_file_and_no_error(spe
         texts += [str(caught.value), *traceback.format_exception(caught.value)]
     texts += [path.read_text() for path in store.folder.rglob("*") if path.is_file()]
     assert texts[0].count("[key removed]") >= 5  # text, id, model, the odd field's name and value
-    assert KEY not in bare("\n".join([*texts, *said]))
+    assert KEY not in bare("\n".join([*texts, capsys.readouterr().err]))
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
@@ -112,7 +111,7 @@ def test_a_canary_key_is_nowhere_after_a_run_with_every_failure(endpoint, store,
         if name in ("never-first-byte", "endless-stream", "huge", "rate-limit-1s"):
             continue
         study = study_of({"alias": f"m{name}", "id": "claude-sonnet-4-6", "extra_headers": {"x-api-key": "$KEY"}})
-        generator = generator_of(study, store, endpoint, say=texts.append)
+        generator = generator_of(study, store, endpoint)
         endpoint.always(behaviour)
         for cell in cells_of(study)[:2]:
             try:
@@ -198,12 +197,12 @@ def test_a_server_that_needs_no_key_gets_none(endpoint, store):
 
 
 @pytest.mark.parametrize("tail", ["/v1", "/v1/", "/v1/messages"])
-def test_an_address_that_ends_in_v1_is_corrected_with_a_note(tail, endpoint, store):
+def test_an_address_that_ends_in_v1_is_corrected_with_a_note(tail, endpoint, store, capsys):
     study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "base_url": endpoint.url + tail})
-    said: list[str] = []
-    ask(generator_of(study, store, endpoint, base_urls={}, say=said.append), cells_of(study)[0])
+    ask(generator_of(study, store, endpoint, base_urls={}), cells_of(study)[0])
     assert endpoint.requests[0].path == "/v1/messages"
-    assert len(said) == 1 and f"is used as {endpoint.url}" in said[0]
+    (said,) = capsys.readouterr().err.splitlines()
+    assert f"is used as {endpoint.url}" in said
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def filled(endpoint, store):
 
 
 @pytest.mark.parametrize("harm", ["flip", "cut", "empty", "swap", "not-json", "other-text"])
-def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpoint, store):
+def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpoint, store, capsys):
     study, records = filled
     path = store.path(records[0].answer.request_key)
     data = path.read_bytes()
@@ -49,9 +49,8 @@ def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpo
     assert "delete it" in caught.value.hint
     assert endpoint.requests == []
     assert list(verify(store).damaged) == [str(path)]
-    said: list[str] = []
-    assert audit(store, say=said.append) == 1
-    assert str(path) in "\n".join(said)
+    assert audit(store) == 1
+    assert str(path) in capsys.readouterr().out
 
 
 def test_the_first_answer_stays(filled, store):
@@ -116,22 +115,24 @@ def test_merging_adds_keeps_and_reports(filled, endpoint, store, tmp_path):
         merge(store, tmp_path / "nowhere")
 
 
-def test_the_listing_says_who_answered_what(filled, store):
-    said: list[str] = []
-    assert audit(store, say=said.append) == 0
+def test_the_listing_says_who_answered_what(filled, store, capsys):
+    assert audit(store) == 0
+    said = capsys.readouterr().out.splitlines()
     assert "4 sound answers, 0 damaged" in said[0]
     assert "claude-sonnet-4-6, temperature 0.7, by 127.0.0.1: 4 answers (4 ok)" in said[1]
 
 
-def test_the_listing_adds_up_the_tokens_that_were_counted_from_the_first_day_to_the_last(endpoint, store, monkeypatch):
+def test_the_listing_adds_up_the_tokens_that_were_counted_from_the_first_day_to_the_last(
+    endpoint, store, monkeypatch, capsys
+):
     study = study_of()
     counted = [{"input_tokens": 120, "output_tokens": 7}, {}, {"input_tokens": 30, "output_tokens": 2}]
     for day, usage, cell in zip((3, 1, 2), counted, cells_of(study), strict=False):
         monkeypatch.setattr("fluency.generation.context.utc_now", lambda digits, day=day: f"2026-11-0{day}T01:02:03Z")
         endpoint.script(Reply(body=message(usage=usage)))
         ask(generator_of(study, store, endpoint), cell)
-    said: list[str] = []
-    assert audit(store, say=said.append) == 0
+    assert audit(store) == 0
+    said = capsys.readouterr().out.splitlines()
     assert said[1].endswith("3 answers (3 ok), 150 tokens in, 9 out, 2026-11-01 to 2026-11-03")
 
 

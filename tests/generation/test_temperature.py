@@ -26,12 +26,11 @@ def test_the_run_stops_with_what_to_put_into_the_config(text, endpoint, store):
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_if_the_config_says_so_all_cells_go_without_now_and_later(text, endpoint, store):
+def test_if_the_config_says_so_all_cells_go_without_now_and_later(text, endpoint, store, capsys):
     entry = {"alias": "sonnet", "id": "claude-sonnet-4-6", "on_refused_temperature": "provider-default"}
     study = study_of(entry)
     endpoint.when(with_temperature, text)
-    said: list[str] = []
-    generator = generator_of(study, store, endpoint, say=said.append)
+    generator = generator_of(study, store, endpoint)
     cells = cells_of(study)
     records = [ask(generator, cell) for cell in cells[:3]]
     assert len(endpoint.requests) == 4
@@ -41,7 +40,7 @@ def test_if_the_config_says_so_all_cells_go_without_now_and_later(text, endpoint
     assert [record.answer.request.temperature for record in records] == [None] * 6
     assert {record.temperature_requested for record in records} == {0.7}
     assert endpoint.requests[-1].headers["anthropic-version"] == "2026-10-21"
-    assert len(said) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_answers_with_and_without_a_temperature_are_never_mixed(endpoint, store):

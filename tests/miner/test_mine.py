@@ -21,9 +21,6 @@ from tests.miner import logs
 EXPECTED = {"file-inspection": 1, "text-processing": 2, "process-introspection": 1, "network-fetch": 1}
 
 
-def quiet(_: str) -> None: ...
-
-
 def everything_below(folder: Path) -> str:
     return "\n".join(f"{path.name}\n{path.read_text()}" for path in sorted(folder.rglob("*")) if path.is_file())
 
@@ -31,7 +28,7 @@ def everything_below(folder: Path) -> str:
 @pytest.mark.parametrize("name", logs.FORMATS)
 def test_each_agents_transcripts_give_the_same_candidates(name, tmp_path):
     logs.FORMATS[name](tmp_path / "logs")
-    report = mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    report = mine([tmp_path / "logs"], tmp_path / "out")
     assert dict(report.files) == {name.removesuffix(", old"): 1}
     assert report.tally["commands"] == len(logs.REQUESTS)
     assert dict(report.categories) == EXPECTED
@@ -51,7 +48,7 @@ def test_each_agents_transcripts_give_the_same_candidates(name, tmp_path):
 @pytest.mark.parametrize("name", logs.FORMATS)
 def test_nothing_private_is_written(name, tmp_path):
     logs.FORMATS[name](tmp_path / "logs")
-    mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    mine([tmp_path / "logs"], tmp_path / "out")
     written = everything_below(tmp_path / "out").lower()
     assert "grep -rn todo " in written and "| wc -l" in written, "what is not private stays"
     for canary in logs.CANARIES:
@@ -60,7 +57,7 @@ def test_nothing_private_is_written(name, tmp_path):
 
 def test_a_candidate_is_a_draft_that_the_loader_refuses(tmp_path):
     logs.claude_code(tmp_path / "logs")
-    mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    mine([tmp_path / "logs"], tmp_path / "out")
     folder = tmp_path / "out/file-list-sort-take"
     draft = yaml.safe_load((folder / "task.yaml").read_text())
     assert draft["draft"] is True and "expected" not in json.dumps(draft)
@@ -74,7 +71,7 @@ def test_a_candidate_is_a_draft_that_the_loader_refuses(tmp_path):
 def test_the_table_shows_how_frequent_each_category_and_candidate_is(tmp_path):
     often = [("Count lines", f"wc -l src/{n}.rs", True) for n in range(6)] + [("Size", "du -sb src", True)] * 2
     logs.claude_code(tmp_path / "logs", [*often, *logs.REQUESTS])
-    mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    mine([tmp_path / "logs"], tmp_path / "out")
     page = (tmp_path / "out/README.md").read_text()
     assert "| text-processing | 8 | 62 % |" in page
     assert "| [text-count](text-count/task.yaml) | 6 | 75 % | 6 | 0 | 6 |" in page
@@ -85,7 +82,7 @@ def test_both_shells_of_one_intent_are_one_candidate(tmp_path):
     logs.claude_code(tmp_path / "a", [("Count TODO", "grep -r TODO src | wc -l", True)])
     powershell = [("Count TODO", "Select-String -Path *.rs TODO | Measure-Object", True)]
     logs.claude_code(tmp_path / "b", powershell, shell="PowerShell")
-    report = mine([tmp_path / "a", tmp_path / "b"], tmp_path / "out", quiet)
+    report = mine([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
     assert report.candidates == ["text-search-count"]
     draft = yaml.safe_load((tmp_path / "out/text-search-count/task.yaml").read_text())
     assert set(draft["seen"]["commands"]) == {"bash", "pwsh"}
@@ -96,30 +93,30 @@ def test_a_prompt_that_led_to_several_commands_is_not_one_shot(tmp_path):
     lines = path.read_text().splitlines()
     second = next(line for line in lines if '"call_1"' in line and "function_call" in line)
     path.write_text("\n".join([*lines, second.replace("call_1", "call_2").replace("wc -l a", "wc -l b")]) + "\n")
-    report = mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    report = mine([tmp_path / "logs"], tmp_path / "out")
     assert report.candidates == ["file-list"]
     assert dict(report.left_out) == {"one of several for its prompt": 2}
 
 
 def test_what_a_user_took_back_is_gone(tmp_path):
     logs.gemini(tmp_path / "logs", [("List", "ls", True), ("Count", "wc -l a", True)], [{"$rewindTo": "g0"}])
-    assert mine([tmp_path / "logs"], tmp_path / "out", quiet).candidates == ["file-list"]
+    assert mine([tmp_path / "logs"], tmp_path / "out").candidates == ["file-list"]
 
 
 def test_a_session_that_was_copied_into_another_file_counts_once(tmp_path):
     path = logs.claude_code(tmp_path / "logs")
     (path.parent / "copy.jsonl").write_bytes(path.read_bytes())
-    report = mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    report = mine([tmp_path / "logs"], tmp_path / "out")
     assert report.files["Claude Code"] == 2 and dict(report.categories) == EXPECTED
 
 
 def test_a_draft_someone_works_on_is_left_alone_and_a_second_run_gives_the_same(tmp_path):
     logs.claude_code(tmp_path / "logs")
-    mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    mine([tmp_path / "logs"], tmp_path / "out")
     page = (tmp_path / "out/README.md").read_bytes()
     mine_own = tmp_path / "out/text-search/task.yaml"
     mine_own.write_text("draft: true\nprompt: my own words\n")
-    report = mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    report = mine([tmp_path / "logs"], tmp_path / "out")
     assert mine_own.read_text() == "draft: true\nprompt: my own words\n"
     assert report.drafts_kept == 5 and (tmp_path / "out/README.md").read_bytes() == page
 
@@ -151,7 +148,7 @@ def test_malformed_and_hostile_lines_are_skipped(tmp_path):
     (tmp_path / "logs/other.db").write_bytes(b"no database")
     (tmp_path / "logs/session-x.json").write_text("[")
     (tmp_path / "logs/loop.jsonl").symlink_to(tmp_path / "logs/loop.jsonl")
-    report = mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    report = mine([tmp_path / "logs"], tmp_path / "out")
     assert dict(report.categories) == EXPECTED
     assert report.tally["malformed lines"] > len(HOSTILE)
 
@@ -160,7 +157,7 @@ def test_a_line_without_end_is_skipped_and_the_next_one_read(tmp_path):
     path = logs.claude_code(tmp_path / "logs")
     data = path.read_bytes()
     path.write_bytes(b'{"junk": "' + b"x" * (9 << 20) + b'"}\n' + data)
-    report = mine([tmp_path / "logs"], tmp_path / "out", quiet)
+    report = mine([tmp_path / "logs"], tmp_path / "out")
     assert report.tally["overlong lines"] == 1 and dict(report.categories) == EXPECTED
 
 
@@ -168,12 +165,12 @@ def test_nothing_to_read_is_a_sentence(tmp_path, monkeypatch):
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty/notes.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(UserError, match="no agent transcripts"):
-        mine([tmp_path / "empty"], tmp_path / "out", quiet)
+        mine([tmp_path / "empty"], tmp_path / "out")
     with pytest.raises(UserError, match="no such file"):
-        mine([tmp_path / "nowhere"], tmp_path / "out", quiet)
+        mine([tmp_path / "nowhere"], tmp_path / "out")
 
 
-def test_without_logs_the_usual_places_are_read(tmp_path, monkeypatch):
+def test_without_logs_the_usual_places_are_read(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -182,16 +179,14 @@ def test_without_logs_the_usual_places_are_read(tmp_path, monkeypatch):
     logs.codex(tmp_path / "x").rename(_folder(tmp_path / ".codex/sessions/2026") / "rollout-1.jsonl")
     logs.gemini(tmp_path / "x").rename(_folder(tmp_path / ".gemini/tmp/h/chats") / "session-1.jsonl")
     logs.opencode(tmp_path / "x").rename(_folder(tmp_path / ".local/share/opencode") / "opencode.db")
-    said: list[str] = []
-    assert main([Path("")], tmp_path / "out", said.append) == 0
-    assert "1 of Claude Code, 1 of Codex CLI, 1 of Gemini CLI, 1 of opencode" in "\n".join(said)
+    assert main([Path("")], tmp_path / "out") == 0
+    assert "1 of Claude Code, 1 of Codex CLI, 1 of Gemini CLI, 1 of opencode" in capsys.readouterr().out
 
 
-def test_several_places_may_stand_in_one_argument(tmp_path):
+def test_several_places_may_stand_in_one_argument(tmp_path, capsys):
     one, two = logs.claude_code(tmp_path / "a a").parent, logs.codex(tmp_path / "b").parent
-    said: list[str] = []
-    main([Path(f"'{one}' {two}")], tmp_path / "out", said.append)
-    assert "1 of Claude Code, 1 of Codex CLI" in "\n".join(said)
+    main([Path(f"'{one}' {two}")], tmp_path / "out")
+    assert "1 of Claude Code, 1 of Codex CLI" in capsys.readouterr().out
 
 
 def _folder(path: Path) -> Path:
@@ -205,7 +200,7 @@ touched = []
 sys.addaudithook(lambda event, args: touched.append(event) if event.startswith(("socket.", "urllib.", "subprocess.", "os.exec", "os.posix_spawn")) else None)
 from pathlib import Path
 from fluency.miner import main
-main([Path(sys.argv[1])], Path(sys.argv[2]), lambda text: None)
+main([Path(sys.argv[1])], Path(sys.argv[2]))
 import resource
 print(touched, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
@@ -216,7 +211,7 @@ def run_watched(arguments, prefix=()):
     command = [*prefix, sys.executable, "-c", WATCHED, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr
-    touched, peak = done.stdout.strip().rsplit(" ", 1)
+    touched, peak = done.stdout.splitlines()[-1].rsplit(" ", 1)
     return touched, int(peak)
 
 

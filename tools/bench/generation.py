@@ -105,7 +105,6 @@ def generated(port: int, folder: Path) -> tuple[float, list[float]]:
         store=AnswerStore(folder),
         base_urls={"m": f"http://127.0.0.1:{port}"},
         environ={"ANTHROPIC_API_KEY": "sk-bench"},
-        say=lambda text: None,
     )
 
     def ask(cell: Cell) -> None:

@@ -13,7 +13,7 @@ from random import Random
 
 from fluency.common.files import sha256, sha256_file, write_atomic
 from fluency.common.paths import CACHE, ROOT
-from fluency.common.terminal import say
+from fluency.common.terminal import log_line
 from tests.workflow.project import PARTS
 from tools.chaos.engine import OwnEngine, own_engine
 from tools.chaos.faults import FAULTS
@@ -57,7 +57,7 @@ def campaign(count: int, seed: int, size: Size, gone_s: float, folder: Path) -> 
     todo = [(number, kind) for number, kind in drawn if number not in known]
     reference = folder / "undisturbed.json"
     if not reference.exists():
-        say(f"first a run of {size.cells} cells that nothing befalls")
+        log_line(f"first a run of {size.cells} cells that nothing befalls")
         write_atomic(reference, json.dumps(undisturbed(size)))
     expected, seconds = json.loads(reference.read_text(encoding="utf-8"))
     with ExitStack() as held, log.open("a", encoding="utf-8") as stream:
@@ -70,7 +70,7 @@ def campaign(count: int, seed: int, size: Size, gone_s: float, folder: Path) -> 
             known[number] = trial
             stream.write(json.dumps(asdict(trial)) + "\n")
             stream.flush()
-            say(f"{number}/{count} {kind}: {_in_words(trial)}")
+            log_line(f"{number}/{count} {kind}: {_in_words(trial)}")
     return [known[number] for number, _ in drawn if number in known], seconds, skipped
 
 

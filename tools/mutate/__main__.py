@@ -9,13 +9,13 @@ import random
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from fluency.common.files import sha256, write_atomic
 from fluency.common.paths import CACHE, ROOT
-from fluency.common.terminal import Say, say
+from fluency.common.terminal import log_line
 from tools.mutate.baseline import Project, measure
 from tools.mutate.faults import Fault, faults_of
 from tools.mutate.faults_page import page_of, read_reasons, reason_of, summary
@@ -42,7 +42,7 @@ def drawn(project: Project, count: int, seed: int) -> list[Fault]:
 
 
 def try_all(
-    project: Project, faults: Sequence[Fault], cache: Path, workers: int, say: Say = lambda _: None
+    project: Project, faults: Sequence[Fault], cache: Path, workers: int, say: Callable[[str], object] = lambda _: None
 ) -> list[Trial]:
     """The trial of each fault; those that `cache` holds and that still hold are not run again."""
     files = project.hashes()
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     reasons = read_reasons()
     faults = drawn(PRODUCT, options.n, options.seed)
-    trials = try_all(PRODUCT, faults, CACHE / "mutate", options.workers, say)
+    trials = try_all(PRODUCT, faults, CACHE / "mutate", options.workers, log_line)
     write_atomic(options.page, page_of(trials, reasons, options.seed))
     left = [trial.fault for trial in trials if trial.by is None and reason_of(trial.fault, reasons) is None]
     for fault in left:

@@ -19,7 +19,6 @@ from fluency.archive.verify_report import VerifyReport
 from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
-from fluency.common.terminal import Say, say
 from fluency.core.provenance import read_provenance
 from fluency.core.table import read_table
 from fluency.report import first_paragraph, result_rows, wording
@@ -39,14 +38,7 @@ class ModelLines:
     stays: str
 
 
-def write_decision(
-    archive: Path,
-    title: str,
-    out_folder: Path,
-    *,
-    utc_date: str | None = None,
-    say: Say = say,
-) -> Path:
+def write_decision(archive: Path, title: str, out_folder: Path, *, utc_date: str | None = None) -> Path:
     """Write `<date>-<title>.md` from a verified archive and return its path.
 
     UserError without a title, when a record of that name is there already (somebody may have decided in it), and
@@ -59,7 +51,7 @@ def write_decision(
     path = Path(out_folder) / f"{date}-{slug}.md"
     if path.exists():
         raise UserError("there is a record of this name", where=str(path), hint="give another title, or move it away")
-    report = verify_archive(Path(archive), say)
+    report = verify_archive(Path(archive))
     if not report.ok:
         raise UserError(
             f"no decision may rest on this archive: {report.problems[0]}",

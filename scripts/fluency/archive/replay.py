@@ -15,7 +15,7 @@ from fluency.archive.study_reader import read_archived_study
 from fluency.archive.task_trust import present_tasks
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError, UserError
-from fluency.common.terminal import Say, say
+from fluency.common.terminal import log_line
 from fluency.core.cells import Cell
 from fluency.core.gather import CellRecords
 from fluency.core.records import Row
@@ -33,7 +33,6 @@ def replay_archive(
     path: Path,
     stage: Stage = "score",
     sandbox: Executor | None = None,
-    say: Say = say,
     *,
     trust_tasks: bool = False,
     parallel: int = 2,
@@ -56,7 +55,7 @@ def replay_archive(
         archived = read_archived_study(archive, trust_tasks=trust_tasks)
         if stage == "execute":
             _check_limits(archived, allowed)
-        return _Replayer(archived, stage, sandbox, say, parallel, utc, trust_tasks).replay()
+        return _Replayer(archived, stage, sandbox, parallel, utc, trust_tasks).replay()
 
 
 def _check_limits(archived: ArchivedStudy, allowed: Collection[str]) -> None:
@@ -95,12 +94,11 @@ class _Replayer:
         archived: ArchivedStudy,
         stage: Stage,
         sandbox: Executor | None,
-        say: Say,
         parallel: int,
         utc: str,
         trust: bool,
     ) -> None:
-        self._archived, self._stage, self._sandbox, self._say = archived, stage, sandbox, say
+        self._archived, self._stage, self._sandbox = archived, stage, sandbox
         self._parallel, self._utc = parallel, utc
         ours = {} if trust else present_tasks(task.id for task in archived.tasks)
         theirs = {task.id: task for task in archived.tasks}
@@ -118,7 +116,7 @@ class _Replayer:
                 after.append(new)
                 differences += [found] if found else []
                 if number % 100 == 0:
-                    self._say(f"replayed {number:,} of {len(archived.cells):,} cells")
+                    log_line(f"replayed {number:,} of {len(archived.cells):,} cells")
         return ReplayDiff(
             title=TITLES[self._stage],
             archive=archived.unpacked.path.name,

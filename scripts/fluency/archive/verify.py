@@ -28,16 +28,14 @@ from fluency.archive.unpack import unpacked
 from fluency.archive.verify_report import VerifyReport
 from fluency.archive.world_files import WORLD_INDEX
 from fluency.common.git import git_state
-from fluency.common.terminal import Say, say
+from fluency.common.terminal import log_line
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, CellRecords
 from fluency.core.records import ImageInfo, Row
 from fluency.core.stage_code import layer_hashes, layer_hashes_with
 
 
-def verify_archive(
-    path: Path, say: Say = say, *, trust_tasks: bool = False, private: Path | None = None
-) -> VerifyReport:
+def verify_archive(path: Path, *, trust_tasks: bool = False, private: Path | None = None) -> VerifyReport:
     """Check hashes, completeness, schemas and links, then make every layer anew from the one below it.
 
     ArchiveError when the file is refused altogether (see tar_reader.py). With `trust_tasks` the archive's own task
@@ -46,14 +44,14 @@ def verify_archive(
     """
     start = time.monotonic()
     with unpacked(Path(path), private=private) as archive:
-        say(f"unpacked {len(archive.manifest.files):,} files")
+        log_line(f"unpacked {len(archive.manifest.files):,} files")
         findings = Findings(_same_layers(archive.manifest), problems=list(archive.problems))
         findings.checked["hashes"] = len(archive.manifest.files) + 1
         _check_code(archive.manifest, findings)
         vouched: set[str] = set()
         with findings.noting_errors():
             archived = read_archived_study(archive, trust_tasks=trust_tasks)
-            vouched = _verify(archived, findings, say)
+            vouched = _verify(archived, findings)
         return VerifyReport(
             path=Path(path),
             sha256=archive.sha256,
@@ -83,7 +81,7 @@ def _check_code(manifest: Manifest, findings: Findings) -> None:
         findings.check(manifest.code.get(layer) == digest, MANIFEST_NAME, what, kind="code")
 
 
-def _verify(archived: ArchivedStudy, findings: Findings, say: Say) -> set[str]:
+def _verify(archived: ArchivedStudy, findings: Findings) -> set[str]:
     """All checks behind the hashes; returns the files that something else than their hash vouches for."""
     vouched = {STUDY_FILE, WORLD_INDEX}
     check_name(archived.unpacked, findings)
@@ -94,7 +92,9 @@ def _verify(archived: ArchivedStudy, findings: Findings, say: Say) -> set[str]:
     image, found = check_image(archived, findings)
     vouched |= found
     rows, used = _cells(archived, findings, image)
-    say(f"followed {findings.checked.get('links', 0):,} links, judged {findings.checked.get('scores', 0):,} cells anew")
+    log_line(
+        f"followed {findings.checked.get('links', 0):,} links, judged {findings.checked.get('scores', 0):,} cells anew"
+    )
     vouched |= used
     check_complete(archived, findings, rows)
     vouched |= check_held_out(archived, findings, rows)
@@ -102,7 +102,7 @@ def _verify(archived: ArchivedStudy, findings: Findings, say: Say) -> set[str]:
     if archived.study.preregistration:
         vouched.add(registration_name(archived.study.preregistration))
     check_unnamed(archived, findings, vouched)
-    say(f"made {findings.checked.get('products', 0)} products anew")
+    log_line(f"made {findings.checked.get('products', 0)} products anew")
     return vouched
 
 

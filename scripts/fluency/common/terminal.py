@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 
-Say = Callable[[str], object]
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 """Unicode's categories of characters that a terminal obeys or hides."""
 
 
-def say(text: str) -> None:
+def log_line(text: str) -> None:
     """One line for the person at the terminal."""
     with suppress(OSError, ValueError):  # a closed one ends nothing
-        print(visible(text), file=sys.stderr, flush=True)
+        print(escape_controls(text), file=sys.stderr, flush=True)
 
 
-def tell(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str]) -> None:
     """Lines of a result on standard output; whatever stands in one of them, it stays one line."""
     print("\n".join(map(one_line, lines)))
 
 
 def one_line(text: str) -> str:
     """A text that may hold others' words as one line that a terminal can only show."""
-    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+    return escape_controls(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """A text with every character that cannot be seen written as an escape; line ends and tabs stay."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text

@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
-from fluency.common.terminal import tell
+from fluency.common.terminal import print_lines
 from fluency.export.source import Ready, Source, archived_source, ready_source
 
 EXPORTS = ROOT / "exports"
@@ -68,7 +68,7 @@ def main(name: str, into: Path | None, archive: Path | None, ready: Callable[[],
     """Export an archive, or without one the study that `ready` opens, and print what was written."""
     find_format(name)
     with archived_source(archive) if archive else ready_source(ready()) as source:
-        tell(map(str, export(name, source, into)))
+        print_lines(map(str, export(name, source, into)))
     return 0
 
 

@@ -21,7 +21,7 @@ import docker
 import docker.errors
 
 from fluency.common.errors import SandboxError, UserError
-from fluency.common.terminal import say
+from fluency.common.terminal import log_line
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import load_tasks
 from fluency.execution.sandbox.engine import Engine
@@ -51,8 +51,8 @@ class Checked:
 
 def check_tasks(folders: Sequence[Path]) -> Iterator[Checked]:
     """Check one task folder after the other; those of a shell that the image lacks are skipped with the reason."""
-    engine = ensure_engine(say)
-    image = ensure_image(say, engine=engine)
+    engine = ensure_engine()
+    image = ensure_image(engine=engine)
     for folder in folders:
         shell = next((name for name in SHELLS if folder.name.endswith(f"-{name}")), None)
         if shell is None or not (folder / "task.toml").is_file():
@@ -140,7 +140,7 @@ def _environment(engine: Engine, image_id: str, folder: Path) -> Iterator[str]:
             for name in ("stage.py", "world.gz"):
                 tar.add(folder / name, arcname=name)
         buffer.seek(0)
-        run_build(engine, lambda _: None, tag=tag, fileobj=buffer, custom_context=True)
+        run_build(engine, tag=tag, fileobj=buffer, custom_context=True)
     try:
         yield tag
     finally:
@@ -169,12 +169,12 @@ def main(folder: Path) -> int:
     for checked in check_tasks(sorted(path.parent for path in folder.glob("*/task.toml"))):
         found.append(checked)
         if not checked.skipped and not checked.sound:
-            say(f"{checked.task}: {checked.rewards} and not {WANTED}: {checked.why}")
+            log_line(f"{checked.task}: {checked.rewards} and not {WANTED}: {checked.why}")
     ran = [checked for checked in found if not checked.skipped]
     for why in sorted({checked.skipped for checked in found if checked.skipped}):
-        say(f"skipped {sum(checked.skipped == why for checked in found)}: {why}")
+        log_line(f"skipped {sum(checked.skipped == why for checked in found)}: {why}")
     passed = {who: sum(checked.rewards[who] for checked in ran) for who in WANTED}
-    say(", ".join(f"{who} {number} of {len(ran)}" for who, number in passed.items()))
+    log_line(", ".join(f"{who} {number} of {len(ran)}" for who, number in passed.items()))
     return 0 if ran and all(checked.sound for checked in ran) else 1
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ANSWERS
-from fluency.common.terminal import Say
+from fluency.common.terminal import print_lines
 from fluency.common.words import counted
 from fluency.core.records import Answer
 from fluency.generation.answer_file import DamagedAnswer, read_answer
@@ -84,32 +84,35 @@ def merge(store: AnswerStore, other: Path) -> Merged:
     return done
 
 
-def audit(store: AnswerStore, other: Path | None = None, say: Say = print) -> int:
+def audit(store: AnswerStore, other: Path | None = None) -> int:
     """Merge, verify and list; returns the exit code: 0 sound, 1 if an answer on either side is damaged."""
     damaged: dict[str, str] = {}
     if other is not None:
         done = merge(store, other)
         damaged |= done.damaged
-        say(f"Merged {other}: {done.added} added, {done.same} here already, {len(done.different)} answered otherwise.")
-        for key in done.different:
-            say(f"  {key}: both stores hold an answer; the one here stays")
+        counts = f"{done.added} added, {done.same} here already, {len(done.different)} answered otherwise"
+        stayed = (f"  {key}: both stores hold an answer; the one here stays" for key in done.different)
+        print_lines([f"Merged {other}: {counts}.", *stayed])
     for held in store.shelter.files():
         with store.lock(held.stem):
             if (answer := store.pending(held.stem)) is not None:
                 store.commit(answer)
-                say(f"Brought back from {held}, where it was held while the disk here was full.")
+                print_lines([f"Brought back from {held}, where it was held while the disk here was full."])
     for held in store.spending.bring_home():
-        say(f"Brought back from {held}, which was written while the disk here was full.")
+        print_lines([f"Brought back from {held}, which was written while the disk here was full."])
     found = verify(store)
     damaged |= found.damaged
-    say(f"{store.folder}: {found.sound} sound answers, {len(found.damaged)} damaged.")
-    for line in _listing(store):
-        say(f"  {line}")
+    print_lines(
+        [
+            f"{store.folder}: {found.sound} sound answers, {len(found.damaged)} damaged.",
+            *(f"  {line}" for line in _listing(store)),
+        ]
+    )
     if found.waiting:
         waiting = counted(len(found.waiting), "answer")
-        say(f"  of a killed run: {waiting} without a place yet; the next run of the study gives it")
+        print_lines([f"  of a killed run: {waiting} without a place yet; the next run of the study gives it"])
     for path, why in damaged.items():
-        say(f"  {path}: {why}")
+        print_lines([f"  {path}: {why}"])
     return 1 if damaged else 0
 
 

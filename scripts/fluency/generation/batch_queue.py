@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from fluency.common.errors import StopRun, UserError
+from fluency.common.terminal import log_line
 from fluency.core.cells import Cell
 from fluency.core.records import Request
 from fluency.generation.batch_note import BatchNote, name_of, new_note, outstanding, read_note
@@ -130,7 +131,7 @@ class BatchQueue:
             if failure.scope != "retry":
                 path.unlink(missing_ok=True)  # nothing was ordered, for certain
             self._failures.raise_for(failure, self.context.where)
-        self.context.say(
+        log_line(
             f"{self.context.where}: a batch of {len(note.requests)} is out ({batch_id}); most are back within an hour, "
             "and the run can be ended and started again meanwhile"
         )

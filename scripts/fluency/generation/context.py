@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fluency.common.clock import utc_now
 from fluency.common.errors import StopRun
-from fluency.common.terminal import Say
+from fluency.common.terminal import log_line
 from fluency.core.cells import Cell
 from fluency.core.model_config import ModelConfig
 from fluency.core.records import Answer, Request
@@ -23,7 +23,7 @@ from fluency.generation.store import AnswerStore
 
 @dataclass(frozen=True)
 class GenerationContext:
-    """One model's config, policy and pace, and the run's store, budget, voice and stop switch; safe for threads.
+    """One model's config, policy and pace, and the run's store, budget and stop switch; safe for threads.
 
     `rate_limits` has an entry for each model of the run; `url_of` starts the embedded server if it must.
     """
@@ -37,7 +37,6 @@ class GenerationContext:
     budget: Budget
     environ: Mapping[str, str]
     url_of: Callable[[ModelConfig], str | None]
-    say: Say
     _said: set[str] = field(default_factory=set)
 
     @property
@@ -96,4 +95,4 @@ class GenerationContext:
         same = self.model.served_by == "embedded" or echoed is None or echoed.startswith(asked)
         if not same and echoed not in self._said:
             self._said.add(str(echoed))
-            self.say(f"{self.where}: asked for {asked}, answered by {echoed} (recorded with each answer)")
+            log_line(f"{self.where}: asked for {asked}, answered by {echoed} (recorded with each answer)")

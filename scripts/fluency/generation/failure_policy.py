@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from fluency.common.clock import utc_now
 from fluency.common.errors import CallError, StopRun
+from fluency.common.terminal import log_line
 from fluency.common.words import counted
 from fluency.generation.context import GenerationContext
 from fluency.generation.failure import Failure
@@ -66,4 +67,4 @@ class FailurePolicy:
                 "put `temperature: provider-default` into the model's entry: all of its cells are then asked so",
             )
         context.store.refuse_temperature(context.model.id, failure.what, utc_now("milliseconds"))
-        context.say(f"{context.where}: {failure.what}. All of its cells go without a temperature (provider default).")
+        log_line(f"{context.where}: {failure.what}. All of its cells go without a temperature (provider default).")

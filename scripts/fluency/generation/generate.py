@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 
 from fluency.common.errors import UserError
-from fluency.common.terminal import Say, say
 from fluency.core.cells import Cell
 from fluency.core.model_config import ModelConfig
 from fluency.core.records import Generation
@@ -37,7 +36,6 @@ class Generator:
         base_urls: Mapping[str, str] | None = None,
         base_url: Callable[[ModelConfig], str] | None = None,
         environ: Mapping[str, str] | None = None,
-        say: Say = say,
         retry_policy: RetryPolicy | None = None,
         spent_usd: float = 0.0,
     ) -> None:
@@ -60,7 +58,6 @@ class Generator:
                     budget=self.budget,
                     environ=environ,
                     url_of=self._url_of,
-                    say=say,
                 )
             )
             for model in study.models

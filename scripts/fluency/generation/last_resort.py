@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from fluency.common.errors import StopRun
+from fluency.common.terminal import log_line
 from fluency.core.records import Answer
 from fluency.generation.answer_file import NotKept
 from fluency.generation.context import GenerationContext
@@ -30,7 +31,7 @@ def _wait_for_room(context: GenerationContext, answer: Answer, full: NotKept) ->
     noted = budget.add(dollars, key, lost=True)
     context.stop_run(StopRun(full.what, where=full.where, hint=full.hint))  # nothing more is bought meanwhile
     places = ", ".join(map(str, (store.folder, *store.shelter.folders)))
-    context.say(
+    log_line(
         f"{context.where}: no disk takes an answer that cost ${dollars:.4f} ({full.what}). It is kept in memory for "
         f"{patience_s / 60:.0f} minutes: make room in one of {places}"
     )

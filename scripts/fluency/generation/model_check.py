@@ -32,7 +32,7 @@ def _said_of(model: ModelConfig, environ: Mapping[str, str]) -> list[str]:
     if not environ.get(model.api_key_env, "").strip():
         return [f"not asked, since {model.api_key_env} is not set"]
     try:
-        provider = open_provider(model, model.base_url, key_of(model, environ), environ, lambda note: None)
+        provider = open_provider(model, model.base_url, key_of(model, environ), environ)
         assert isinstance(provider, DescribingProvider)  # its type was looked at
         try:
             told = provider.describe(model.id, ASK_S)

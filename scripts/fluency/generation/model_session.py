@@ -183,6 +183,6 @@ class ModelSession:
         key = key_of(model, context.environ)
         try:
             self.batches.check_transport()
-            return open_provider(model, context.url_of(model), key, context.environ, context.say)
+            return open_provider(model, context.url_of(model), key, context.environ)
         except UserError as error:
             raise self.failures.stop_model(error.what, error.hint, error.where) from error

@@ -16,7 +16,7 @@ from typing import Any
 
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
-from fluency.common.terminal import Say
+from fluency.common.terminal import print_lines
 from fluency.miner import claude_code, codex, gemini, opencode
 from fluency.miner.candidates import table, write_candidates
 from fluency.miner.clusters import Clusters
@@ -56,7 +56,7 @@ class Report:
         ]
 
 
-def mine(paths: Sequence[Path], out: Path, say: Say = print) -> Report:
+def mine(paths: Sequence[Path], out: Path) -> Report:
     """Read all transcripts at and below `paths` and write candidates and their table into `out`.
 
     Memory does not grow with the size of the transcripts. UserError if there is nothing to read.
@@ -77,7 +77,7 @@ def mine(paths: Sequence[Path], out: Path, say: Say = print) -> Report:
             _sort_in(request, report, clusters)
         if time.monotonic() - last > 5:
             last = time.monotonic()
-            say(f"mine: {report.tally['bytes'] / 1e6:.0f} MB read, {report.tally['commands']} commands found")
+            print_lines([f"mine: {report.tally['bytes'] / 1e6:.0f} MB read, {report.tally['commands']} commands found"])
     if not report.files:
         raise UserError(
             "there are no agent transcripts",
@@ -90,15 +90,15 @@ def mine(paths: Sequence[Path], out: Path, say: Say = print) -> Report:
     return report
 
 
-def main(logs: Sequence[Path], out: Path = Path("candidates"), say: Say = print) -> int:
+def main(logs: Sequence[Path], out: Path = Path("candidates")) -> int:
     """`make mine`: mine the given places, or those where the agents keep their transcripts."""
     places = _places(logs)
-    say(f"mine: reading {', '.join(map(str, places)) or 'nothing: no agent has transcripts in its usual place'}")
-    report = mine(places, out, say)
-    for line in report.lines():
-        say(line)
+    named = ", ".join(map(str, places)) or "nothing: no agent has transcripts in its usual place"
+    print_lines([f"mine: reading {named}"])
+    report = mine(places, out)
     kept = f" ({report.drafts_kept} drafts were there already and stay as they were)" if report.drafts_kept else ""
-    say(f"{len(report.candidates)} candidates in {report.out}{kept}; the table is {report.out / 'README.md'}")
+    candidates = f"{len(report.candidates)} candidates in {report.out}{kept}; the table is {report.out / 'README.md'}"
+    print_lines([*report.lines(), candidates])
     return 0
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS
-from fluency.common.terminal import visible
+from fluency.common.terminal import escape_controls
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, load_records, record_path
 from fluency.core.shells import SHELLS
@@ -44,12 +44,12 @@ def show(cell: Cell, results: Path = RESULTS, console: Console | None = None) ->
     mark, style = MARKS[passed]
     failure = records.score.failure_class if records.score else None
     _line(console, Text(mark + (f" ({_words(failure)})" if failure else ""), style=f"bold {style}"))
-    _line(console, Text(visible(view["why"])))
+    _line(console, Text(escape_controls(view["why"])))
     _texts(console, "Prompt", view["prompt"])
     _texts(console, "Reply as it came", view["reply"])
     _texts(console, "Command", view["command"], SHELLS[cell.shell].lexer)
     for note in view["notes"]:
-        _line(console, Text(visible(f"Note: {note}"), style="italic"))
+        _line(console, Text(escape_controls(f"Note: {note}"), style="italic"))
     _texts(console, "Command when the reply is read leniently", view["lenient"], SHELLS[cell.shell].lexer)
     if view["facts"]:
         _heading(console, "Answer and score")
@@ -57,7 +57,7 @@ def show(cell: Cell, results: Path = RESULTS, console: Console | None = None) ->
     for run in view["runs"]:
         _run(console, run)
     _heading(console, "Provenance")
-    _line(console, Text(visible(json.dumps(view["provenance"], indent=2, ensure_ascii=False))))
+    _line(console, Text(escape_controls(json.dumps(view["provenance"], indent=2, ensure_ascii=False))))
     for name in view["files"]:
         _line(console, Text(str(Path(results) / name), style="dim"))
 
@@ -87,7 +87,7 @@ def _line(console: Console, text: Text) -> None:
 
 
 def _heading(console: Console, title: str) -> None:
-    _line(console, Text(f"\n{visible(title)}", style="bold"))
+    _line(console, Text(f"\n{escape_controls(title)}", style="bold"))
     _line(console, Text("─" * min(len(title), 72), style="dim"))
 
 
@@ -102,26 +102,26 @@ def _excerpt(console: Console, part: dict[str, Any], lexer: str | None = None) -
     if not part["bytes"]:
         _line(console, Text("empty", style="dim"))
         return
-    head = visible(part["head"].removesuffix("\n"))
+    head = escape_controls(part["head"].removesuffix("\n"))
     highlighted = Syntax("", lexer, theme="ansi_dark").highlight(head) if lexer and console.color_system else Text(head)
     highlighted.rstrip()
     _line(console, highlighted)
     if part["left_out"]:
         gap = f"… {part['left_out']:,} characters left out; {bytes_text(part['bytes'])} in all …"
         _line(console, Text(gap, style="italic"))
-        _line(console, Text(visible(part["tail"])))
+        _line(console, Text(escape_controls(part["tail"])))
 
 
 def _facts(console: Console, pairs: list[list[str]]) -> None:
     width = max(len(label) for label, _ in pairs)
     for label, value in pairs:
-        _line(console, Text.assemble((f"{label:<{width}}  ", "dim"), visible(value)))
+        _line(console, Text.assemble((f"{label:<{width}}  ", "dim"), escape_controls(value)))
 
 
 def _run(console: Console, run: dict[str, Any]) -> None:
     _heading(console, run["title"])
     mark, style = MARKS[run["passed"]]
-    _line(console, Text.assemble((mark, f"bold {style}"), visible(f": {run['why']}")))
+    _line(console, Text.assemble((mark, f"bold {style}"), escape_controls(f": {run['why']}")))
     _facts(console, run["facts"])
     diff = run["diff"]
     if diff:
@@ -130,7 +130,7 @@ def _run(console: Console, run: dict[str, Any]) -> None:
         _line(console, Text(f"Expected and printed, in lines: {count}" + (f"; {left} not shown" if left else "")))
         for op, text in diff["rows"]:
             sign, style = OPS[op]
-            _line(console, Text(sign + visible(text), style=style))
+            _line(console, Text(sign + escape_controls(text), style=style))
     for title, name in (("Standard output", "stdout"), ("Standard error", "stderr")):
         part = run[name]
         if part["bytes"] and (name == "stderr" or not diff):

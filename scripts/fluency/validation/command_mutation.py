@@ -14,7 +14,6 @@ import yaml
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
-from fluency.common.terminal import Say, say
 from fluency.core.grammar import BASH
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, load_study
@@ -80,10 +79,9 @@ def execute(
     sandbox: Sandbox,
     *,
     limits: Limits | None = None,
-    say: Say = lambda _: None,
 ) -> list[Outcome]:
     """What becomes of each mutant; the next world is only asked about those that are still alive."""
-    prober = Prober(sandbox, tasks, limits or Limits(), say)
+    prober = Prober(sandbox, tasks, limits or Limits())
     killed: dict[Planned, str] = {}
     for seed in seeds:
         alive = [mutant for mutant in planned if mutant not in killed]
@@ -180,9 +178,9 @@ def main(task_ids: Sequence[str] = ()) -> int:
     study, reasons = load_study(), read_reasons()
     # The page is published.
     tasks = [task for task in load_tasks(list(task_ids) or ALL) if task_ids or not task.private]
-    sandbox = open_sandbox(study.sandbox, say)
+    sandbox = open_sandbox(study.sandbox)
     there = [shell for shell in SHELLS if sandbox.image.shells.get(shell)]
-    outcomes = execute(plan_of(tasks, there), tasks, study.seeds, sandbox, limits=study.sandbox.limits, say=say)
+    outcomes = execute(plan_of(tasks, there), tasks, study.seeds, sandbox, limits=study.sandbox.limits)
     if not task_ids:
         write_atomic(PAGE, page_of(outcomes, reasons, study.seeds))
     left = unexplained(outcomes, reasons)

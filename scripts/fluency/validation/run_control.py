@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from fluency.common.terminal import Say, say
 from fluency.core.control import Control, ControlRun
 from fluency.core.study import Study
 from fluency.core.tasks import Task
@@ -16,7 +15,7 @@ from fluency.validation.soundness import Finding
 from fluency.validation.validate import Prober
 
 
-def run_control(study: Study, tasks: Sequence[Task], sandbox: Sandbox, say: Say = say) -> Control:
+def run_control(study: Study, tasks: Sequence[Task], sandbox: Sandbox) -> Control:
     """Execute the first reference and the first wrong command of every task, shell and world.
 
     SandboxError if one could not be measured.
@@ -30,7 +29,7 @@ def run_control(study: Study, tasks: Sequence[Task], sandbox: Sandbox, say: Say 
         for kind, command in _commands(task, shell)
         for seed in study.seeds
     ]
-    found = [finding for finding, _ in Prober(sandbox, tasks, study.sandbox.limits, say).all(probes)]
+    found = [finding for finding, _ in Prober(sandbox, tasks, study.sandbox.limits).all(probes)]
     runs = [_run_of(found[first : first + len(study.seeds)]) for first in range(0, len(found), len(study.seeds))]
     return Control(image=sandbox.image, runs=runs, not_measured=lacking)
 

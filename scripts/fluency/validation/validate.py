@@ -11,7 +11,7 @@ from typing import Any
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import TASKS
-from fluency.common.terminal import Say, say
+from fluency.common.terminal import log_line
 from fluency.core.deadline import sentence
 from fluency.core.records import Result
 from fluency.core.shells import SHELLS
@@ -33,12 +33,11 @@ _RETRIES = 2
 class Prober:
     """Executes probes in the sandbox, as many at a time as it has room for."""
 
-    def __init__(self, sandbox: Sandbox, tasks: Iterable[Task], limits: Limits, say: Say) -> None:
+    def __init__(self, sandbox: Sandbox, tasks: Iterable[Task], limits: Limits) -> None:
         self.tasks = {task.id: task for task in tasks}
         self.executions = 0
         self._sandbox = sandbox
         self._limits = limits
-        self._say = say
 
     def run(self, probe: Probe) -> tuple[Finding, Any]:
         """The verdict on one probe and the expected answer of its world; SandboxError if it cannot be measured."""
@@ -56,7 +55,7 @@ class Prober:
             for number, one in enumerate(pool.map(self.run, probes), 1):
                 found.append(one)
                 if number % 100 == 0:
-                    self._say(f"{number} of {len(probes)} executions")
+                    log_line(f"{number} of {len(probes)} executions")
         self.executions += len(found)
         return found
 
@@ -82,7 +81,6 @@ def validate(
     repeats: int = REPEATS,
     limits: Limits | None = None,
     root: Path = TASKS,
-    say: Say = lambda _: None,
 ) -> Report:
     """Prove tasks fair in worlds of odd and even seeds; an empty `task_ids` means all of `root`.
 
@@ -95,7 +93,7 @@ def validate(
     check_pair(seeds, tasks)
     there = [shell for shell in SHELLS if sandbox.image.shells.get(shell)]
     limits = limits or Limits()
-    prober = Prober(sandbox, tasks, limits, say)
+    prober = Prober(sandbox, tasks, limits)
     report = Report()
     first = prober.all([probe for task in tasks for probe in first_probes(task, there, seeds)])
     answers: dict[str, dict[int, Any]] = {}
@@ -128,7 +126,7 @@ def main(task_ids: Sequence[str] = (), seeds: Sequence[int] = (), *, repeats: in
     study = load_study()
     config = study.sandbox
     load_tasks(list(task_ids) or "all")
-    sandbox = open_sandbox(config, say)
-    report = validate(task_ids, list(seeds) or study.seeds, sandbox, repeats=repeats, limits=config.limits, say=say)
+    sandbox = open_sandbox(config)
+    report = validate(task_ids, list(seeds) or study.seeds, sandbox, repeats=repeats, limits=config.limits)
     print(report.text())
     return 0 if report.sound else 1

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fluency.common.errors import SandboxError, UserError
 from fluency.common.paths import RESULTS, ROOT
-from fluency.common.terminal import say
+from fluency.common.terminal import log_line
 from fluency.common.words import counted
 from fluency.core import task_folders
 from fluency.core.cells import Cell
@@ -58,11 +58,11 @@ def _measure(profile: str, processors: int, ready: ReadyStudy, files: Sequence[s
         share_image()
         shutil.rmtree(ROOT / "logs" / "slices", ignore_errors=True)
         slices = write_slices(to_measure(ready, jobs), processors)
-        say(f"on the nodes: {counted(len(slices), 'slice')} of executions and scores")
+        log_line(f"on the nodes: {counted(len(slices), 'slice')} of executions and scores")
         command = snakemake(files, "--workflow-profile", f"profiles/{profile}", "--snakefile", RULES)
         if code := run_to_its_end(command, without_keys(os.environ)):
             tell_failures(ready)
-            say("Not every cell could be measured; run again to go on from here.")
+            log_line("Not every cell could be measured; run again to go on from here.")
             return code
     return here(files, arguments)
 
@@ -95,7 +95,7 @@ def share_image() -> None:
     except SandboxError:
         return  # no node of the cluster either, or one that may not use its engine
     if engine and find_image(engine, tag):
-        shared_image.keep_image(engine, tag, say)
+        shared_image.keep_image(engine, tag)
 
 
 def without_keys(environ: Mapping[str, str]) -> dict[str, str]:
@@ -112,7 +112,7 @@ def tell_failures(ready: ReadyStudy) -> None:
     found = [ROOT / "logs" / name.format(study=ready.study.study) for name in LOGS]
     logs = [log for path in found for log in (sorted(path.glob("*.log")) if path.is_dir() else [path]) if log.exists()]
     for text in dict.fromkeys(_sentence(log) for log in logs):
-        say(text)
+        log_line(text)
 
 
 def _sentence(log: Path) -> str:

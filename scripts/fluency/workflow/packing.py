@@ -9,7 +9,7 @@ from fluency.archive.pack import make_archive
 from fluency.common.clock import utc_date
 from fluency.common.git import git_state
 from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
-from fluency.common.terminal import say
+from fluency.common.terminal import log_line
 from fluency.core.gather import STAGES
 from fluency.execution.sandbox.image_export import save_image
 from fluency.workflow.ready_study import ReadyStudy
@@ -51,7 +51,7 @@ def pack(
     )
     part = packed.with_name(private_name(packed.name))
     if part.is_file():
-        say(f"The private tasks stand in {part.name}: do not publish it.")
+        log_line(f"The private tasks stand in {part.name}: do not publish it.")
     if key:
         sign(packed, key.expanduser())
     return packed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fluency.common.paths import RESULTS
-from fluency.common.terminal import say
+from fluency.common.terminal import log_line
 from fluency.common.words import counted
 from fluency.core.control import read_control
 from fluency.core.gather import gather_rows
@@ -27,6 +27,6 @@ def write_partial(ready: ReadyStudy) -> int:
     write_report(folder / "report.md", frame, ready.study, ready.shown_tasks, provenance_of(ready), control)
     missing = sum(row.status == "missing" for row in rows)
     known = f"{len(rows) - missing} of {counted(len(rows), 'cell')}"
-    say(f"Measured or known to be unmeasurable: {known}; missing: {missing}.")
+    log_line(f"Measured or known to be unmeasurable: {known}; missing: {missing}.")
     print(folder / "report.md")
     return 0

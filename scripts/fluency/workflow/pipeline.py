@@ -17,7 +17,6 @@ from fluency.common.files import pretty_json, sha256, write_atomic
 from fluency.common.git import git_state
 from fluency.common.once import Once
 from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
-from fluency.common.terminal import say
 from fluency.core.records import Execution, Generation, read_record, write_record
 from fluency.workflow.file_times import bring_to_present
 from fluency.workflow.logged import logged
@@ -173,7 +172,7 @@ class Pipeline(ReadyStudy):
         from fluency.workflow.slices import node_name
 
         try:
-            return open_sandbox(self.study.sandbox, say=say)
+            return open_sandbox(self.study.sandbox)
         except SandboxError as error:
             if (node := node_name()) is None:
                 raise
@@ -187,6 +186,6 @@ class Pipeline(ReadyStudy):
 
         store = AnswerStore(ANSWERS)
         spent = estimate_cost(self.study, self.tasks, store, environ={}).spent_usd
-        generator = Generator(self.study, store=store, base_url=base_url, say=say, spent_usd=spent)
+        generator = Generator(self.study, store=store, base_url=base_url, spent_usd=spent)
         generator.prepare_batches((cell, self.prompt(cell)) for cell in self.cells)
         return generator

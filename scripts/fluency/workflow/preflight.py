@@ -7,7 +7,7 @@ import sys
 
 from fluency.common.files import read_json
 from fluency.common.paths import ANSWERS, RESULTS
-from fluency.common.terminal import say
+from fluency.common.terminal import log_line
 from fluency.core.shells import Shell, find_shell
 from fluency.execution.sandbox import powershell
 from fluency.generation.cost_estimate import CostEstimate, confirm, estimate_cost
@@ -80,7 +80,7 @@ def ask_price(ready: ReadyStudy, made: CostEstimate) -> str:
     """Before Snakemake starts: show what a paid run costs and ask; returns the value of `confirm` for the run."""
     require_ready(ready, made)
     if made.most_usd > 0:
-        say(render(made))
+        log_line(render(made))
     confirm(made, ready.study, is_terminal=sys.stdin.isatty(), ask=input)
     return "yes" if made.most_usd > ready.study.budget.confirm_usd else ready.study.confirm
 

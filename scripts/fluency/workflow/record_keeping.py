@@ -17,7 +17,7 @@ from fluency.common.clock import utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
-from fluency.common.terminal import say, tell
+from fluency.common.terminal import log_line, print_lines
 from fluency.core.study import SandboxConfig
 from fluency.execution.sandbox.sandbox import open_sandbox
 from fluency.workflow.ready_study import ReadyStudy
@@ -46,15 +46,15 @@ def verify(archive: Path, beside: bool = False, signers: Path | None = None, pri
         raise UserError("a private part is not verified beside", where=str(private), hint=hint)
     if signers:
         if (signer := signer_of(archive, signers.expanduser())) is None:
-            tell([f"PROBLEM {archive.name}: it is signed by none of the allowed signers as it is"])
+            print_lines([f"PROBLEM {archive.name}: it is signed by none of the allowed signers as it is"])
             return EXIT_CODES["altered"]
-        tell([f"signed by {signer}"])
+        print_lines([f"signed by {signer}"])
     if beside:
-        return verify_beside(archive, say)
-    report = verify_archive(archive, say, private=private)
-    tell(report.lines())
+        return verify_beside(archive)
+    report = verify_archive(archive, private=private)
+    print_lines(report.lines())
     if report.verdict() == "unproven":
-        tell([next_step(report)])
+        print_lines([next_step(report)])
     return report.exit_code
 
 
@@ -62,12 +62,12 @@ def replay(
     archive: Path, stage: Literal["score", "execute"], allowed: Collection[str] = (), markdown: Path | None = None
 ) -> int:
     """Rescore or re-execute an archive with the present code and image; print the differences, and write them."""
-    sandbox = open_sandbox(SandboxConfig(), say=say) if stage == "execute" else None
-    found = replay_archive(archive, stage, sandbox, say, utc=utc_now(), allowed=allowed)
-    tell(found.lines())
+    sandbox = open_sandbox(SandboxConfig()) if stage == "execute" else None
+    found = replay_archive(archive, stage, sandbox, utc=utc_now(), allowed=allowed)
+    print_lines(found.lines())
     if markdown:
         write_atomic(markdown, found.markdown())
-        say(f"written to {markdown}")
+        log_line(f"written to {markdown}")
     return 0
 
 
@@ -76,7 +76,7 @@ def preregister(ready: ReadyStudy, decision: str) -> int:
     path = freeze(ready.study, ready.tasks, decision or ready.study.decision, ROOT / "preregistrations")
     frozen, name = read_registration(path), path.relative_to(ROOT)
     text = _REGISTERED.format(name=name, decision=json.dumps(frozen["decision"], ensure_ascii=False), path=path)
-    tell(text.split("\n"))
+    print_lines(text.split("\n"))
     if frozen["commit"] is None or frozen["dirty"]:
         print("Mind: no commit holds the code it was made by; commit your changes before you register.")
     return 0
@@ -84,5 +84,5 @@ def preregister(ready: ReadyStudy, decision: str) -> int:
 
 def decide(archive: Path, title: str) -> int:
     """Write a decision record that rests on a verified archive."""
-    tell([str(write_decision(archive, title, ROOT / "docs" / "decisions", say=say))])
+    print_lines([str(write_decision(archive, title, ROOT / "docs" / "decisions"))])
     return 0

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from fluency.common.paths import ROOT
-from fluency.common.terminal import say
+from fluency.common.terminal import log_line
 from fluency.workflow.preflight import ask_price, estimate_of, image_will_lack, sandbox_lacks
 from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.run_lock import hold_run_lock
@@ -31,14 +31,14 @@ def run(ready: ReadyStudy, files: Sequence[str], arguments: Sequence[str] = (), 
         tell_unmeasurable(ready)
     code = measure(files, ["--config", f"confirm={confirmed}", *arguments])
     if code == 1 and not arguments:
-        say("Not every cell could be measured. `make report` shows what there is; run again to go on from here.")
+        log_line("Not every cell could be measured. `make report` shows what there is; run again to go on from here.")
     return code
 
 
 def tell_unmeasurable(ready: ReadyStudy) -> None:
     """Say before a model is asked which answers nobody will be able to run here."""
     for sentence in sandbox_lacks(ready) or image_will_lack(ready):
-        say(f"Missing: {sentence}. Its answers are asked and kept all the same.")
+        log_line(f"Missing: {sentence}. Its answers are asked and kept all the same.")
 
 
 def run_to_its_end(command: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
@@ -86,5 +86,5 @@ def release_stale_lock() -> None:
     if not locks.is_dir() or not any(locks.iterdir()):
         return
     with hold_run_lock():
-        say("A killed run left its lock; it is taken away, and what that run measured is kept.")
+        log_line("A killed run left its lock; it is taken away, and what that run measured is kept.")
         subprocess.run([sys.executable, "-m", "snakemake", "--unlock"], cwd=ROOT, check=True, capture_output=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
-from fluency.common.terminal import tell
+from fluency.common.terminal import print_lines
 from fluency.core.config_files import read_yaml
 from fluency.core.seed_seal import seal
 from fluency.core.study import STUDY_NAME
@@ -46,7 +46,7 @@ def commit(study: str, folder: Path = FOLDER) -> Path:
     check_pair(seeds, load_tasks())
     write_atomic(path, f"seeds: {seeds}\nseeds_salt: {salt}\n")
     path.chmod(0o600)
-    tell(_COMMITTED.format(path=path, seal=seal(seeds, salt)).split("\n"))
+    print_lines(_COMMITTED.format(path=path, seal=seal(seeds, salt)).split("\n"))
     return path
 
 
@@ -58,7 +58,7 @@ def reveal(path: Path) -> str:
         raise UserError("this file holds no sealed seeds", where=str(path), hint="name a file of sealed/")
     check_seeds(seeds)
     found = seal(seeds, salt)
-    tell(_REVEALED.format(seal=found, seeds=seeds, salt=salt).split("\n"))
+    print_lines(_REVEALED.format(seal=found, seeds=seeds, salt=salt).split("\n"))
     return found
 
 

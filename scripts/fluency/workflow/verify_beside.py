@@ -14,7 +14,7 @@ from fluency.archive.verify_report import EXIT_CODES, PROVEN, VerifyReport
 from fluency.common.errors import UserError
 from fluency.common.git import git, in_history
 from fluency.common.paths import ROOT
-from fluency.common.terminal import Say, tell
+from fluency.common.terminal import log_line, print_lines
 
 LOCK = "envs/requirements.lock"
 
@@ -33,7 +33,7 @@ def next_step(report: VerifyReport) -> str:
     return "Its commit is not in this checkout's history: fetch it, and verify in a checkout of it."
 
 
-def verify_beside(archive: Path, say: Say) -> int:
+def verify_beside(archive: Path) -> int:
     """Verify in a temporary work tree of the archive's commit, print what is found there and return the exit code.
 
     Only code from this checkout's history is run. UserError where there is no such commit. An older version's 0 counts
@@ -53,13 +53,13 @@ def verify_beside(archive: Path, say: Say) -> int:
                 "git cannot check the commit out", where=manifest.commit, hint="set TMPDIR to a roomier disk"
             )
         try:
-            say(f"commit {manifest.commit} verifies in a checkout of its own")
+            log_line(f"commit {manifest.commit} verifies in a checkout of its own")
             command, more = _call(tree, archive.resolve())
             environ = os.environ | more
             run = subprocess.run(command, cwd=tree, env=environ, stdout=subprocess.PIPE, text=True, check=False)
         finally:
             git("worktree", "remove", "--force", str(tree))
-    tell(run.stdout.splitlines())
+    print_lines(run.stdout.splitlines())
     if run.returncode == 0 and PROVEN not in run.stdout:
         return EXIT_CODES["unproven"]
     return run.returncode

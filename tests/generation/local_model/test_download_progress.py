@@ -9,16 +9,15 @@ from fluency.generation.local_model.download_progress import Progress
 
 
 @pytest.fixture
-def said(monkeypatch):
+def said(monkeypatch, capsys):
     """Lines of a download of 400 MB, of which so many MB were there at so many seconds."""
 
     def lines(*moments: tuple[float, int]) -> list[str]:
-        found: list[str] = []
-        progress = Progress("small", 400_000_000, found.append)
+        progress = Progress("small", 400_000_000)
         for second, megabytes in moments:
             monkeypatch.setattr(download_progress.time, "monotonic", lambda now=second: now)
             progress.at(megabytes * 1_000_000, "piece 1 of 2")
-        return found
+        return capsys.readouterr().err.splitlines()
 
     return lines
 

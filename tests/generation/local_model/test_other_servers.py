@@ -28,7 +28,7 @@ def study_of(name: str, base_url: str | None = None):
 
 
 def ask(study, store, environ):
-    generator = Generator(study, store=store, environ=environ, say=lambda text: None)
+    generator = Generator(study, store=store, environ=environ)
     cell = next(study.cells(["recent-large-files"]))
     try:
         return generator.generate(cell, "Print the names of the files here. Output only the command.", "0" * 64)

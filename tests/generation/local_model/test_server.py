@@ -99,7 +99,7 @@ def test_several_at_once_are_each_answered_with_their_own(small_server, client_o
 
 def test_a_cell_is_asked_by_the_chat_wire_with_a_seed_of_its_own(small_server, store):
     study = study_of({"alias": "small", "id": "smollm2-135m-instruct", "served_by": "embedded", "max_tokens": 8})
-    generator = Generator(study, store=store, base_url=lambda model: small_server.base_url, say=lambda text: None)
+    generator = Generator(study, store=store, base_url=lambda model: small_server.base_url)
     first, second = (generator.generate(cell, "List the files.", "0" * 64).answer for cell in cells_of(study)[:2])
     generator.close()
     assert (first.request.wire, first.request.headers, first.server) == ("chat", {}, "embedded")

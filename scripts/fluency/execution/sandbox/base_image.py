@@ -15,7 +15,7 @@ import docker.errors
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import CACHE
-from fluency.common.terminal import Say
+from fluency.common.terminal import log_line
 from fluency.execution.sandbox.engine import Engine, short
 from fluency.execution.sandbox.image_build import build_error
 from fluency.execution.sandbox.image_content import MADE_WITH, base_tag, build_packages, image_packages
@@ -36,30 +36,30 @@ class Base:
     described: str
 
 
-def ensure_base(engine: Engine, say: Say) -> Base:
+def ensure_base(engine: Engine) -> Base:
     """The public base if it is there or can be pulled, else one made by mmdebstrap, kept for the next build."""
     client = engine.patient_client()
     made = [base_tag(packages) for packages, _ in _made_here()]
     if not _exists(client, PUBLIC):
         if all(_exists(client, tag) for tag in made):
             return Base(made[0], made[1], True, f"mmdebstrap {SUITE}")
-        say(f"pulling {PUBLIC} (a quarter of a minute)")
+        log_line(f"pulling {PUBLIC} (a quarter of a minute)")
         try:
             for line in engine.patient_client(PULL_SILENCE_S).pull(PUBLIC, stream=True, decode=True):
                 if "error" in line:
                     raise docker.errors.APIError(line["error"])
         except (docker.errors.APIError, OSError) as error:
             # docker.errors.NotFound, a refused connection, a silent one: all mean "not from there".
-            say(f"no registry gives {PUBLIC} ({short(error)}); making a base from Debian packages instead")
-            _make(engine, say)
+            log_line(f"no registry gives {PUBLIC} ({short(error)}); making a base from Debian packages instead")
+            _make(engine)
             return Base(made[0], made[1], True, f"mmdebstrap {SUITE}")
     return Base(PUBLIC, PUBLIC, False, PUBLIC)
 
 
-def _make(engine: Engine, say: Say) -> None:
+def _make(engine: Engine) -> None:
     if not shutil.which("mmdebstrap"):
-        install(["mmdebstrap", "debian-archive-keyring"], say, "mmdebstrap is needed to make the image's base")
-    say("mmdebstrap: fetching and unpacking Debian packages (about 70 seconds on two processors)")
+        install(["mmdebstrap", "debian-archive-keyring"], "mmdebstrap is needed to make the image's base")
+    log_line("mmdebstrap: fetching and unpacking Debian packages (about 70 seconds on two processors)")
     with ThreadPoolExecutor() as pool:
         lacking = [made for made in _made_here() if not _exists(engine.client(), base_tag(made[0]))]
         for future in [pool.submit(_bootstrap, engine, *made) for made in lacking]:

@@ -13,7 +13,7 @@ from fluency.common.errors import SandboxError
 from fluency.common.file_lock import file_lock
 from fluency.common.files import sha256
 from fluency.common.paths import CACHE, SANDBOX
-from fluency.common.terminal import Say, say
+from fluency.common.terminal import log_line
 from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS
 from fluency.execution.sandbox import powershell
@@ -30,23 +30,23 @@ LABEL = "agent-shell-sandbox."
 LOCK = CACHE / f"image-{sha256(str(SANDBOX))[:8]}.lock"  # two runs at once build one image
 
 
-def ensure_image(say: Say = say, *, engine: Engine | None = None, rebuild: bool = False) -> ImageInfo:
+def ensure_image(*, engine: Engine | None = None, rebuild: bool = False) -> ImageInfo:
     """The image of this content and PowerShell archive; built if there is none yet, or if `rebuild`.
 
     On a cluster it is kept in the shared folder and taken from there.
     """
-    engine = engine or ensure_engine(say)
+    engine = engine or ensure_engine()
     source = powershell.powershell_source()
     tag = image_tag(source)
     if not rebuild and (found := find_image(engine, tag)):
         return found
-    with file_lock(LOCK, lambda _: say("another run is building the image: waiting for it")):
+    with file_lock(LOCK, lambda _: log_line("another run is building the image: waiting for it")):
         if not rebuild and (found := find_image(engine, tag)):
             return found
-        if not rebuild and load_image(engine, tag, say) and (found := find_image(engine, tag)):
+        if not rebuild and load_image(engine, tag) and (found := find_image(engine, tag)):
             return found
-        built = _build(engine, tag, source, say)
-        keep_image(engine, tag, say)
+        built = _build(engine, tag, source)
+        keep_image(engine, tag)
         return built
 
 
@@ -88,10 +88,10 @@ def build_arguments() -> dict[str, str]:
     return {"SHELLS": " ".join(programs), "SHELL_PACKAGES": " ".join(shell_packages())}
 
 
-def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
-    say(f"building the sandbox image {tag}")
-    base = ensure_base(engine, say)
-    way, missing = powershell.build_argument(source, say)
+def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
+    log_line(f"building the sandbox image {tag}")
+    base = ensure_base(engine)
+    way, missing = powershell.build_argument(source)
     arguments = {
         "BASE": base.image,
         "BUILD_BASE": base.build_image,
@@ -102,10 +102,10 @@ def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
     interim = f"{REPOSITORY}:building-{tag.partition(':')[2]}"
     try:
         with context(source) as files:
-            run_build(engine, say, tag=interim, fileobj=files, custom_context=True, buildargs=arguments)
+            run_build(engine, tag=interim, fileobj=files, custom_context=True, buildargs=arguments)
         versions = shell_versions(engine, interim, [shell for name, shell in SHELLS.items() if name not in missing])
         held = [f"{shell.short_title} {versions.get(name) or 'missing'}" for name, shell in SHELLS.items()]
-        say(f"shells of the image: {', '.join(held)}")
+        log_line(f"shells of the image: {', '.join(held)}")
         labels = {
             "content": content_sha256(),
             "base": base.described,
@@ -119,7 +119,6 @@ def _build(engine: Engine, tag: str, source: str | None, say: Say) -> ImageInfo:
         # Labels that hold what is inside can only be put on once it is inside.
         run_build(
             engine,
-            lambda _: None,
             tag=tag,
             fileobj=io.BytesIO(f"FROM {interim}\n".encode()),
             labels={f"{LABEL}{key}": value for key, value in labels.items()},

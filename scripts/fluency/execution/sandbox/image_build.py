@@ -13,7 +13,7 @@ import docker.errors
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import CACHE, SANDBOX
-from fluency.common.terminal import Say
+from fluency.common.terminal import log_line
 from fluency.execution.sandbox.engine import Engine
 from fluency.execution.sandbox.image_content import SOURCES
 from fluency.execution.sandbox.powershell import BUILD_FAILURES, archive_path
@@ -31,7 +31,7 @@ COLOUR = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
 BUILDERS_OWN = ("--->", "Removing intermediate container")
 
 
-def run_build(engine: Engine, say: Say, **options: Any) -> None:
+def run_build(engine: Engine, **options: Any) -> None:
     """One build with the options of docker's client; SandboxError says why it failed."""
     client = engine.patient_client()
     said: list[str] = []
@@ -42,7 +42,7 @@ def run_build(engine: Engine, say: Say, **options: Any) -> None:
             text = line.get("stream", "").strip()
             said = [*said[-20:], text] if text else said
             if "step " in text[:20].lower() and (step := next((STEPS[mark] for mark in STEPS if mark in text), None)):
-                say(f"  {step}")
+                log_line(f"  {step}")
     except (docker.errors.APIError, docker.errors.DockerException, OSError) as error:
         raise build_error(None, str(error), said) from None
 

@@ -16,7 +16,7 @@ from fluency.common.canonical import canonical_json
 from fluency.common.errors import SandboxError
 from fluency.common.files import sha256, write_atomic
 from fluency.common.paths import CACHE
-from fluency.common.terminal import Say
+from fluency.common.terminal import log_line
 from fluency.execution.sandbox.powershell_release import MIRROR, from_mirror, lying_nearby, pinned, release_name
 
 NAME = "pwsh"
@@ -37,17 +37,19 @@ BUILD_FAILURES = {
 }
 
 
-def build_argument(source: str | None, say: Say) -> tuple[str, dict[str, str]]:
+def build_argument(source: str | None) -> tuple[str, dict[str, str]]:
     """The Dockerfile's POWERSHELL argument, and why the image will hold no PowerShell, under its name, if it will not.
 
     `source` is the SHA-256 of a given archive.
     """
     if source:
         if source not in pinned().values():
-            say("the PowerShell archive is not the pinned release; the image's label and every record tell its version")
+            log_line(
+                "the PowerShell archive is not the pinned release; the image's label and every record tell its version"
+            )
         return "given", {}
     if why := can_download():
-        say(f"building without PowerShell: {why}; to have it, {HOW}")
+        log_line(f"building without PowerShell: {why}; to have it, {HOW}")
         return "none", {NAME: why}
     return "download", {}
 

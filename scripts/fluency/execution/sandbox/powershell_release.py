@@ -13,7 +13,7 @@ from pathlib import Path
 from fluency.common.errors import SandboxError
 from fluency.common.files import sha256_file
 from fluency.common.paths import ROOT, SANDBOX
-from fluency.common.terminal import Say, say
+from fluency.common.terminal import log_line
 
 MIRROR = "POWERSHELL_URL"
 ARCHITECTURES = {"x86_64": ("x64", "AMD64"), "aarch64": ("arm64", "ARM64")}
@@ -50,7 +50,7 @@ def lying_nearby() -> Path | None:
     return None
 
 
-def from_mirror(folder: Path, environ: Mapping[str, str] = os.environ, say: Say = say) -> Path | None:
+def from_mirror(folder: Path, environ: Mapping[str, str] = os.environ) -> Path | None:
     """The release archive fetched from POWERSHELL_URL into a folder; None if the variable is not set.
 
     The address is the archive's own, or of the folder that holds it. SandboxError if it cannot be had there, or has
@@ -61,7 +61,7 @@ def from_mirror(folder: Path, environ: Mapping[str, str] = os.environ, say: Say 
         return None
     name = release_name()
     url = given if given.endswith(".tar.gz") else f"{given.rstrip('/')}/{name}"
-    say(f"fetching {name} from {MIRROR}")
+    log_line(f"fetching {name} from {MIRROR}")
     where = f"{MIRROR}={given}"
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".fetch-", delete=False) as file:

@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 from fluency.common.errors import Interrupted, SandboxError
-from fluency.common.terminal import Say, say
+from fluency.common.terminal import log_line
 from fluency.core.records import ImageInfo, Result
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, SandboxConfig
@@ -119,14 +119,14 @@ class Sandbox:
         return remove_of_ended_runs(self._engine)
 
 
-def open_sandbox(config: SandboxConfig, say: Say = say) -> Sandbox:
+def open_sandbox(config: SandboxConfig) -> Sandbox:
     """The engine found or started, the image found or built, a killed run's containers removed, the canary alive."""
-    engine = ensure_engine(say)
-    image = ensure_image(say, engine=engine)
+    engine = ensure_engine()
+    image = ensure_image(engine=engine)
     sandbox = Sandbox(engine, image, config.containers)
     with contextlib.suppress(Exception):
         if removed := sandbox.remove_leftovers():
-            say(f"removed {removed} container(s) that a killed run left behind")
+            log_line(f"removed {removed} container(s) that a killed run left behind")
     if why := sandbox.settle(config.limits):
-        say(f"{why}; the engine's own holds instead, and every record says so")
+        log_line(f"{why}; the engine's own holds instead, and every record says so")
     return sandbox

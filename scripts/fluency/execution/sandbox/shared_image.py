@@ -13,7 +13,7 @@ import docker.errors
 from fluency.common.errors import SandboxError
 from fluency.common.files import atomic_file
 from fluency.common.paths import CACHE
-from fluency.common.terminal import Say
+from fluency.common.terminal import log_line
 from fluency.execution.sandbox.engine import Engine, short
 
 FOLDER = CACHE / "images"
@@ -24,12 +24,12 @@ def archive_of(tag: str, folder: Path = FOLDER) -> Path:
     return folder / f"{tag.replace(':', '-')}.tar"
 
 
-def keep_image(engine: Engine, tag: str, say: Say, folder: Path = FOLDER) -> None:
+def keep_image(engine: Engine, tag: str, folder: Path = FOLDER) -> None:
     """Write the image into the shared folder, if there is one that lacks it, and drop those of other content."""
     path = archive_of(tag, folder)
     if not folder.is_dir() or path.exists():
         return
-    say(f"keeping the image for the other nodes: {path}")
+    log_line(f"keeping the image for the other nodes: {path}")
     with atomic_file(path) as file:
         for piece in engine.patient_client().get_image(tag):
             file.write(piece)
@@ -38,12 +38,12 @@ def keep_image(engine: Engine, tag: str, say: Say, folder: Path = FOLDER) -> Non
             other.unlink(missing_ok=True)
 
 
-def load_image(engine: Engine, tag: str, say: Say, folder: Path = FOLDER) -> bool:
+def load_image(engine: Engine, tag: str, folder: Path = FOLDER) -> bool:
     """Take the image from the shared folder; False if it is not there, SandboxError if the engine does not take it."""
     path = archive_of(tag, folder)
     if not path.exists():
         return False
-    say(f"loading the image {tag} from {path}")
+    log_line(f"loading the image {tag} from {path}")
     try:
         with path.open("rb") as file:
             for told in engine.patient_client().load_image(file):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import CACHE
-from fluency.common.terminal import Say, say
+from fluency.common.terminal import log_line
 from fluency.execution.sandbox.engine import WHERE, Engine, find_engine
 
 LOG = CACHE / "dockerd.log"
@@ -21,7 +21,7 @@ STARTS_WITHIN_S = 60
 WAYS: tuple[tuple[str, ...], ...] = ((), ("legacy-iptables",), ("--iptables=false", "--bridge=none"))
 
 
-def ensure_engine(say: Say = say) -> Engine:
+def ensure_engine() -> Engine:
     """The engine that answers, installed and started if need be; SandboxError says what to run where that cannot be."""
     engine = find_engine()
     if engine:
@@ -29,8 +29,8 @@ def ensure_engine(say: Say = say) -> Engine:
     if os.environ.get("DOCKER_HOST"):
         raise SandboxError("no engine answers", where=WHERE, hint="start the engine DOCKER_HOST names, or unset it")
     if lacking := lacking_packages():
-        install(lacking, say, "no container engine answers")
-    return start_daemon(say)
+        install(lacking, "no container engine answers")
+    return start_daemon()
 
 
 def lacking_packages() -> list[str]:
@@ -42,7 +42,7 @@ def lacking_packages() -> list[str]:
     return packages
 
 
-def install(packages: list[str], say: Say, why: str) -> None:
+def install(packages: list[str], why: str) -> None:
     """Install Debian packages; SandboxError where this is not Debian or Ubuntu, or we are not root."""
     command = f"apt-get install -y {' '.join(packages)}"
     if os.geteuid() != 0 or not shutil.which("apt-get"):
@@ -50,7 +50,7 @@ def install(packages: list[str], say: Say, why: str) -> None:
             f"run `sudo {command}`, then again" if shutil.which("apt-get") else "install Docker or Podman and start it"
         )
         raise SandboxError(why, where=WHERE, hint=hint)
-    say(f"{why}: installing {' '.join(packages)} with apt-get (about a minute)")
+    log_line(f"{why}: installing {' '.join(packages)} with apt-get (about a minute)")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for step in (["apt-get", "update", "-q"], [*command.split(), "-q", "--no-install-recommends"]):
         done = subprocess.run(
@@ -66,7 +66,7 @@ def install(packages: list[str], say: Say, why: str) -> None:
             )
 
 
-def start_daemon(say: Say) -> Engine:
+def start_daemon() -> Engine:
     """Start `dockerd` so that it outlives this process, and wait until it answers."""
     if os.geteuid() != 0:
         raise SandboxError(
@@ -78,10 +78,10 @@ def start_daemon(say: Say) -> Engine:
                 continue
             _use_legacy_iptables()
             way = ()
-        say(f"starting dockerd{' ' if way else ''}{' '.join(way)} (log: {LOG})")
+        log_line(f"starting dockerd{' ' if way else ''}{' '.join(way)} (log: {LOG})")
         engine = _started(list(way))
         if engine:
-            say(f"dockerd {engine.facts['version']} answers")
+            log_line(f"dockerd {engine.facts['version']} answers")
             return engine
     raise SandboxError(
         f"dockerd does not start: {_log_end(200)}", where=str(LOG), hint="read the log; is this a container?"

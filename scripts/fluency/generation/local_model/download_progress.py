@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 
-from fluency.common.terminal import Say
+from fluency.common.terminal import log_line
 
 
 class Progress:
     """Says at most one line each two seconds, and fewer where a line would show less than a twentieth more."""
 
-    def __init__(self, name: str, total: int, say: Say) -> None:
+    def __init__(self, name: str, total: int) -> None:
         self.name = name
         self.total = total
-        self.say = say
         self._first: tuple[float, int] | None = None
         self._last = (0.0, 0)
 
@@ -29,7 +28,7 @@ class Progress:
         self._last = (now, done)
         rate = (done - self._first[1]) / (now - self._first[0])
         left = f", about {(self.total - done) / rate:.0f} s left" if rate > 0 else ""
-        self.say(
+        log_line(
             f"weights: {self.name}: {done / 1e6:.0f} of {self.total / 1e6:.0f} MB"
             f"{f' ({detail})' if detail else ''}, {rate / 1e6:.1f} MB/s{left}"
         )

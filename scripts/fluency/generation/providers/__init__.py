@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fluency.common.errors import UserError
-from fluency.common.terminal import Say
+from fluency.common.terminal import log_line
 from fluency.core.model_config import ModelConfig
 from fluency.core.records import Request
 from fluency.generation.policies import KEY_PLACEHOLDER
@@ -29,12 +29,12 @@ def read_reply(request: Request, message: Any) -> Reading:
     return PROVIDERS[request.wire].read(message, request.tool)
 
 
-def open_provider(model: ModelConfig, url: str | None, key: str, environ: Mapping[str, str], say: Say) -> Provider:
+def open_provider(model: ModelConfig, url: str | None, key: str, environ: Mapping[str, str]) -> Provider:
     """A connection to the service of a model; `url` None: the wire's own. UserError if it cannot be used so."""
     wire, where = PROVIDERS[model.wire], f"models: {model.alias}"
     address, note = wire.address(model, url, f"{where}: base_url")
     if note:
-        say(note)
+        log_line(note)
     provider = wire(
         Access(
             address,
