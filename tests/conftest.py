@@ -1,4 +1,4 @@
-"""What every test may use: the real sandbox, opened once a session."""
+"""What every test may use: the real sandbox, opened once a session; and which tests share a worker."""
 
 from __future__ import annotations
 
@@ -20,3 +20,10 @@ def _powershell(request: pytest.FixtureRequest) -> None:
     needed = request.node.get_closest_marker("pwsh")
     if needed and (why := request.getfixturevalue("sandbox").why_missing("pwsh")):
         pytest.skip(f"the image holds no PowerShell: {why}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything that needs the container engine on one worker; of the rest, each module, whose fixtures it shares."""
+    for item in items:
+        engine = item.get_closest_marker("engine") or "sandbox" in getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("engine" if engine else item.nodeid.partition("::")[0]))
