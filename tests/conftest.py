@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fluency.core.study import SandboxConfig
-from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
+from fluency.execution.sandbox import Sandbox, open_sandbox
 
 
 @pytest.fixture(scope="session")

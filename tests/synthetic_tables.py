@@ -8,9 +8,8 @@ from types import SimpleNamespace
 import pandas as pd
 
 from fluency.analysis.outcomes import Arm, Outcomes
-from fluency.core.records import Row
 from fluency.core.study import Study
-from fluency.core.table import to_frame
+from fluency.core.table import Row, to_frame
 
 CATEGORIES = ("file-inspection", "text-processing", "process-introspection", "network-fetch")
 

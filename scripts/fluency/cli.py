@@ -51,7 +51,7 @@ def report(options: argparse.Namespace) -> int:
 @command()
 def image(options: argparse.Namespace) -> int:
     """Build the sandbox image, starting a container engine where that is possible."""
-    from fluency.execution.make_image import main as make_image
+    from fluency.execution.image import main as make_image
 
     return make_image()
 
@@ -78,7 +78,7 @@ def validate(options: argparse.Namespace) -> int:
 @command()
 def mutants(options: argparse.Namespace) -> int:
     """Mutate the reference commands and publish what the checks kill."""
-    from fluency.validation.command_mutation import main as mutate
+    from tools.command_mutants import main as mutate
 
     return mutate()
 
@@ -87,7 +87,7 @@ def mutants(options: argparse.Namespace) -> int:
 def show(options: argparse.Namespace) -> int:
     """Show one cell: prompt, reply, command, both worlds, times."""
     from fluency.common.paths import RESULTS
-    from fluency.core.cells import Cell
+    from fluency.core.study import Cell
     from fluency.report.show import show as show_cell
 
     show_cell(Cell.parse(options.cell), RESULTS)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fluency.analysis.bands import BANDS, band_of, band_words, bands_within
-from fluency.core.shells import DESIGN
+from fluency.core.shells import DESIGN_SHELLS
 
 OPPOSITE = {"challenger": "baseline", "baseline": "challenger"}
 
@@ -66,7 +66,7 @@ def test_the_bands_within_an_interval_by_hand() -> None:
 
 
 def test_the_words_are_the_designs_for_its_own_arms() -> None:
-    words = band_words(DESIGN)
+    words = band_words(DESIGN_SHELLS)
     assert [(row.condition, row.reading) for row in words.values()] == [
         ("PowerShell ahead by 10 pp or more", "mild evidence to prefer PowerShell prompts"),
         (
@@ -86,7 +86,7 @@ def test_the_words_are_the_designs_for_its_own_arms() -> None:
 
 
 def test_only_a_policys_own_arm_has_its_words() -> None:
-    words = band_words(DESIGN[::-1])
+    words = band_words(DESIGN_SHELLS[::-1])
     assert words["baseline"].meaning == "mild evidence to prefer PowerShell prompts"
     assert words["challenger"].label == "Bash"
     assert not any("policy and parsing" in str(row) for row in words.values())

@@ -13,7 +13,7 @@ from fluency.analysis.outcomes import Arm, Outcomes, PoolingError, count_outcome
 from fluency.analysis.robustness import sensitivities
 from fluency.analysis.tally import tally
 from fluency.analysis.times import times
-from fluency.core.shells import DESIGN
+from fluency.core.shells import DESIGN_SHELLS
 from tests.synthetic_tables import contrasted, make_frame, make_study, make_tasks, random_passes
 
 
@@ -53,11 +53,11 @@ def test_nothing_that_computes_with_passes_takes_two_models() -> None:
     ids = tuple(task.id for task in tasks)
     for compute in (
         one_model,
-        lambda rows: count_outcomes(rows, ids, 5, DESIGN),
-        lambda rows: sensitivities(rows, ids, 5, DESIGN),
-        lambda rows: times(rows, 5, DESIGN),
+        lambda rows: count_outcomes(rows, ids, 5, DESIGN_SHELLS),
+        lambda rows: sensitivities(rows, ids, 5, DESIGN_SHELLS),
+        lambda rows: times(rows, 5, DESIGN_SHELLS),
         lambda rows: tally(rows, "model-x", "bash", ids, 5),
-        lambda rows: analyse_model(rows, "model-x", DESIGN, dict.fromkeys(ids, "c"), 5),
+        lambda rows: analyse_model(rows, "model-x", DESIGN_SHELLS, dict.fromkeys(ids, "c"), 5),
     ):
         with pytest.raises(PoolingError, match="never pooled"):
             compute(frame)
@@ -67,13 +67,13 @@ def test_rows_of_another_model_are_refused() -> None:
     study, tasks = make_study(("model-y",)), make_tasks(4)
     frame = make_frame(study, tasks, random_passes())
     with pytest.raises(ValueError, match="not of model-x"):
-        analyse_model(frame, "model-x", DESIGN, {task.id: task.category for task in tasks}, 5)
+        analyse_model(frame, "model-x", DESIGN_SHELLS, {task.id: task.category for task in tasks}, 5)
 
 
 def test_unknown_marks_are_no_failures() -> None:
     study, tasks = make_study(), make_tasks(2)
     frame = make_frame(study, tasks, lambda cell: True)
     frame.loc[0, "lenient_passed"] = pd.NA
-    counted = count_outcomes(frame, [task.id for task in tasks], 5, DESIGN, "lenient_passed")
+    counted = count_outcomes(frame, [task.id for task in tasks], 5, DESIGN_SHELLS, "lenient_passed")
     assert counted.baseline.scored == (4, 5)
     assert counted.baseline.passes == (4, 5)

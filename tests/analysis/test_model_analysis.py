@@ -15,8 +15,7 @@ from fluency.analysis.estimate import judge_gap
 from fluency.analysis.headline import headline_of
 from fluency.analysis.number_format import signed
 from fluency.common.errors import UserError
-from fluency.core.conditions import BESIDE
-from fluency.core.shells import DESIGN
+from fluency.core.shells import DESIGN_SHELLS, EXTRA_CONDITIONS
 from fluency.core.table import to_frame
 from tests.synthetic_tables import (
     from_counts,
@@ -101,7 +100,7 @@ def test_the_two_intervals_are_those_of_95_and_of_90_percent() -> None:
 
 def test_the_headline_has_the_gap_under_the_second_condition() -> None:
     model = one(random_passes())
-    under = next(found for condition in BESIDE if condition.in_summary and (found := model.under(condition)))
+    under = next(found for condition in EXTRA_CONDITIONS if condition.in_summary and (found := model.under(condition)))
     said = f"Without Unix tools for PowerShell the gap is {signed(under.paired.gap)} pp."
     assert said in headline_of(model)
 
@@ -294,10 +293,10 @@ def test_several_models_get_a_line_each_and_the_same_line_as_alone() -> None:
 
 
 def test_the_plan_has_a_hash_that_changes_with_it() -> None:
-    plan = plan_for(DESIGN)
+    plan = plan_for(DESIGN_SHELLS)
     assert plan_sha256(plan) == analyse(to_frame([]), STUDY, TASKS).plan_sha256
     assert plan_sha256(plan) != plan_sha256(plan | {"alpha": 0.1})
-    assert plan_sha256(plan) != plan_sha256(plan_for(DESIGN[::-1]))
+    assert plan_sha256(plan) != plan_sha256(plan_for(DESIGN_SHELLS[::-1]))
 
 
 def test_a_gap_is_never_printed_across_the_edge_of_its_band() -> None:

@@ -20,10 +20,9 @@ from fluency.analysis.scenarios import SCENARIOS, draw_rates
 from fluency.analysis.set_power import half_width, set_rows
 from fluency.analysis.simulated import SAMPLE_SIZES
 from fluency.common.paths import ROOT
-from fluency.core.study import load_study
+from fluency.core.study import PILOT, load_study
 from fluency.core.table import write_table
-from fluency.core.task_sets import PILOT, task_sets
-from fluency.core.tasks import load_tasks
+from fluency.core.tasks import load_tasks, task_sets
 from tests.synthetic_tables import contrasted, make_rows, make_study, random_passes
 from tools.simulate.pages import FIGURES
 

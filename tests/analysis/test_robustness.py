@@ -9,14 +9,14 @@ import pytest
 from fluency.analysis.gap import pair
 from fluency.analysis.outcomes import Arm
 from fluency.analysis.robustness import CeilingAndFloor, ceiling_and_floor
-from fluency.core.shells import DESIGN
+from fluency.core.shells import DESIGN_SHELLS
 from tests.synthetic_tables import contrasted
 
 
 def found(bash: list[int], pwsh: list[int], trials: int = 10) -> CeilingAndFloor:
     """What 20 tasks show whose passes of 10 trials are these, over and over."""
     arms = [Arm(tuple((passes * 20)[:20]), (trials,) * 20) for passes in (bash, pwsh)]
-    return ceiling_and_floor(pair(contrasted(*arms, trials)), DESIGN)
+    return ceiling_and_floor(pair(contrasted(*arms, trials)), DESIGN_SHELLS)
 
 
 def warned(words: str, *arms: list[int]) -> bool:

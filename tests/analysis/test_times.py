@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 from fluency.analysis.times import Trial, time_to_first_pass, times
-from fluency.core.shells import DESIGN
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.table import to_frame
 from tests.synthetic_tables import make_frame, make_rows, make_study, make_tasks, random_passes
 
@@ -46,10 +46,10 @@ def test_the_time_to_the_first_pass_is_of_the_same_tasks_in_every_measured_arm()
         for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-01", t_exec_s=0.0)
         if (lost := row.task == "task-01" and row.shell == "pwsh" and row.trial == 2) or True
     ]
-    bash, pwsh = times(to_frame(rows), 3, DESIGN).arms.values()
+    bash, pwsh = times(to_frame(rows), 3, DESIGN_SHELLS).arms.values()
     assert (bash.first_tasks, pwsh.first_tasks) == (3, 3)
     assert (bash.t_first, pwsh.t_first) == (1.0, 2.0)
-    alone = times(to_frame([row for row in rows if row.shell == "bash"]), 3, DESIGN).arms["bash"]
+    alone = times(to_frame([row for row in rows if row.shell == "bash"]), 3, DESIGN_SHELLS).arms["bash"]
     assert (alone.first_tasks, alone.t_first) == (4, (3 * 1.0 + 60) / 4)
 
 
@@ -58,7 +58,9 @@ def test_an_answer_without_a_command_costs_its_generation() -> None:
 
 
 def test_never_passed_tasks_count_at_the_horizon_and_their_expected_time_is_infinite() -> None:
-    found = times(make_frame(STUDY, TASKS, lambda cell: cell.shell == "bash", t_gen_s=1.0, t_exec_s=0.5), 3, DESIGN)
+    found = times(
+        make_frame(STUDY, TASKS, lambda cell: cell.shell == "bash", t_gen_s=1.0, t_exec_s=0.5), 3, DESIGN_SHELLS
+    )
     assert found.arms["bash"].t_first == 1.5
     assert found.arms["bash"].expected == 1.5
     assert found.arms["pwsh"].t_first == found.horizon_s
@@ -69,12 +71,12 @@ def test_never_passed_tasks_count_at_the_horizon_and_their_expected_time_is_infi
 
 
 def test_expected_time_is_all_time_over_passes() -> None:
-    found = times(make_frame(STUDY, TASKS, lambda cell: cell.trial == 3, t_gen_s=1.0, t_exec_s=0.5), 3, DESIGN)
+    found = times(make_frame(STUDY, TASKS, lambda cell: cell.trial == 3, t_gen_s=1.0, t_exec_s=0.5), 3, DESIGN_SHELLS)
     assert found.arms["bash"].expected == 4.5
 
 
 def test_without_latencies_only_the_command_has_a_time() -> None:
-    found = times(make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None), 3, DESIGN).arms["pwsh"]
+    found = times(make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None), 3, DESIGN_SHELLS).arms["pwsh"]
     assert found.t_run is None
     assert found.t_first is None
     assert found.expected is None
@@ -87,7 +89,7 @@ def test_the_ratio_is_paired_over_tasks_on_the_log_scale() -> None:
     for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-04" or cell.shell == "bash"):
         factor = factors.get(row.task, 1.0) if row.shell == "pwsh" else 1.0
         rows.append(row.model_copy(update={"t_exec_s": 0.1 * factor}))
-    ratio = times(to_frame(rows), 3, DESIGN).ratio
+    ratio = times(to_frame(rows), 3, DESIGN_SHELLS).ratio
     assert ratio.tasks == 3
     assert ratio.median == pytest.approx(4)
     assert ratio.geometric_mean == pytest.approx(4)
@@ -103,7 +105,7 @@ def test_two_tasks_give_the_ratio_an_interval_and_one_gives_none() -> None:
         for row in make_rows(STUDY, TASKS, lambda cell: cell.task in passing):
             factor = {"task-01": 2.0, "task-02": 3.0}.get(row.task, 1.0) if row.shell == "pwsh" else 1.0
             rows.append(row.model_copy(update={"t_exec_s": 0.1 * factor}))
-        return times(to_frame(rows), 3, DESIGN).ratio
+        return times(to_frame(rows), 3, DESIGN_SHELLS).ratio
 
     low, high = scipy.stats.ttest_1samp([log(2), log(3)], 0).confidence_interval(0.95)
     two, one = ratio_of("task-01", "task-02"), ratio_of("task-01")
@@ -113,4 +115,4 @@ def test_two_tasks_give_the_ratio_an_interval_and_one_gives_none() -> None:
 
 def test_shells_asked_in_any_order_give_the_same_times() -> None:
     frame = make_frame(STUDY, TASKS, random_passes())
-    assert times(frame, 3, DESIGN) == times(frame.iloc[::-1], 3, DESIGN)
+    assert times(frame, 3, DESIGN_SHELLS) == times(frame.iloc[::-1], 3, DESIGN_SHELLS)

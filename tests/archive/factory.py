@@ -14,20 +14,17 @@ from typing import Any, ClassVar
 from fluency.archive.registration import followed
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
-from fluency.core.cells import Cell
-from fluency.core.collect import collect_provenance, start_up_times
-from fluency.core.gather import gather_rows, load_records, record_path
-from fluency.core.held_out import shown_tasks
-from fluency.core.process_plan import planned_processes
-from fluency.core.provenance import Provenance
-from fluency.core.records import ImageInfo, ProcessFact, Result, Stream, Used, write_record
-from fluency.core.study import Study
-from fluency.core.table import read_table, write_table
-from fluency.core.task_world import world_for
+from fluency.core.held_out import public_tasks
+from fluency.core.provenance import Provenance, collect_provenance, read_startup_times
+from fluency.core.records import ImageInfo, ProcessFact, Result, Stream, Used
+from fluency.core.schema import write_record
+from fluency.core.study import Cell, Study
+from fluency.core.table import gather_rows, load_records, read_table, record_path, write_table
+from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.execute import execute_cell
-from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox.image_content import content_sha256
+from fluency.execution.image_content import content_sha256
+from fluency.execution.protocol import Invocation
 from fluency.generation.generate import Generator
 from fluency.generation.prompt import build_prompt
 from fluency.generation.providers import read_reply
@@ -62,7 +59,7 @@ class Made:
 
     @property
     def shown(self) -> list[Task]:
-        return shown_tasks(self.tasks, self.study)
+        return public_tasks(self.tasks, self.study)
 
     @property
     def cells(self) -> list[Cell]:
@@ -207,7 +204,7 @@ def provenance_of(made: Made) -> Provenance:
         made.cells,
         [CONFIG],
         lambda cell: load_records(made.results, cell),
-        start_up_s=start_up_times(made.results),
+        start_up_s=read_startup_times(made.results),
     )
     collected = collected.model_copy(update={key: FACTS[key] for key in ("commit", "dirty")})
     return followed(collected, made.study, made.tasks)

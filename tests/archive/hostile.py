@@ -15,7 +15,7 @@ from fluency.archive.manifest import MANIFEST_NAME, SCHEMA_VERSION, manifest_byt
 from fluency.archive.pack import write_entries
 from fluency.archive.tar_reader import TarReader
 from fluency.archive.tar_writer import WINDOW_LOG, Entry, tar_header, write_tar
-from fluency.common.self_hash import KEY
+from fluency.common.canonical import KEY
 
 FACTS = {
     "schema_version": SCHEMA_VERSION, "made_by": "0", "study": "s", "study_sha256": "0" * 64, "utc_date": "2026-11-22", "commit": "c" * 40, "dirty": False, "partial": False,

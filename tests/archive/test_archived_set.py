@@ -8,11 +8,10 @@ from fluency.archive import completeness
 from fluency.archive.registration import deviations, preregister
 from fluency.archive.registration_file import read_registration
 from fluency.archive.verify import verify_archive
+from fluency.common.canonical import with_self_hash
 from fluency.common.files import pretty_json
-from fluency.common.self_hash import with_self_hash
-from fluency.core import task_sets
-from fluency.core.task_sets import TaskSet
-from fluency.core.tasks import load_tasks
+from fluency.core import tasks as bank
+from fluency.core.tasks import TaskSet, load_tasks
 from tests.archive.factory import Made, archived, make, make_study
 
 TWO = ["crate-versions", "stale-lockfiles"]
@@ -24,7 +23,7 @@ def define(monkeypatch):
 
     def define(tasks: list[str]) -> None:
         sets = {"two": TaskSet(words="for a test", tasks=tasks)}
-        for module in (task_sets, completeness):
+        for module in (bank, completeness):
             monkeypatch.setattr(module, "task_sets", lambda *_: sets)
 
     return define

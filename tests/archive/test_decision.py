@@ -15,7 +15,7 @@ from fluency.analysis.estimate import Verdict
 from fluency.archive.decision import _lines, write_decision
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
-from fluency.core.shells import DESIGN
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.stage_code import layer_hashes
 from tests.archive.hostile import rewritten
 from tests.archive.test_verify import DERIVABLE, forge_whole
@@ -112,7 +112,7 @@ def test_a_table_proposes_only_where_a_band_is_a_finding(edge, proposed, archive
 def test_an_unresolved_verdict_changes_nothing_by_itself(band, monkeypatch):
     monkeypatch.setattr("fluency.archive.decision.headline_of", lambda model: "headline")
 
-    words = band_words(DESIGN)
+    words = band_words(DESIGN_SHELLS)
 
     def lines(resolved: bool, provisional: bool = False, edge: Edge | None = None):
         verdict = Verdict(band, (), provisional, resolved, edge)

@@ -17,9 +17,8 @@ from fluency.archive.replay import replay_archive
 from fluency.archive.verify import verify_archive
 from fluency.common.paths import ROOT
 from fluency.core.provenance import Provenance
-from fluency.core.study import Study
+from fluency.core.study import PILOT, Study
 from fluency.core.table import to_frame
-from fluency.core.task_sets import PILOT
 from fluency.core.tasks import load_tasks
 from fluency.report.figure_gaps import draw_gaps
 from fluency.report.first_paragraph import paragraph

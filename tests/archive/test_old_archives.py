@@ -15,7 +15,7 @@ from fluency.archive.study_reader import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
 from fluency.common.files import sha256
-from fluency.core.gather import STAGES
+from fluency.core.table import RECORD_TYPES
 from tests.archive.fixture import FOLDER, part_of
 
 RECORDED = {
@@ -25,7 +25,7 @@ RECORDED = {
     "schema-1-made-up-2026-11-22-0123456789ab.tar.zst": "b253ab9240f7bf8d48a392060eda359d8442c80f83ef469624a7e0208b7dec0f",
 }
 
-EVIDENCE = tuple(f"results/{stage}/" for stage in STAGES)
+EVIDENCE = tuple(f"results/{stage}/" for stage in RECORD_TYPES)
 
 
 def test_there_is_one_for_each_schema_version():

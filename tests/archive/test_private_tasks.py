@@ -21,12 +21,12 @@ from fluency.archive.replay import replay_archive
 from fluency.archive.tar_writer import Entry, write_tar
 from fluency.archive.verify import verify_archive
 from fluency.archive.verify_report import VerifyReport
+from fluency.common.canonical import KEY
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256
 from fluency.common.paths import TASKS
-from fluency.common.self_hash import KEY
-from fluency.core.gather import load_records
-from fluency.core.held_out import WITHHELD
+from fluency.core.held_out import HELD_OUT_TEXT
+from fluency.core.table import load_records
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task, load_tasks
 from fluency.export.formats import FORMATS, export
@@ -171,7 +171,7 @@ def test_it_is_counted_and_shown_by_id_and_hash(made) -> None:
     report = (made.results / "made-up/report.md").read_text()
     digest = next(task.sha256 for task in made.tasks if task.id == SECRET)
     assert f"- {SECRET}, version 3, written, SHA-256 `{digest[:16]}`, private: its texts are held out" in report
-    assert WITHHELD in (made.results / "made-up/cells.csv").read_text()
+    assert HELD_OUT_TEXT in (made.results / "made-up/cells.csv").read_text()
     assert "8/8" in report
 
 

@@ -16,7 +16,7 @@ from fluency.archive import record_schemas
 from fluency.archive.record_schemas import FOLDER, PAGE, SCHEMAS, filled, schema_of
 from fluency.common.files import pretty_json
 from fluency.common.paths import ROOT
-from fluency.core.records import Row
+from fluency.core.table import Row
 from tests.archive.fixture import FOLDER as ARCHIVES
 from tests.archive.hostile import contents
 

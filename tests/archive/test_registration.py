@@ -12,18 +12,17 @@ from fluency.analysis.analysis_plan import plan_for
 from fluency.archive.design import design
 from fluency.archive.registration import deviations, preregister, registered
 from fluency.archive.registration_file import SCHEMA_VERSION, read_registration
-from fluency.common.clock import moment, utc_now
+from fluency.common.canonical import has_valid_self_hash, with_self_hash
+from fluency.common.clock import parse_time, utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json
 from fluency.common.git import git_state
-from fluency.common.self_hash import has_valid_self_hash, with_self_hash
 from fluency.core.config_doc import SECTIONS
-from fluency.core.model_config import ModelConfig, Price
 from fluency.core.provenance import Provenance
-from fluency.core.shells import DESIGN
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.stage_code import DECIDES as DECIDING
 from fluency.core.stage_code import deciding_hashes
-from fluency.core.study import Budget, Limits, SandboxConfig, Study
+from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
 from fluency.core.tasks import load_task, load_tasks
 from fluency.report.provenance_facts import registered_how
 from fluency.workflow import record_keeping
@@ -57,7 +56,7 @@ def test_a_registration_freezes_what_a_result_depends_on(path, tasks):
     assert frozen["tasks"]["stale-lockfiles"]["sha256"] == tasks[1].sha256
     assert frozen["tasks"]["stale-lockfiles"]["worlds"]["11"] == build_world(11).sha256
     assert frozen["models"]["qwen-0.5b"]["temperature_sent"] == 0.7
-    assert frozen["analysis"]["plan"]["bands"] == plan_for(DESIGN)["bands"] and frozen["exclusions"]
+    assert frozen["analysis"]["plan"]["bands"] == plan_for(DESIGN_SHELLS)["bands"] and frozen["exclusions"]
     assert has_valid_self_hash(frozen) and has_valid_self_hash(with_self_hash(frozen))
 
 
@@ -222,7 +221,7 @@ def test_the_record_says_when_and_at_which_commit_it_was_made(study, tasks, tmp_
     path = preregister(study, tasks, DECISION, tmp_path)
     frozen = read_registration(path)
     assert (frozen["commit"], frozen["dirty"]) == git_state()
-    assert abs((moment(utc_now()) - moment(frozen["registered_utc"])).total_seconds()) < 600
+    assert abs((parse_time(utc_now()) - parse_time(frozen["registered_utc"])).total_seconds()) < 600
 
 
 def test_the_report_says_in_advance_only_where_it_holds(tmp_path):

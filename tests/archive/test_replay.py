@@ -10,7 +10,7 @@ from fluency.archive.replay import replay_archive
 from fluency.common.errors import UserError
 from fluency.core.records import Result
 from fluency.core.study import SandboxConfig
-from fluency.execution.invocation import Invocation
+from fluency.execution.protocol import Invocation
 from fluency.generation.providers.sdk_provider import SdkProvider
 from fluency.scoring import score_cell
 from fluency.workflow.record_keeping import replay as replay_in_words

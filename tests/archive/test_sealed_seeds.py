@@ -14,8 +14,7 @@ from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256
 from fluency.common.paths import CONFIG
 from fluency.core.config_files import read_yaml
-from fluency.core.seed_seal import seal
-from fluency.core.study import Study
+from fluency.core.study import Study, seed_commitment
 from fluency.core.tasks import load_tasks
 from fluency.workflow.pipeline import Pipeline
 from fluency.workflow.seal_seeds import commit, main, reveal
@@ -24,7 +23,7 @@ from tests.archive.hostile import contents, rewritten
 
 TASKS = ("stale-lockfiles",)
 SEEDS, SALT, DECISION = [7, 38], "00" * 32, "which"
-SEALED = seal(SEEDS, SALT)
+SEALED = seed_commitment(SEEDS, SALT)
 NOT_OPENED = "seeds of the worlds: these seeds and this salt do not open the registered commitment"
 
 
@@ -105,7 +104,7 @@ def test_the_commands_commit_once_and_reveal_what_opens_it(tmp_path, capsys, mon
     kept = read_yaml(path)
     assert kept["seeds"] == [2**31 + 1, 38] and len(kept["seeds_salt"]) == 64
     assert f"seeds: {reveal(path)}" in told
-    assert seal(kept["seeds"], kept["seeds_salt"]) in capsys.readouterr().out
+    assert seed_commitment(kept["seeds"], kept["seeds_salt"]) in capsys.readouterr().out
     with pytest.raises(UserError, match="has its seeds already"):
         commit("mine", tmp_path)
     with pytest.raises(UserError, match="no study's name"):

@@ -20,7 +20,7 @@ from fluency.common.canonical import canonical_json
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import pretty_json, sha256
 from fluency.common.git import git, git_state
-from fluency.core.records import SCHEMA_VERSION
+from fluency.core.schema import SCHEMA_VERSION
 from fluency.core.stage_code import layer_hashes, layer_hashes_with, library_versions
 from fluency.workflow import record_keeping
 from fluency.workflow.verify_beside import next_step, verify_beside

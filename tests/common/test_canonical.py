@@ -10,9 +10,15 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fluency.common.canonical import EXACT, canonical_json, hashes_to, legacy_canonical_json
+from fluency.common.canonical import (
+    EXACT,
+    canonical_json,
+    has_valid_self_hash,
+    hashes_to,
+    legacy_canonical_json,
+    with_self_hash,
+)
 from fluency.common.files import sha256
-from fluency.common.self_hash import has_valid_self_hash, with_self_hash
 
 # RFC 8785, appendix B: the bits of a double, and its text.
 NUMBERS = {

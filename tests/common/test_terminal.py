@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fluency.common.errors import UserError
-from fluency.common.terminal import escape_controls, log_line, one_line, print_lines
+from fluency.common.terminal import log_line, one_line, print_lines
+from fluency.common.words import escape_controls
 
 HOSTILE = ("\x1b[2J", "\x1b]0;title\x07", "\r", "\x08", "\u202e", "\u200b", "\x9b31m", "\u2028", "\ud800")
 

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from fluency.core.conditions import BESIDE, CONDITIONS, WINDOWS_ALIASES
-from fluency.core.grammar import applies, parse
-from fluency.core.records import Row, Score
-from fluency.core.shells import SHELLS
+from fluency.core.grammar import condition_applies, parse
+from fluency.core.records import Score
+from fluency.core.shells import CONDITIONS, EXTRA_CONDITIONS, SHELLS, WINDOWS_ALIASES
+from fluency.core.table import Row
 from fluency.core.tasks import load_tasks
-from fluency.scoring.composition import cmdlets
+from fluency.scoring.commands import cmdlets
 from tests.scoring.recordings import DATA
 
 WINDOWS = CONDITIONS["windows_aliases"]
@@ -41,13 +41,13 @@ def test_the_profile_sets_each_alias_once_and_does_nothing_else() -> None:
     assert [call.arguments[:2] for call in parsed.calls] == list(WINDOWS_ALIASES.items())
 
 
-@pytest.mark.parametrize("condition", BESIDE, ids=lambda condition: condition.name)
+@pytest.mark.parametrize("condition", EXTRA_CONDITIONS, ids=lambda condition: condition.name)
 def test_the_mark_of_a_condition_is_a_field_of_scores_and_rows(condition) -> None:
     assert condition.mark in Score.model_fields and condition.mark in Row.model_fields
     assert any(condition in shell.conditions for shell in SHELLS.values())
 
 
-@pytest.mark.parametrize("condition", BESIDE, ids=lambda condition: condition.name)
+@pytest.mark.parametrize("condition", EXTRA_CONDITIONS, ids=lambda condition: condition.name)
 def test_what_a_condition_leaves_out_is_there_otherwise(condition) -> None:
     for shell in SHELLS.values():
         if condition in shell.conditions:
@@ -79,7 +79,7 @@ def test_what_a_condition_leaves_out_is_there_otherwise(condition) -> None:
     ],
 )
 def test_it_applies_to_an_answer_that_calls_a_name_or_may(command: str) -> None:
-    assert applies(WINDOWS, POWERSHELL, command)
+    assert condition_applies(WINDOWS, POWERSHELL, command)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_it_applies_to_an_answer_that_calls_a_name_or_may(command: str) -> None:
     ],
 )
 def test_it_does_not_apply_to_an_answer_that_calls_none(command: str) -> None:
-    assert not applies(WINDOWS, POWERSHELL, command)
-    assert applies(CONDITIONS["no_unix_tools"], POWERSHELL, command), "which runs every answer"
+    assert not condition_applies(WINDOWS, POWERSHELL, command)
+    assert condition_applies(CONDITIONS["no_unix_tools"], POWERSHELL, command), "which runs every answer"
 
 
 def test_no_powershell_reference_of_the_bank_calls_a_name() -> None:
@@ -107,5 +107,5 @@ def test_no_powershell_reference_of_the_bank_calls_a_name() -> None:
     assert all(reference.parses for reference in parsed)
     called = {call.name.lower() for reference in parsed for call in reference.calls}
     assert len(called) > 10 and not called & WINDOWS.calls
-    in_doubt = [command for command in references if applies(WINDOWS, POWERSHELL, command)]
+    in_doubt = [command for command in references if condition_applies(WINDOWS, POWERSHELL, command)]
     assert in_doubt == [command for command in references if "& $k " in command], "which `make validate` runs under it"

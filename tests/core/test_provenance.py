@@ -11,10 +11,9 @@ import pytest
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import UserError
 from fluency.common.git import git_state
-from fluency.core.collect import collect_provenance
-from fluency.core.gather import CellRecords, load_records
-from fluency.core.provenance import Provenance, Sampling, parse_provenance, read_provenance
-from fluency.core.records import SCHEMA_VERSION, write_record
+from fluency.core.provenance import Provenance, Sampling, collect_provenance, parse_provenance, read_provenance
+from fluency.core.schema import SCHEMA_VERSION, write_record
+from fluency.core.table import CellRecords, load_records
 from tests.archive.factory import make, make_study, provenance_of
 from tests.archive.fixture import FOLDER
 

@@ -7,8 +7,9 @@ import json
 import pytest
 
 from fluency.common.errors import UserError
-from fluency.core.gather import STAGES, headline_runs, load_records, record_path, row_of
-from fluency.core.records import SCHEMA_VERSION, Score, Stream, read_record, write_record
+from fluency.core.records import Score, Stream
+from fluency.core.schema import SCHEMA_VERSION, read_record, write_record
+from fluency.core.table import RECORD_TYPES, _full_row, headline_runs, load_records, record_path
 from tests.archive.factory import make_study, measure
 
 
@@ -40,7 +41,7 @@ def test_every_stage_reads_what_it_wrote_and_says_its_schema(made, cell, tmp_pat
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_record_is_named(made, cell, tmp_path, change, says):
-    for stage, kind in STAGES.items():
+    for stage, kind in RECORD_TYPES.items():
         value = json.loads(record_path(made.results, stage, cell).read_bytes()) | change
         path = tmp_path / f"{stage}.json"
         path.write_text(json.dumps(value), encoding="utf-8")
@@ -50,7 +51,7 @@ def test_a_file_that_is_no_record_is_named(made, cell, tmp_path, change, says):
 
 
 def test_a_record_of_the_first_schema_is_read(made, cell, tmp_path):
-    for stage, kind in STAGES.items():
+    for stage, kind in RECORD_TYPES.items():
         path = tmp_path / f"{stage}.json"
         value = json.loads(record_path(made.results, stage, cell).read_bytes()) | {"schema_version": 1}
         path.write_text(json.dumps(value), encoding="utf-8")
@@ -77,16 +78,16 @@ def test_a_row_says_which_stage_it_waits_for(made, cell):
         (records._replace(score=None), "no score yet", records.execution.extraction.strict),
     ]
     for given, reason, command in waits:
-        row = row_of(cell, "text-processing", given)
+        row = _full_row(cell, "text-processing", given)
         assert (row.status, row.reason, row.command, row.passed) == ("missing", reason, command, None)
     for lost in ({"generation": None}, {"execution": None}):
         with pytest.raises(UserError, match="no generation or execution under it"):
-            row_of(cell, "text-processing", records._replace(**lost))
+            _full_row(cell, "text-processing", records._replace(**lost))
 
 
 def test_a_row_is_of_the_headline_alone(made, cell):
     records = load_records(made.results, cell)
-    row = row_of(cell, "file-inspection", records)
+    row = _full_row(cell, "file-inspection", records)
     assert (row.status, row.reason, row.passed, row.category) == ("measured", None, True, "file-inspection")
     assert (row.worlds_passed, row.worlds_run) == (2, 2), "not the second condition's"
     assert (row.outcome, row.input_tokens, row.output_tokens, row.cost_usd) == ("ok", 120, 30, 0.0)
@@ -106,7 +107,7 @@ def test_a_row_holds_the_worst_and_the_mean_of_its_worlds(made, cell):
     stderr = Stream.of(b"x", 2)
     worst = first.result.model_copy(update={"used": used, "wall_s": 0.75, "timed_out": True, "stderr": stderr})
     execution = records.execution.model_copy(update={"runs": [first.model_copy(update={"result": worst}), *others]})
-    row = row_of(cell, "file-inspection", records._replace(execution=execution))
+    row = _full_row(cell, "file-inspection", records._replace(execution=execution))
     assert (row.peak_memory_bytes, row.peak_processes, row.written_bytes) == (1 << 30, 7, 5)
     assert (row.t_exec_s, row.cpu_s, row.timed_out, row.output_truncated) == (0.5, 0.25, True, True)
 
@@ -114,5 +115,5 @@ def test_a_row_holds_the_worst_and_the_mean_of_its_worlds(made, cell):
 def test_an_arm_that_cannot_be_measured_has_its_reason(made, cell):
     records = load_records(made.results, cell)
     score = records.score.model_copy(update={"not_measured": "no PowerShell", "passed": None, "worlds": []})
-    row = row_of(cell, "file-inspection", records._replace(score=score))
+    row = _full_row(cell, "file-inspection", records._replace(score=score))
     assert (row.status, row.reason, row.worlds_run, row.worlds_passed) == ("not_measured", "no PowerShell", None, None)

@@ -11,9 +11,8 @@ import yaml
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG, ROOT, TASKS
 from fluency.core.config_files import read_yaml
-from fluency.core.study import load_study
-from fluency.core.task_sets import PILOT, SETS, set_of, task_sets
-from fluency.core.tasks import load_tasks
+from fluency.core.study import PILOT, load_study
+from fluency.core.tasks import SETS, load_tasks, set_name, task_sets
 
 FULL = "full-60"
 TWO = ["crate-versions", "tree-size-bytes"]
@@ -54,9 +53,9 @@ def test_a_set_all_and_a_list_choose_their_tasks_in_the_order_of_ids(bank: Path)
 
 
 def test_a_set_is_known_by_its_tasks_however_they_were_asked_for(bank: Path) -> None:
-    assert set_of(TWO, bank) == set_of(TWO[::-1], bank) == "small"
-    assert set_of([*TWO, "worker-queues"], bank) == set_of(TWO[:1], bank) == ""
-    assert set_of(TWO, bank / "worker-queues") == "", "a bank without sets has none"
+    assert set_name(TWO, bank) == set_name(TWO[::-1], bank) == "small"
+    assert set_name([*TWO, "worker-queues"], bank) == set_name(TWO[:1], bank) == ""
+    assert set_name(TWO, bank / "worker-queues") == "", "a bank without sets has none"
 
 
 def test_only_the_tasks_of_the_set_are_read(bank: Path) -> None:

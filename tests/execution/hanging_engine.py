@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from fluency.execution.sandbox.engine import Engine
+from fluency.execution.engine import Engine
 
 PIECE = 1 << 16
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fluency.core.records import Result
 from fluency.core.study import Limits
-from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution.protocol import Invocation
+from fluency.execution.sandbox import Sandbox
 from tests.execution.worlds import SMALL
 
 LIMITS = Limits()

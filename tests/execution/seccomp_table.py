@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
-from fluency.execution.sandbox.seccomp import reductions
+from fluency.execution.isolation import reductions
 
 PAGE = ROOT / "docs" / "threat-model.md"
 BEGIN, END = "<!-- seccomp:begin -->\n", "<!-- seccomp:end -->"

@@ -15,9 +15,9 @@ from fluency.core.records import Extraction, Result
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits
 from fluency.core.tasks import load_task
-from fluency.execution.sandbox import labels
-from fluency.execution.sandbox.sandbox import Sandbox
-from fluency.scoring.failure_class import Headline, failure_class
+from fluency.execution import container
+from fluency.execution.sandbox import Sandbox
+from fluency.scoring.failure_class import HeadlineRun, classify
 from fluency.scoring.verdict import judge
 from tests.execution.run_it import LIMITS, bash, pwsh
 from tests.execution.worlds import SMALL
@@ -238,7 +238,7 @@ def test_the_attack_loses_in_powershell(sandbox: Sandbox, attack: Attack) -> Non
 
 
 def test_after_all_attacks_host_and_sandbox_are_as_before(sandbox: Sandbox, outcomes) -> None:
-    own = {"label": f"{labels.LABEL}={labels.labels()[labels.LABEL]}"}
+    own = {"label": f"{container.LABEL}={container.container_labels()[container.LABEL]}"}
     wait_for(lambda: not sandbox._engine.client().containers(all=True, filters=own), 10)
     assert host_marks()["passwd"] == outcomes[1]["passwd"]
     result = bash(sandbox, "ls -A /tmp ~; pgrep -u agent -c; cat README.md", *BOTH)
@@ -279,8 +279,8 @@ def test_an_answer_that_kills_the_runner_has_failed(sandbox: Sandbox) -> None:
     assert (result.exit_code, result.stdout.bytes) == (None, 0) and 0 < result.wall_s < 10 + MARGIN_S
     assert len(result.processes) == len(SMALL.processes), "the facts were told before the command began"
     verdict = judge(TASK, result, ["1"])
-    headline = [Headline(11, result, verdict)]
-    found = failure_class("ok", Extraction(strict=UNDOOMED, lenient=UNDOOMED), SHELLS["bash"], headline)
+    headline = [HeadlineRun(11, result, verdict)]
+    found = classify("ok", Extraction(strict=UNDOOMED, lenient=UNDOOMED), SHELLS["bash"], headline)
     assert (verdict.passed, found.failure_class) == (False, "resource-limit")
     assert found.why == "World 11: nothing came back of it: the memory limit ended the runner itself."
     assert bash(sandbox, "echo sane").stdout.data == "sane\n"

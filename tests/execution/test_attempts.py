@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from fluency.common.errors import Interrupted, SandboxError
-from fluency.core.cells import Cell
-from fluency.core.gather import load_records, row_of
-from fluency.core.records import Execution, Generation, read_record, write_record
+from fluency.common.errors import ResultLost, SandboxError
+from fluency.core.records import Execution, Generation
+from fluency.core.schema import read_record, write_record
+from fluency.core.study import Cell
+from fluency.core.table import _full_row, load_records
 from fluency.core.task_world import world_for
-from fluency.execution.attempts import MOST_ATTEMPTS, Attempts, gave_up
+from fluency.execution.execute import MOST_ATTEMPTS, Attempts, gave_up
 from fluency.report.explorer.cell_view import cell_view
 from fluency.scoring.score_cell import score_cell
 from fluency.workflow.pipeline import Pipeline
@@ -84,8 +85,8 @@ def one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OneCell:
     return OneCell(tmp_path / "study", monkeypatch)
 
 
-def ended(why: str = "somebody outside ended the container (kill)") -> Interrupted:
-    return Interrupted(why, where="sandbox")
+def ended(why: str = "somebody outside ended the container (kill)") -> ResultLost:
+    return ResultLost(why, where="sandbox")
 
 
 def test_a_cell_measured_at_once_has_one_attempt(one: OneCell) -> None:
@@ -96,7 +97,7 @@ def test_a_cell_measured_at_once_has_one_attempt(one: OneCell) -> None:
 
 def test_a_cell_measured_later_says_at_which_attempt(one: OneCell) -> None:
     for _ in range(2):
-        with pytest.raises(Interrupted):
+        with pytest.raises(ResultLost):
             one.execute(ended())
         assert not one.output.exists()
     record = one.execute()
@@ -115,7 +116,7 @@ def test_what_ended_before_the_command_started_is_no_attempt(one: OneCell) -> No
 
 def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tried_again(one: OneCell) -> None:
     for number in range(MOST_ATTEMPTS - 1):
-        with pytest.raises(Interrupted):
+        with pytest.raises(ResultLost):
             one.execute(ended(f"reason {number}"))
     record = one.execute(ended("reason 2"))
     assert record.runs == [] and record.attempts == MOST_ATTEMPTS
@@ -131,7 +132,7 @@ def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tri
 
 def test_something_else_that_decides_the_result_starts_anew(one: OneCell) -> None:
     for _ in range(MOST_ATTEMPTS - 1):
-        with pytest.raises(Interrupted):
+        with pytest.raises(ResultLost):
             one.execute(ended())
     one.execute(ended())
     assert one.execute().unmeasured
@@ -164,4 +165,4 @@ def outcome(one: OneCell):
     )
     write_record(one.made.results / "scores" / f"{one.cell.path}.json", score)
     records = load_records(one.made.results, one.cell)
-    return row_of(one.cell, task.category, records), cell_view(one.cell, records, task)["notes"]
+    return _full_row(one.cell, task.category, records), cell_view(one.cell, records, task)["notes"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fluency.execution.command import extract
+from fluency.execution.extract import extract
 from tests.scoring.recordings import recorded
 
 REPLY = st.text(alphabet=st.sampled_from("ab`~\n\r $>PS|'\"\0-"), max_size=50)

@@ -8,7 +8,7 @@ import pytest
 
 from fluency.common.canonical import canonical_json
 from fluency.core.records import Result
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution.sandbox import Sandbox
 from tests.execution.run_it import bash
 
 pytestmark = pytest.mark.engine

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fluency.common.errors import SandboxError
-from fluency.execution.sandbox.engine import Engine, find_engine
-from fluency.execution.sandbox.image import ensure_image
+from fluency.execution.engine import Engine, find_engine
+from fluency.execution.image import ensure_image
 
 pytestmark = pytest.mark.engine
 STAND_IN = """#!/bin/sh

@@ -13,10 +13,9 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import ROOT
-from fluency.execution.sandbox import start_engine
-from fluency.execution.sandbox.engine import _facts, find_engine, socket_paths
-from fluency.execution.sandbox.sandbox import Sandbox
-from fluency.execution.sandbox.start_engine import ensure_engine
+from fluency.execution import engine
+from fluency.execution.engine import _facts, ensure_engine, find_engine, socket_paths
+from fluency.execution.sandbox import Sandbox
 from tests.execution.nobody import ROOT_ONLY, as_nobody
 
 
@@ -64,8 +63,8 @@ def test_an_engine_on_a_users_socket_is_rootless(tmp_path: Path) -> None:
 @ROOT_ONLY
 def test_without_an_engine_one_sentence_says_what_to_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("DOCKER_HOST", raising=False)
-    monkeypatch.setattr(start_engine, "find_engine", lambda: None)
-    monkeypatch.setattr(start_engine, "APPARMOR", tmp_path / "nothing")
+    monkeypatch.setattr(engine, "find_engine", lambda: None)
+    monkeypatch.setattr(engine, "APPARMOR", tmp_path / "nothing")
     (tmp_path / "apt-get").write_text("#!/bin/sh\n")
     (tmp_path / "apt-get").chmod(0o755)
     tmp_path.chmod(0o755)
@@ -79,14 +78,14 @@ def test_without_an_engine_one_sentence_says_what_to_run(monkeypatch: pytest.Mon
 
 def test_where_the_kernel_has_apparmor_docker_gets_its_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     kernel = tmp_path / "enabled"
-    monkeypatch.setattr(start_engine, "APPARMOR", kernel)
+    monkeypatch.setattr(engine, "APPARMOR", kernel)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert start_engine.lacking_packages() == ["docker.io", "iptables"]
+    assert engine.lacking_packages() == ["docker.io", "iptables"]
     kernel.write_text("Y\n")
-    assert start_engine.lacking_packages() == ["docker.io", "iptables", "apparmor"]
+    assert engine.lacking_packages() == ["docker.io", "iptables", "apparmor"]
     for name in ("dockerd", "apparmor_parser"):
         (tmp_path / name).touch(0o755)
-    assert start_engine.lacking_packages() == []
+    assert engine.lacking_packages() == []
 
 
 def test_an_installation_that_fails_gives_apts_own_words(
@@ -97,7 +96,7 @@ def test_an_installation_that_fails_gives_apts_own_words(
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     with pytest.raises(SandboxError, match=r"could not install docker\.io: E: Unable to locate"):
-        start_engine.install(["docker.io"], "no container engine answers")
+        engine.install(["docker.io"], "no container engine answers")
     said = "no container engine answers: installing docker.io with apt-get (about a minute)\n"
     assert capsys.readouterr().err == said
 
@@ -105,8 +104,8 @@ def test_an_installation_that_fails_gives_apts_own_words(
 STARTER = """
 import sys
 from fluency.execution.sandbox import start_engine
-start_engine.LOG = start_engine.Path(sys.argv[1]) / "dockerd.log"
-engine = start_engine._started(sys.argv[2:])
+engine.LOG = engine.Path(sys.argv[1]) / "dockerd.log"
+engine = engine._started(sys.argv[2:])
 print(engine.facts["version"] if engine else "nothing")
 """
 

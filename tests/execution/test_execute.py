@@ -6,7 +6,7 @@ import pytest
 
 from fluency.core.records import Extraction
 from fluency.core.study import Study, load_study
-from fluency.execution.execute import planned
+from fluency.execution.execute import planned_runs
 
 BOTH = ["as_designed", "no_unix_tools"]
 ALL = [*BOTH, "windows_aliases"]
@@ -31,19 +31,19 @@ def study_with(conditions: list[str]) -> Study:
 def test_an_answer_runs_under_the_conditions_that_its_shell_and_the_study_have(
     shell: str, conditions: list[str], runs: list[str]
 ) -> None:
-    assert list(planned(study_with(conditions), shell, SAME)) == [("strict", "ls", run) for run in runs]
+    assert list(planned_runs(study_with(conditions), shell, SAME)) == [("strict", "ls", run) for run in runs]
 
 
 def test_another_reading_runs_as_designed_only() -> None:
     prose = Extraction(strict="try `ls`", lenient="ls")
-    assert [(reading, condition) for reading, _, condition in planned(study_with(BOTH), "pwsh", prose)] == [
+    assert [(reading, condition) for reading, _, condition in planned_runs(study_with(BOTH), "pwsh", prose)] == [
         ("strict", "as_designed"),
         ("strict", "no_unix_tools"),
         ("lenient", "as_designed"),
     ]
-    assert list(planned(study_with(BOTH), "pwsh", Extraction(strict=None, lenient=None))) == []
+    assert list(planned_runs(study_with(BOTH), "pwsh", Extraction(strict=None, lenient=None))) == []
 
 
 def test_the_aliases_of_windows_are_tried_on_answers_that_call_one() -> None:
     without = Extraction(strict="Get-ChildItem | Sort-Object Name", lenient=None)
-    assert [condition for _, _, condition in planned(study_with(ALL), "pwsh", without)] == BOTH
+    assert [condition for _, _, condition in planned_runs(study_with(ALL), "pwsh", without)] == BOTH

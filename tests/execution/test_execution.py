@@ -10,14 +10,13 @@ import time
 import pytest
 
 from fluency.common.errors import SandboxError
-from fluency.core.conditions import WINDOWS_ALIASES
 from fluency.core.grammar import BASH, parse
-from fluency.core.shells import SHELLS
+from fluency.core.shells import SHELLS, WINDOWS_ALIASES
 from fluency.core.study import Limits
 from fluency.core.tasks import load_tasks
-from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox.sandbox import Sandbox
-from fluency.scoring.composition import is_cmdlet, programs_of
+from fluency.execution.protocol import Invocation
+from fluency.execution.sandbox import Sandbox
+from fluency.scoring.commands import is_cmdlet, programs_of
 from tests.execution.run_it import LIMITS, bash, pwsh, text
 from tests.execution.worlds import AGES, SMALL
 

@@ -16,18 +16,15 @@ from pathlib import Path
 import docker
 import pytest
 
-from fluency.common.errors import Interrupted, SandboxError
+from fluency.common.errors import ResultLost, SandboxError
 from fluency.common.paths import ROOT
 from fluency.core.records import Result
-from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox import labels
-from fluency.execution.sandbox.canary import EMPTY_WORLD
-from fluency.execution.sandbox.container import run_container
-from fluency.execution.sandbox.engine import Engine, find_engine
-from fluency.execution.sandbox.isolation import container_config, isolation
-from fluency.execution.sandbox.outcome import how_it_ended, result_of
-from fluency.execution.sandbox.protocol import PROTOCOL
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution import container
+from fluency.execution.container import how_it_ended, read_result, run_container
+from fluency.execution.engine import Engine, find_engine
+from fluency.execution.isolation import container_config, isolation
+from fluency.execution.protocol import PROTOCOL, Invocation
+from fluency.execution.sandbox import EMPTY_WORLD, Sandbox
 from tests.execution.run_it import LIMITS, bash
 from tests.waiting import wait_for
 
@@ -35,7 +32,7 @@ pytestmark = pytest.mark.engine
 
 
 def own_containers(engine: Engine) -> list[str]:
-    label = f"{labels.LABEL}={labels.labels()[labels.LABEL]}"
+    label = f"{container.LABEL}={container.container_labels()[container.LABEL]}"
     return [found["Id"] for found in engine.client().containers(filters={"label": label})]
 
 
@@ -55,9 +52,11 @@ STARTS = f"echo '{json.dumps({'protocol': PROTOCOL, 'nonce': NONCE, 'processes':
 
 def pretend(sandbox: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20) -> Result:
     """What comes of a container whose runner is replaced by a script."""
-    config = container_config(sandbox.image.image_id, labels.labels(), isolation(LIMITS, sandbox.engine["name"]))
+    config = container_config(
+        sandbox.image.image_id, container.container_labels(), isolation(LIMITS, sandbox.engine["name"])
+    )
     config["Entrypoint"] = ["/usr/bin/bash", "-c", script]
-    return result_of(sandbox._engine, run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s), NONCE)
+    return read_result(sandbox._engine, run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s), NONCE)
 
 
 def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox: Sandbox) -> None:
@@ -74,7 +73,7 @@ def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox: Sandbox) 
 
 def test_an_insane_sandbox_is_found_by_the_canary(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     sandbox._doubted.set()
-    monkeypatch.setattr("fluency.execution.sandbox.canary.TEXT", "what \0 cannot come back")
+    monkeypatch.setattr("fluency.execution.sandbox.TEXT", "what \0 cannot come back")
     with pytest.raises(SandboxError, match="known result gave another"):
         bash(sandbox, "echo never")
     monkeypatch.undo()
@@ -114,7 +113,7 @@ def test_what_is_lost_after_the_command_started_is_its_own_failure(sandbox: Sand
 
 def test_what_the_engine_lost_is_not(sandbox: Sandbox) -> None:
     """A runner that ends well has said its whole document; what did not arrive was lost on the way."""
-    with pytest.raises(Interrupted, match="lost what the runner said"):
+    with pytest.raises(ResultLost, match="lost what the runner said"):
         pretend(sandbox, STARTS + "exit 0")
 
 
@@ -123,9 +122,9 @@ def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(san
     client = sandbox._engine.patient_client(20)
 
     def end() -> bool:
-        for container in own_containers(sandbox._engine):
-            if sleeps(container):
-                getattr(client, how)(container, **({"force": True} if how == "remove_container" else {}))
+        for found in own_containers(sandbox._engine):
+            if sleeps(found):
+                getattr(client, how)(found, **({"force": True} if how == "remove_container" else {}))
                 return True
         return False
 
@@ -137,7 +136,7 @@ def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(san
 
     ended = threading.Thread(target=lambda: wait_for(end))
     ended.start()
-    with pytest.raises(Interrupted, match="somebody"):
+    with pytest.raises(ResultLost, match="somebody"):
         pretend(sandbox, STARTS + "trap '' TERM; sleep 15", within_s=8)
     ended.join()
     wait_for(lambda: not own_containers(sandbox._engine))
@@ -145,7 +144,9 @@ def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(san
 
 def test_an_engine_that_cannot_say_how_it_ended_is_not_the_commands_failure(sandbox: Sandbox) -> None:
     """Its events are of its memory alone: after a restart it knows nothing of the container."""
-    config = container_config(sandbox.image.image_id, labels.labels(), isolation(LIMITS, sandbox.engine["name"]))
+    config = container_config(
+        sandbox.image.image_id, container.container_labels(), isolation(LIMITS, sandbox.engine["name"])
+    )
     config["Entrypoint"] = ["/usr/bin/bash", "-c", STARTS + "exit 9"]
     talk = run_container(sandbox._engine, config, b"", 1 << 20, 20)
     assert how_it_ended(sandbox._engine, talk, SandboxError("x")).own
@@ -158,7 +159,7 @@ def test_a_lost_result_counts_only_if_the_sandbox_is_sane(sandbox: Sandbox, monk
     lost = known.model_copy(update={"lost": "why"})
     answers = [lost, known.model_copy(update={"exit_code": 1})]
     monkeypatch.setattr(sandbox, "_run", lambda invocation, measures=None: answers.pop(0))
-    with pytest.raises(Interrupted, match="why, and then: a command with a known result gave another"):
+    with pytest.raises(ResultLost, match="why, and then: a command with a known result gave another"):
         bash(sandbox, "echo")
     monkeypatch.undo()
     assert bash(sandbox, "echo sane").stdout.data == "sane\n"
@@ -195,7 +196,7 @@ def test_a_deleted_image(sandbox: Sandbox) -> None:
 
 KILLED = """
 import sys
-from fluency.execution.sandbox.sandbox import open_sandbox
+from fluency.execution.sandbox import open_sandbox
 from fluency.core.study import Limits, SandboxConfig
 from tests.execution.run_it import bash
 sandbox = open_sandbox(SandboxConfig())
@@ -210,7 +211,7 @@ def test_what_a_killed_run_left_is_removed_and_nothing_else(sandbox: Sandbox) ->
     assert run.stdout.readline() == "open\n"
 
     def of_the_run() -> list[str]:
-        label = f"{labels.LABEL}={labels.owner(run.pid)}"
+        label = f"{container.LABEL}={container.owner(run.pid)}"
         return [found["Id"] for found in engine.client().containers(filters={"label": label})]
 
     left = wait_for(of_the_run)
@@ -228,16 +229,16 @@ def test_what_a_killed_run_left_is_removed_and_nothing_else(sandbox: Sandbox) ->
 
 
 def test_an_owner_is_gone_only_if_it_is() -> None:
-    mine = labels.labels()[labels.LABEL]
+    mine = container.container_labels()[container.LABEL]
     boot, pid, began, space = mine.split()
-    later = labels.LONGEST_S + 1
-    assert not labels.is_gone(mine, later)
-    assert labels.is_gone(f"{boot} {pid} {int(began) - 1} {space}", 0), "the id was given to another process"
-    assert labels.is_gone(f"{boot} abc 1 {space}", 0)
+    later = container.LONGEST_S + 1
+    assert not container.is_gone(mine, later)
+    assert container.is_gone(f"{boot} {pid} {int(began) - 1} {space}", 0), "the id was given to another process"
+    assert container.is_gone(f"{boot} abc 1 {space}", 0)
     strangers = (f"another-boot {pid} {began} {space}", f"{boot} {pid} 1 {int(space) + 1}", f"{boot} 1 1 -")
     for unseen in (*strangers, f"{boot} {pid} {began}", "x", ""):
-        assert not labels.is_gone(unseen, labels.LONGEST_S), "it may live where /proc does not show it"
-        assert labels.is_gone(unseen, later), "no execution is as old"
+        assert not container.is_gone(unseen, container.LONGEST_S), "it may live where /proc does not show it"
+        assert container.is_gone(unseen, later), "no execution is as old"
 
 
 @pytest.mark.usefixtures("second_daemon")
@@ -302,7 +303,7 @@ def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox: Sandbox, m
     """As rootless Podman on control groups v1 does, which takes the limits and forgets them."""
     for forgotten in ({"memory", "no-swap"}, {"pids"}):
         monkeypatch.setattr(
-            "fluency.execution.sandbox.sandbox.isolation",
+            "fluency.execution.sandbox.isolation",
             lambda *given, less=forgotten: {k: v for k, v in isolation(*given).items() if k not in less},
         )
         with pytest.raises(SandboxError, match="does not hold the limits") as caught:

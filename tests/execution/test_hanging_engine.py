@@ -9,11 +9,10 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
-from fluency.execution.sandbox import image_probe, labels
-from fluency.execution.sandbox.canary import canary
-from fluency.execution.sandbox.engine import Client, Engine
-from fluency.execution.sandbox.leftovers import remove_unconfirmed
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution import container, image
+from fluency.execution.container import remove_unconfirmed
+from fluency.execution.engine import Client, Engine
+from fluency.execution.sandbox import Sandbox, canary
 from tests.execution.hanging_engine import hanging
 from tests.execution.run_it import bash
 from tests.waiting import wait_for
@@ -23,12 +22,12 @@ pytestmark = pytest.mark.engine
 
 def label_own(monkeypatch: pytest.MonkeyPatch, which: str) -> None:
     """Label this process's containers for one test, which tells them from those of others that are still ending."""
-    mine = labels.owner(os.getpid())
-    monkeypatch.setattr(labels, "owner", lambda pid: f"{mine} {which}")
+    mine = container.owner(os.getpid())
+    monkeypatch.setattr(container, "owner", lambda pid: f"{mine} {which}")
 
 
 def own(engine: Engine) -> set[str]:
-    filters = {"label": f"{labels.LABEL}={labels.owner(0)}"}
+    filters = {"label": f"{container.LABEL}={container.owner(0)}"}
     return {found["Id"] for found in engine.client().containers(all=True, filters=filters)}
 
 
@@ -65,7 +64,7 @@ def test_a_call_that_is_never_answered(
 
 def test_a_program_of_a_new_image_that_never_ends(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     label_own(monkeypatch, "hanging-wait")
-    monkeypatch.setattr(image_probe, "PROBE_S", 2)
+    monkeypatch.setattr(image, "PROBE_S", 2)
     with pytest.raises(SandboxError, match="went away"):
-        image_probe._run(sandbox._engine, sandbox.image.image_id, ["/usr/bin/sleep", "600"])
+        image._run(sandbox._engine, sandbox.image.image_id, ["/usr/bin/sleep", "600"])
     wait_for(lambda: remove_unconfirmed(sandbox._engine) or not own(sandbox._engine), 60)

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from fluency.core.process_plan import planned_processes
 from fluency.core.records import ProcessFact
-from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.core.task_world import planned_processes
+from fluency.execution.protocol import Invocation
+from fluency.execution.sandbox import Sandbox
 from fluency.world import HelperSpec
 from tests.execution.run_it import LIMITS
 from tests.execution.worlds import SMALL

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from fluency.execution.sandbox.image_cleanup import LABEL, remove_older
-from fluency.execution.sandbox.image_content import REPOSITORY
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution.image import CHECKOUT_LABEL, remove_older
+from fluency.execution.image_content import REPOSITORY
+from fluency.execution.sandbox import Sandbox
 
 pytestmark = pytest.mark.engine
 
@@ -26,7 +26,7 @@ class Shelf:
     def build(self, name: str, checkout: str | None = None, repository: str = REPOSITORY) -> str:
         """An image that differs from every other by its labels alone."""
         tag = f"{repository}:{self.checkout}-{name}"
-        labels = {LABEL: checkout or self.checkout, "test": tag}
+        labels = {CHECKOUT_LABEL: checkout or self.checkout, "test": tag}
         for line in self.client.build(
             fileobj=io.BytesIO(f"FROM {self.base}\n".encode()), tag=tag, labels=labels, rm=True, decode=True
         ):

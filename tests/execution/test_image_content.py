@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from fluency.common.paths import SANDBOX
-from fluency.core.shells import DESIGN, SHELLS
-from fluency.execution.sandbox.image import build_arguments
-from fluency.execution.sandbox.image_content import base_tag, build_packages, content_sha256, image_packages
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
+from fluency.execution.image import build_arguments
+from fluency.execution.image_content import base_tag, build_packages, content_sha256, image_packages
 
-FIRST = SHELLS[DESIGN[0]]
+FIRST = SHELLS[DESIGN_SHELLS[0]]
 
 
 @pytest.fixture(autouse=True)

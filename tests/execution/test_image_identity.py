@@ -10,11 +10,10 @@ import pytest
 from fluency.common.errors import SandboxError
 from fluency.common.paths import SANDBOX
 from fluency.core.study import Limits
-from fluency.execution.sandbox.canary import canary
-from fluency.execution.sandbox.image import LABEL, find_image
-from fluency.execution.sandbox.image_content import runner_sha256
-from fluency.execution.sandbox.protocol import PROTOCOL, read_start
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution.image import LABEL, find_image
+from fluency.execution.image_content import runner_sha256
+from fluency.execution.protocol import PROTOCOL, read_start
+from fluency.execution.sandbox import Sandbox, canary
 
 pytestmark = pytest.mark.engine
 

@@ -9,9 +9,9 @@ import pytest
 
 from fluency.core.records import Result
 from fluency.core.study import Limits
-from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox.isolation import Measures, host_config, isolation
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution.isolation import Measures, host_config, isolation
+from fluency.execution.protocol import Invocation
+from fluency.execution.sandbox import Sandbox
 from tests.execution.worlds import SMALL
 
 pytestmark = pytest.mark.engine

@@ -11,10 +11,10 @@ import json
 import pytest
 
 from fluency.core.study import Limits
-from fluency.execution.sandbox import labels
-from fluency.execution.sandbox.container import run_container
-from fluency.execution.sandbox.isolation import Measures, container_config, isolation
-from fluency.execution.sandbox.sandbox import NO_SYSCTLS, Sandbox
+from fluency.execution import container
+from fluency.execution.container import run_container
+from fluency.execution.isolation import Measures, container_config, isolation
+from fluency.execution.sandbox import NO_SYSCTLS, Sandbox
 from tests.execution.run_it import LIMITS, bash
 
 pytestmark = pytest.mark.engine
@@ -65,7 +65,7 @@ print(json.dumps({"made": made, "left": left, "killed": fills()}), flush=True)
 
 def native(sandbox: Sandbox, measures: Measures) -> dict:
     """What the probe found behind these measures."""
-    config = container_config(sandbox.image.image_id, labels.labels(), measures)
+    config = container_config(sandbox.image.image_id, container.container_labels(), measures)
     config["Entrypoint"] = ["/opt/fluency/python3", "-I", "-S", "-c", PROBE]
     talk = run_container(sandbox._engine, config, b"", 1 << 20, 120)
     assert talk.failure is None, talk.failure
@@ -96,7 +96,7 @@ def test_an_engine_that_takes_no_limits_of_the_kernel_is_used_without(
 ) -> None:
     """As an older rootless one: by a limit that every engine refuses. The record of each execution says so."""
     refused = {"no-such-limit": {"Sysctls": {"kernel.no_such_limit": "0"}}}
-    monkeypatch.setattr("fluency.execution.sandbox.sandbox.isolation", lambda *given: isolation(*given) | refused)
+    monkeypatch.setattr("fluency.execution.sandbox.isolation", lambda *given: isolation(*given) | refused)
     monkeypatch.setattr(sandbox, "engine", dict(sandbox.engine))
     sandbox.canary(LIMITS)
     assert sandbox.engine[NO_SYSCTLS] is True

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fluency.core.records import ImageInfo
-from fluency.execution.make_image import forget_other_image
+from fluency.execution.image import forget_other_image
 
 INFO = ImageInfo(
     image_id="i",

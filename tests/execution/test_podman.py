@@ -17,9 +17,9 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
-from fluency.execution.sandbox.engine import find_engine
-from fluency.execution.sandbox.isolation import isolation
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution.engine import find_engine
+from fluency.execution.isolation import isolation
+from fluency.execution.sandbox import Sandbox
 from tests.execution.run_it import bash, pwsh
 from tests.execution.test_isolation import PROBES, TIGHT, run
 from tests.waiting import wait_for

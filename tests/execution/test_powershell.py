@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from fluency.common.errors import SandboxError
-from fluency.execution.sandbox import image_cleanup, powershell
-from fluency.execution.sandbox.image import ensure_image
-from fluency.execution.sandbox.image_content import image_tag
-from fluency.execution.sandbox.powershell import powershell_source
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution import image, powershell
+from fluency.execution.image import ensure_image
+from fluency.execution.image_content import image_tag
+from fluency.execution.powershell import powershell_source
+from fluency.execution.sandbox import Sandbox
 from tests.execution.nobody import ROOT_ONLY, as_nobody
 from tests.execution.run_it import pwsh
 
@@ -35,7 +35,7 @@ esac
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of the test's own, and no archive given."""
-    monkeypatch.setattr(powershell, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(powershell, "KEPT_FOLDER", tmp_path / "kept")
     monkeypatch.delenv(powershell.VARIABLE, raising=False)
     return tmp_path / "kept"
 
@@ -85,7 +85,7 @@ def test_folders_with_an_archive_or_with_pwsh(tmp_path: Path, monkeypatch: pytes
     source = powershell_source()
     with tarfile.open(powershell.archive_path(source)) as opened:
         assert set(opened.getnames()) == {"pwsh", "ref", "ref/a.dll"}
-    (powershell.KEPT / "given").unlink()
+    (powershell.KEPT_FOLDER / "given").unlink()
     assert powershell_source() == source, "the same folder gives the same source"
 
 
@@ -153,7 +153,7 @@ def test_the_image_has_it_and_runs_it(built: tuple[Sandbox, list[str], list]) ->
     assert windows == f"{program}<{command}>|/opt/tools/bin:/opt/tools/pwsh|/home/agent"
     assert ensure_image(engine=sandbox._engine) == sandbox.image
     labels = sandbox._engine.client().inspect_image(sandbox.image.image_id)["Config"]["Labels"]
-    assert labels[image_cleanup.LABEL] == image_cleanup.CHECKOUT and "/" not in image_cleanup.CHECKOUT
+    assert labels[image.CHECKOUT_LABEL] == image.CHECKOUT_ID and "/" not in image.CHECKOUT_ID
 
 
 @pytest.mark.engine

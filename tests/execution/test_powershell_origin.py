@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fluency.execution.sandbox.powershell import origin
-from fluency.execution.sandbox.powershell_release import pinned
+from fluency.execution.powershell import archive_origin, pinned
 
 X64, ARM64 = (next(digest for name, digest in pinned().items() if machine in name) for machine in ("x64", "arm64"))
 
@@ -22,4 +21,4 @@ X64, ARM64 = (next(digest for name, digest in pinned().items() if machine in nam
     ],
 )
 def test_the_label_tells_the_archive_and_whether_it_is_the_release(label, architecture, archives, unofficial):
-    assert origin(label, architecture) == (archives, unofficial)
+    assert archive_origin(label, architecture) == (archives, unofficial)

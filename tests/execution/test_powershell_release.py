@@ -16,17 +16,17 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.common.files import sha256_file
-from fluency.execution.sandbox import powershell, powershell_release
+from fluency.execution import powershell
 from tests.execution.test_powershell import archive
 
-NAME = powershell_release.release_name()
+NAME = powershell.release_name()
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(powershell, "KEPT", tmp_path / "kept")
-    monkeypatch.setattr(powershell_release, "places", lambda: iter([tmp_path / "beside"]))
-    for variable in (powershell.VARIABLE, powershell_release.MIRROR):
+    monkeypatch.setattr(powershell, "KEPT_FOLDER", tmp_path / "kept")
+    monkeypatch.setattr(powershell, "places", lambda: iter([tmp_path / "beside"]))
+    for variable in (powershell.VARIABLE, powershell.MIRROR):
         monkeypatch.delenv(variable, raising=False)
 
 
@@ -35,7 +35,7 @@ def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "mirror").mkdir()
     path = archive(tmp_path / "mirror" / NAME)
     held = {NAME: sha256_file(path)}
-    monkeypatch.setattr(powershell_release, "pinned", lambda: held)
+    monkeypatch.setattr(powershell, "pinned", lambda: held)
     return path
 
 
@@ -52,25 +52,25 @@ def mirror(release: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("form", ["{}", "{}/", "{}/" + NAME])
 def test_a_mirror_gives_the_pinned_release_once(mirror: str, release: Path, monkeypatch, form: str) -> None:
-    monkeypatch.setenv(powershell_release.MIRROR, form.format(mirror))
+    monkeypatch.setenv(powershell.MIRROR, form.format(mirror))
     source = powershell.powershell_source()
     assert source == sha256_file(release)
     release.unlink()
     assert powershell.powershell_source() == source, "it is kept, and not fetched again"
-    assert not list(powershell.KEPT.glob(".fetch-*"))
+    assert not list(powershell.KEPT_FOLDER.glob(".fetch-*"))
 
 
 def test_a_mirror_with_another_content_is_refused_and_leaves_nothing(mirror: str, release: Path, monkeypatch) -> None:
     archive(release, "#!/bin/sh\n# another build\n")
-    monkeypatch.setenv(powershell_release.MIRROR, mirror)
+    monkeypatch.setenv(powershell.MIRROR, mirror)
     with pytest.raises(SandboxError, match="another SHA-256"):
         powershell.powershell_source()
-    assert not any(powershell.KEPT.iterdir())
+    assert not any(powershell.KEPT_FOLDER.iterdir())
 
 
 def test_a_mirror_that_does_not_give_it_is_told_in_a_sentence(mirror: str, release: Path, monkeypatch) -> None:
     for given, says in ((f"{mirror}/nowhere", "not found"), ("http://127.0.0.1:9", "refused"), ("no-address", "url")):
-        monkeypatch.setenv(powershell_release.MIRROR, given)
+        monkeypatch.setenv(powershell.MIRROR, given)
         with pytest.raises(SandboxError) as caught:
             powershell.powershell_source()
         assert says in str(caught.value) and given in caught.value.where and NAME in caught.value.hint
@@ -86,5 +86,5 @@ def test_the_release_is_found_where_it_lies(release: Path, tmp_path: Path) -> No
 
 
 def test_both_processors_are_pinned_and_the_advice_names_this_ones() -> None:
-    assert len(powershell_release.pinned()) == len(set(powershell_release.pinned().values())) == 2
-    assert ("x64" if os.uname().machine == "x86_64" else "arm64") in NAME and NAME in powershell.HOW
+    assert len(powershell.pinned()) == len(set(powershell.pinned().values())) == 2
+    assert ("x64" if os.uname().machine == "x86_64" else "arm64") in NAME and NAME in powershell.INSTALL_HINT

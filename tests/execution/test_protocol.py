@@ -10,8 +10,7 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
-from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox.protocol import PROTOCOL, decode, encode, read_start
+from fluency.execution.protocol import PROTOCOL, Invocation, decode, encode, read_start
 from tests.execution.worlds import SMALL
 
 NONCE = "a" * 32

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fluency.core.task_sets import PILOT
+from fluency.core.study import PILOT
 from fluency.core.task_world import world_for
 from fluency.core.tasks import CATEGORIES, load_tasks
-from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution.protocol import Invocation
+from fluency.execution.sandbox import Sandbox
 from fluency.scoring.verdict import judge
 from tests.execution.run_it import LIMITS
 

@@ -12,16 +12,15 @@ import pytest
 
 from fluency.common.files import read_json, sha256_file
 from fluency.core.study import Limits
-from fluency.execution.sandbox import isolation as measures
-from fluency.execution.sandbox import seccomp
-from fluency.execution.sandbox.isolation import host_config, isolation
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution import isolation as measures
+from fluency.execution.isolation import host_config, isolation
+from fluency.execution.sandbox import Sandbox
 from fluency.workflow import doctor
 from tests.execution.run_it import LIMITS, bash
 from tests.execution.seccomp_table import PAGE, written
 
-LESS = seccomp.reductions()
-DEFAULT = read_json(seccomp.FOLDER / LESS["base"]["file"])
+LESS = measures.reductions()
+DEFAULT = read_json(measures.FOLDER / LESS["base"]["file"])
 PROBE = Path(__file__).with_name("probe_syscalls.py").read_text(encoding="utf-8")
 NOT_THERE = 15
 """A type of socket that the kernel knows none of; it says so before it looks at the family."""
@@ -39,19 +38,19 @@ def granted(rules: list[dict[str, Any]], **wanted: bool) -> set[str]:
     return {
         name
         for rule in rules
-        if rule["action"] == seccomp.ALLOW
+        if rule["action"] == measures.ALLOW
         and bool((rule.get("includes") or {}).get("caps")) is wanted["for_capability"]
         for name in rule["names"]
     }
 
 
 TO_ALL, TO_SOME = granted(DEFAULT["syscalls"], for_capability=False), granted(DEFAULT["syscalls"], for_capability=True)
-OURS = granted(json.loads(seccomp.profile())["syscalls"], for_capability=False)
+OURS = granted(json.loads(measures.profile())["syscalls"], for_capability=False)
 
 
 def test_the_base_is_the_file_its_origin_is_told_of() -> None:
-    assert sha256_file(seccomp.FOLDER / LESS["base"]["file"]) == LESS["base"]["sha256"]
-    assert "Apache License" in (seccomp.FOLDER / "LICENSE").read_text(encoding="utf-8")
+    assert sha256_file(measures.FOLDER / LESS["base"]["file"]) == LESS["base"]["sha256"]
+    assert "Apache License" in (measures.FOLDER / "LICENSE").read_text(encoding="utf-8")
 
 
 def test_the_profile_is_the_default_less_the_list_and_nothing_more() -> None:
@@ -59,16 +58,16 @@ def test_the_profile_is_the_default_less_the_list_and_nothing_more() -> None:
     assert OURS <= TO_ALL
     assert set(named("kept")) <= OURS
     assert not set(named("never")) & (TO_ALL | TO_SOME)
-    assert '"caps"' not in seccomp.profile(), "nothing hangs on what the engine thinks the container may do"
-    rules = json.loads(seccomp.profile())
+    assert '"caps"' not in measures.profile(), "nothing hangs on what the engine thinks the container may do"
+    rules = json.loads(measures.profile())
     assert rules["defaultAction"] == "SCMP_ACT_ERRNO" and rules["defaultErrnoRet"] == errno.EPERM
     assert [machine["subArchitectures"] for machine in rules["archMap"]] == [[]] * len(DEFAULT["archMap"])
 
 
 def test_it_is_made_the_same_each_time() -> None:
-    made = seccomp.profile()
-    seccomp.profile.cache_clear()
-    assert seccomp.profile() == made and len(seccomp.profile_sha256()) == 64
+    made = measures.profile()
+    measures.profile.cache_clear()
+    assert measures.profile() == made and len(measures.profile_sha256()) == 64
 
 
 def test_the_sandbox_has_no_capability_that_the_default_grants_calls_for() -> None:
@@ -166,7 +165,7 @@ def test_a_command_meets_it(sandbox: Sandbox) -> None:
     said = bash(sandbox, "setarch linux32 true; sync && echo synced; (trap '' USR1; mkfifo /tmp/f; nice ls -d /tmp)")
     assert said.stdout.data == "synced\n/tmp\n"
     assert "failed to set personality to linux32: Operation not permitted" in said.stderr.data
-    assert sandbox.engine["seccomp_profile"] == seccomp.profile_sha256()
+    assert sandbox.engine["seccomp_profile"] == measures.profile_sha256()
 
 
 @pytest.mark.engine
@@ -181,7 +180,7 @@ def test_where_the_engine_does_not_take_it_doctor_and_record_say_so(
     other = Sandbox(sandbox._engine, sandbox.image, 1)
     why = other.settle(LIMITS)
     assert why is not None and "seccomp profile" in why
-    assert other.engine["seccomp_profile"] == seccomp.ENGINES_OWN
+    assert other.engine["seccomp_profile"] == measures.ENGINES_OWN
     assert "seccomp" not in other._isolation(LIMITS)
     if text != "{":
         return

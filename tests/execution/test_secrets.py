@@ -10,8 +10,8 @@ import time
 import pytest
 
 from fluency.common.paths import ROOT
-from fluency.execution.sandbox import labels
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution import container
+from fluency.execution.sandbox import Sandbox
 from tests.execution.run_it import bash
 
 pytestmark = pytest.mark.engine
@@ -34,7 +34,7 @@ def test_no_secret_is_anywhere_inside(sandbox: Sandbox, monkeypatch: pytest.Monk
     def inspect() -> None:
         client = sandbox._engine.client()
         for _ in range(400):
-            label = f"{labels.LABEL}={labels.labels()[labels.LABEL]}"
+            label = f"{container.LABEL}={container.container_labels()[container.LABEL]}"
             mine = client.containers(filters={"label": label})
             if mine:
                 found.update(client.inspect_container(mine[0]["Id"]))

@@ -8,7 +8,7 @@ import tarfile
 import pytest
 
 from fluency.common.errors import SandboxError
-from fluency.execution.sandbox.shared_image import archive_of, keep_image, load_image
+from fluency.execution.image import keep_image, load_image, shared_image_path
 
 pytestmark = pytest.mark.engine
 TAG = "agent-shell-sandbox-carried:small"
@@ -33,7 +33,7 @@ def test_what_is_kept_is_loaded_as_the_same_image(sandbox, small, tmp_path, caps
     older = tmp_path / "agent-shell-sandbox-older.tar"
     older.touch()
     keep_image(engine, TAG, tmp_path)
-    assert list(tmp_path.iterdir()) == [archive_of(TAG, tmp_path)]
+    assert list(tmp_path.iterdir()) == [shared_image_path(TAG, tmp_path)]
     before = small.inspect_image(TAG)["Id"]
     small.remove_image(TAG, force=True)
     assert load_image(engine, TAG, tmp_path)
@@ -43,6 +43,6 @@ def test_what_is_kept_is_loaded_as_the_same_image(sandbox, small, tmp_path, caps
 def test_an_image_that_is_not_there_or_damaged(sandbox, tmp_path):
     engine = sandbox._engine
     assert not load_image(engine, TAG, tmp_path)
-    archive_of(TAG, tmp_path).write_bytes(b"no tar at all" * 100)
+    shared_image_path(TAG, tmp_path).write_bytes(b"no tar at all" * 100)
     with pytest.raises(SandboxError, match=r"does not load the image(.|\n)*delete the file"):
         load_image(engine, TAG, tmp_path)

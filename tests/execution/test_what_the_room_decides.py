@@ -6,8 +6,8 @@ import pytest
 
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
-from fluency.execution.sandbox.sandbox import Sandbox
-from fluency.scoring.normalise import clean
+from fluency.execution.sandbox import Sandbox
+from fluency.scoring.checks import clean
 from tests.execution.run_it import bash, pwsh, text
 
 LOOP = 'for d in */ ./; do [ -f "$d/{}" ] && echo "$d"; done'

@@ -12,8 +12,8 @@ from fluency.core.records import Paths, Result
 from fluency.core.study import Limits
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
-from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution.protocol import Invocation
+from fluency.execution.sandbox import Sandbox
 from fluency.scoring.verdict import judge
 from tests.execution.run_it import LIMITS, bash, text
 from tests.execution.worlds import SMALL, packed

@@ -12,8 +12,8 @@ from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_s
 
 from fluency.cli import main
 from fluency.common.errors import UserError
-from fluency.core.gather import CellRecords
-from fluency.core.held_out import HeldOutTask, facts_of, held_out_row
+from fluency.core.held_out import HeldOutTask, facts_of
+from fluency.core.table import CellRecords, held_out_row
 from fluency.export.formats import export
 from fluency.export.source import archived_source
 

@@ -14,8 +14,7 @@ import pytest
 
 from fluency.cli import main
 from fluency.common.paths import ROOT
-from fluency.core.records import Row
-from fluency.core.table import COLUMNS, read_table
+from fluency.core.table import COLUMNS, Row, read_table
 from fluency.export.formats import export
 from fluency.export.source import archived_source
 

@@ -13,9 +13,8 @@ from typing import NoReturn
 import pytest
 
 from fluency.common.paths import ROOT
-from fluency.core.cells import Cell
 from fluency.core.shells import SHELLS
-from fluency.core.study import load_study
+from fluency.core.study import Cell, load_study
 from fluency.core.tasks import load_tasks
 from fluency.export.formats import export
 from fluency.export.harbor_check import WANTED, check_tasks

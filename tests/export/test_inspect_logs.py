@@ -10,9 +10,9 @@ from fractions import Fraction
 import pytest
 
 from fluency.common.paths import ROOT
-from fluency.core.cells import Cell
-from fluency.core.gather import CellRecords, load_records, record_path
-from fluency.core.records import write_record
+from fluency.core.schema import write_record
+from fluency.core.study import Cell
+from fluency.core.table import CellRecords, load_records, record_path
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.execute import execute_cell

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluency.core.cells import Cell
-from fluency.core.study import Study, validate_study
+from fluency.core.study import Cell, Study, validate_study
 from fluency.generation.generate import Generator
 from fluency.generation.retry import RetryPolicy
 from fluency.generation.store import AnswerStore

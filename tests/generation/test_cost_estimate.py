@@ -7,8 +7,7 @@ import dataclasses
 import pytest
 
 from fluency.common.errors import UserError
-from fluency.core.study import Study, load_study
-from fluency.core.task_sets import PILOT
+from fluency.core.study import PILOT, Study, load_study
 from fluency.core.tasks import load_tasks
 from fluency.generation.cost_estimate import confirm, estimate_cost
 from fluency.generation.prompt import PREAMBLE, PREAMBLES, build_prompt, earlier_prompts

@@ -10,8 +10,7 @@ from dataclasses import replace
 import pytest
 
 from fluency.common.errors import CallError, StopRun
-from fluency.core.cells import Cell
-from fluency.core.task_sets import PILOT
+from fluency.core.study import PILOT, Cell
 from fluency.core.tasks import Task, load_tasks
 from fluency.generation.batch_note import new_note
 from fluency.generation.batches_out import BatchesOut

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from fluency.common.errors import CallError, StopRun
-from fluency.core.model_config import ModelConfig
+from fluency.core.study import ModelConfig
 from fluency.generation.audit import verify
 from fluency.generation.failure import Failure, retry_after
 from fluency.generation.providers.messages_format import LONGEST_HEADER_PAUSE_S, pause_of

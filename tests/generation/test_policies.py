@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fluency.common.errors import UserError
-from fluency.core.model_config import ModelConfig
+from fluency.core.study import ModelConfig
 from fluency.generation.policies import resolve, table
 from fluency.generation.providers.messages_format import body_of
 from fluency.generation.request import order_key, request_for, request_key

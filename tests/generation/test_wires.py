@@ -11,7 +11,7 @@ import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import pretty_json
-from fluency.core.wires import KEY_OF
+from fluency.core.study import KEY_OF
 from fluency.generation.failure import Failure
 from fluency.generation.policies import resolve
 from fluency.generation.providers import PROVIDERS, chat_format

@@ -23,9 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fluency.common.errors import CallError
-from fluency.core.cells import Cell
 from fluency.core.records import Answer
-from fluency.core.study import Study
+from fluency.core.study import Cell, Study
 from fluency.generation.generate import Generator
 from fluency.generation.providers import PROVIDERS
 from fluency.generation.request import request_for, request_key

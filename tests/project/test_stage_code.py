@@ -13,10 +13,10 @@ ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = {
     "worlds": ["fluency.core.task_world"],
     "request": ["fluency.generation.prompt", "fluency.generation.request"],
-    "sandbox": ["fluency.execution.sandbox.image_content", "fluency.execution.sandbox.protocol"],
+    "sandbox": ["fluency.execution.image_content", "fluency.execution.protocol"],
     "command": ["fluency.execution.execute"],
     "score": ["fluency.core.task_world", "fluency.scoring.score_cell"],
-    "table": ["fluency.core.gather", "fluency.core.provenance"],
+    "table": ["fluency.core.table", "fluency.core.provenance"],
     "report": ["fluency.report.document", "fluency.report.figures", "fluency.report.render"],
     "explorer": ["fluency.report.explorer.page"],
     "registration": ["fluency.archive.registration"],
@@ -25,7 +25,7 @@ ENTRIES = {
 DECIDING = {
     "asking": ["fluency.generation.generate", "fluency.generation.local_model.serve"],
     "command": ENTRIES["command"],
-    "execution": ["fluency.execution.execute", "fluency.execution.sandbox.sandbox"],
+    "execution": ["fluency.execution.execute", "fluency.execution.sandbox"],
     "scoring": ENTRIES["score"],
     "table": ENTRIES["table"],
     "analysis": ["fluency.analysis"],
@@ -34,18 +34,17 @@ DECIDING = {
 RULES = {
     "execute": ENTRIES["command"],
     "score": ENTRIES["score"],
-    "control": ["fluency.validation.run_control"],
+    "control": ["fluency.validation.control"],
     "gather": ENTRIES["table"],
     "report": ENTRIES["report"] + ENTRIES["explorer"],
 }
 NEUTRAL = {
     "fluency": "the version, which stands in every record by itself",
-    "fluency.common.file_lock": "who may work, never what comes out",
+    "fluency.common.locks": "who may work, never what comes out",
     "fluency.common.terminal": "what a person is told meanwhile",
-    "fluency.common.once": "that a service is opened once",
-    "fluency.core.control": "commands that no model wrote, which are part of no rate",
+    "fluency.core.records": "commands that no model wrote, which are part of no rate",
     "fluency.common.git": "which commit it is, never an answer",
-    "fluency.core.process_plan": "what a plan comes to where nothing is executed: refuses a pair of worlds, judges nothing",
+    "fluency.core.task_world": "what a plan comes to where nothing is executed: refuses a pair of worlds, judges nothing",
     "fluency.core.stage_code": "names the code; it decides nothing",
 }
 """What no stage's answer depends on, with the reason."""

@@ -10,7 +10,7 @@ import pytest
 from fluency.analysis import Analysis, analyse
 from fluency.analysis.claims import Claims
 from fluency.core.provenance import Provenance, Registered
-from fluency.core.shells import DESIGN
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.table import to_frame
 from fluency.report import first_paragraph
 from fluency.report.first_paragraph import finding
@@ -24,7 +24,7 @@ ALL = {claimed(*point, rates=rates) for point in GRID for rates in (MIDDLE, FLOO
 
 
 def said(claims: Claims) -> str:
-    return finding(claims, DESIGN)
+    return finding(claims, DESIGN_SHELLS)
 
 
 def paragraph(analysis: Analysis, provenance: Provenance = ANNOUNCED) -> str:

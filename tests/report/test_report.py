@@ -10,9 +10,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from fluency.analysis.analysis_plan import VERSION
-from fluency.core.cells import Cell
 from fluency.core.provenance import Provenance, Registered, Sampling, parse_provenance
 from fluency.core.records import ImageInfo
+from fluency.core.study import Cell
 from fluency.core.table import read_table, to_frame, write_table
 from fluency.report.render import render
 from fluency.report.writer import write_report

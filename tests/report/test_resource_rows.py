@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 
 from fluency.common.errors import UserError
-from fluency.core.cells import Cell
-from fluency.core.gather import CellRecords, row_of
 from fluency.core.records import Execution, Extraction, Result, Run, Stream, Used
-from fluency.core.table import COLUMNS, LATER, read_table, to_frame, write_table
+from fluency.core.study import Cell
+from fluency.core.table import COLUMNS, LATER, CellRecords, _full_row, read_table, to_frame, write_table
 from fluency.report.writer import write_report
 from tests.report.test_report import check_shape
 from tests.synthetic_tables import make_rows, make_study, make_tasks
@@ -77,7 +76,7 @@ def run(condition: str = "as_designed", reading: str = "strict", bytes_out: int 
 def gathered(*runs: Run):
     extraction = Extraction(strict="echo", lenient="echo")
     execution = Execution.model_construct(runs=list(runs), extraction=extraction)
-    return row_of(Cell("m", "bash", "t", 1), "file-inspection", CellRecords(None, execution, None))
+    return _full_row(Cell("m", "bash", "t", 1), "file-inspection", CellRecords(None, execution, None))
 
 
 def test_a_cell_has_the_worst_of_its_worlds_and_of_no_other_run() -> None:

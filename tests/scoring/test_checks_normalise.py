@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fluency.scoring import normalise
+from fluency.scoring import checks
 
 TEXT = st.text(alphabet=st.sampled_from("ab0 \t\r\n\x1b[]31;mK\x07\\/.\ufeffé"), max_size=60)
 WORDS = st.lists(st.text(alphabet="abcXYZ019-_./é", min_size=1, max_size=8), min_size=1, max_size=4).map(" ".join)
@@ -12,7 +12,7 @@ LINES = st.lists(WORDS, max_size=8)
 
 
 def through(text: str) -> list[str]:
-    return normalise.lines(normalise.clean(text.encode()))
+    return checks.output_lines(checks.clean(text.encode()))
 
 
 @given(TEXT)
@@ -24,7 +24,7 @@ def test_it_is_idempotent(text):
 
 @given(st.binary(max_size=200))
 def test_any_bytes_become_lines(raw):
-    for line in normalise.lines(normalise.clean(raw)):
+    for line in checks.output_lines(checks.clean(raw)):
         assert line == line.strip(" \r\t")
         assert line
         assert "\n" not in line
@@ -60,7 +60,7 @@ def test_line_ends_marks_colour_and_padding_change_nothing(lines, pad, colour):
     ],
 )
 def test_the_corners(raw, lines):
-    assert normalise.lines(normalise.clean(raw)) == lines
+    assert checks.output_lines(checks.clean(raw)) == lines
 
 
 @pytest.mark.parametrize(
@@ -84,10 +84,10 @@ def test_the_corners(raw, lines):
     ],
 )
 def test_paths(written, path):
-    assert normalise.path(written) == path
+    assert checks.relative_path(written) == path
 
 
 @given(st.text(alphabet="./wok", max_size=24))
 def test_a_path_is_normalised_once_and_for_all(written):
-    once = normalise.path(written)
-    assert normalise.path(once) == once
+    once = checks.relative_path(written)
+    assert checks.relative_path(once) == once

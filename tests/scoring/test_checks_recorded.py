@@ -2,7 +2,7 @@
 
 import pytest
 
-from fluency.scoring import normalise, structure
+from fluency.scoring import checks
 from fluency.scoring.verdict import judge
 from tests.scoring.recordings import recorded, recorded_more
 
@@ -11,8 +11,8 @@ def verdicts_differ(lines):
     wrong = []
     for line in lines:
         verdict = judge(line.task, line.result, line.expected)
-        text = normalise.clean(line.result.stdout.raw())
-        literal = structure.literal(line.task.structure, text, normalise.lines(text)) is None
+        text = checks.clean(line.result.stdout.raw())
+        literal = checks.design_structure_problem(line.task.structure, text, checks.output_lines(text)) is None
         if verdict.passed != line.passed or literal != line.structural:
             wrong.append((line.name, line.command, verdict, literal))
         if verdict.structural != (literal and verdict.exit_ok):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from fluency.common.errors import UserError
 from fluency.core.records import Result, Stream
 from fluency.core.tasks import Structure
-from fluency.scoring import content, normalise, structure
-from fluency.scoring.json_values import NOT_JSON, parse_json
+from fluency.scoring import checks
+from fluency.scoring.checks import NOT_JSON, parse_json
 from fluency.scoring.verdict import judge
 from tests.scoring.recordings import result, task_with
 
@@ -30,8 +30,8 @@ JSON = st.recursive(
 
 
 def differs(rule, expected, stdout):
-    text = normalise.clean(stdout.encode())
-    return content.difference(rule, expected, text, normalise.lines(text))
+    text = checks.clean(stdout.encode())
+    return checks.content_problem(rule, expected, text, checks.output_lines(text))
 
 
 def written(lines):
@@ -55,7 +55,7 @@ def test_a_set_has_no_order_and_a_list_has(lines, rng):
 @given(lines=PATHS, data=st.data())
 def test_a_line_less_more_or_twice_is_wrong(rule, lines, data):
     place = data.draw(st.integers(0, len(lines) - 1))
-    lines = normalise.lines(written(lines))
+    lines = checks.output_lines(written(lines))
     assert differs(rule, lines, written(lines[:place] + lines[place + 1 :])) is not None
     assert differs(rule, lines, written([*lines, lines[place]])) is not None
     assert differs(rule, lines, written([*lines, "another"])) is not None
@@ -64,7 +64,7 @@ def test_a_line_less_more_or_twice_is_wrong(rule, lines, data):
 
 @given(PATHS, st.data())
 def test_each_path_may_be_written_in_its_own_way(paths, data):
-    paths = normalise.lines(written(paths))
+    paths = checks.output_lines(written(paths))
     ways = [data.draw(st.sampled_from(["", "./", "/work/", "/work/./"])) + path for path in paths]
     assert differs("paths", paths, written(ways)) is None
 
@@ -200,9 +200,9 @@ def test_an_answer_that_does_not_fit_its_rule_is_the_authors_mistake(rule, expec
 )
 def test_structure(form, stdout, literal, real):
     wanted = Structure(**form)
-    lines = normalise.lines(stdout)
-    assert (structure.literal(wanted, stdout, lines) is None) == literal
-    assert (structure.holds(wanted, stdout, lines) is None) == real
+    lines = checks.output_lines(stdout)
+    assert (checks.design_structure_problem(wanted, stdout, lines) is None) == literal
+    assert (checks.structure_problem(wanted, stdout, lines) is None) == real
 
 
 ONE = task_with("set", r"^[a-z]+ \d+$")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fluency.core.grammar import MAX_BYTES, parse
 from fluency.core.records import MadeOf
-from fluency.scoring.composition import alias_names, cmdlets, composition_of, is_cmdlet, is_interpreter
+from fluency.scoring.commands import alias_names, cmdlets, composition_of, is_cmdlet, is_interpreter
 from tests.scoring.recordings import DATA, read_lines, recorded, recorded_more
 
 PARSED = read_lines("pwsh_command_names.jsonl")

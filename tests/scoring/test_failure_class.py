@@ -7,10 +7,10 @@ from functools import cache
 
 import pytest
 
-from fluency.core.records import WAS, FailureClass, Result, Stream
+from fluency.core.records import EARLIER_CLASS, FailureClass, Result, Stream
 from fluency.core.shells import SHELLS
-from fluency.execution.command import extract
-from fluency.scoring.failure_class import Headline, failure_class
+from fluency.execution.extract import extract
+from fluency.scoring.failure_class import HeadlineRun, classify
 from fluency.scoring.verdict import judge
 from tests.scoring.recordings import recorded, recorded_more, result, task_with
 
@@ -27,13 +27,13 @@ def cells():
     runs = defaultdict(list)
     for line in recorded():
         verdict = judge(line.task, line.result, line.expected)
-        runs[line.shell, line.kind, line.task.id, line.command].append(Headline(line.world, line.result, verdict))
-    return {key: failure_class("ok", extract(key[-1]), SHELLS[key[0]], found) for key, found in runs.items()}
+        runs[line.shell, line.kind, line.task.id, line.command].append(HeadlineRun(line.world, line.result, verdict))
+    return {key: classify("ok", extract(key[-1]), SHELLS[key[0]], found) for key, found in runs.items()}
 
 
 def cell(*results, reply="some command", outcome="ok", shell="bash", task=TASK, expected=RIGHT):
-    runs = [Headline(seed, each, judge(task, each, expected)) for seed, each in zip((11, 24), results, strict=False)]
-    return failure_class(outcome, extract(reply), SHELLS[shell], runs)
+    runs = [HeadlineRun(seed, each, judge(task, each, expected)) for seed, each in zip((11, 24), results, strict=False)]
+    return classify(outcome, extract(reply), SHELLS[shell], runs)
 
 
 def test_the_recorded_cells_fall_into_these_classes():
@@ -77,8 +77,8 @@ def test_bash_that_powershell_refuses_is_the_other_dialect_also_in_the_forty_tas
     ]
     assert len(refused) > 30
     for line in refused:
-        run = Headline(line.world, line.result, judge(line.task, line.result, line.expected))
-        found = failure_class("ok", extract(line.command), SHELLS["pwsh"], [run])
+        run = HeadlineRun(line.world, line.result, judge(line.task, line.result, line.expected))
+        found = classify("ok", extract(line.command), SHELLS["pwsh"], [run])
         assert found.failure_class == "other-dialect", (line.command, found)
 
 
@@ -90,8 +90,8 @@ def test_powershell_that_powershell_refuses_is_not_the_other_dialect():
     ]
     assert refused
     for line in refused:
-        run = Headline(line.world, line.result, judge(line.task, line.result, line.expected))
-        assert failure_class("ok", extract(line.command), SHELLS["pwsh"], [run]).failure_class == "does-not-parse"
+        run = HeadlineRun(line.world, line.result, judge(line.task, line.result, line.expected))
+        assert classify("ok", extract(line.command), SHELLS["pwsh"], [run]).failure_class == "does-not-parse"
 
 
 OK = result("a 1\nb 2\n")
@@ -187,7 +187,7 @@ def test_each_class(wanted, found):
 
 def test_every_class_of_the_closed_set_has_a_test():
     tested = {wanted for wanted, _ in test_each_class.pytestmark[0].args[1] if wanted}
-    assert tested == set(FailureClass.__args__) - set(WAS.values()) | {"wrong-structure"}
+    assert tested == set(FailureClass.__args__) - set(EARLIER_CLASS.values()) | {"wrong-structure"}
 
 
 def test_a_loose_reply_that_runs_all_the_same_is_judged_by_what_it_printed():
@@ -281,6 +281,6 @@ ZSH = replace(
 )
 def test_a_further_shell_is_read_by_its_own_words_and_its_grammar(command, stderr, exit_code, wanted, why):
     run = result("", exit_code, stderr)
-    found = failure_class("ok", extract(command), ZSH, [Headline(11, run, judge(TASK, run, RIGHT))])
+    found = classify("ok", extract(command), ZSH, [HeadlineRun(11, run, judge(TASK, run, RIGHT))])
     assert found.failure_class == wanted
     assert found.why.startswith(why)

@@ -8,10 +8,8 @@ import pytest
 
 from fluency.common.errors import UserError
 from fluency.common.paths import TASKS
-from fluency.core.conditions import CONDITIONS
 from fluency.core.records import (
     Answer,
-    CellName,
     Execution,
     Extraction,
     Generation,
@@ -21,14 +19,14 @@ from fluency.core.records import (
     Run,
     Score,
     Usage,
-    read_record,
-    write_record,
 )
+from fluency.core.schema import read_record, write_record
+from fluency.core.shells import CONDITIONS
 from fluency.core.stage_code import code_sha256
-from fluency.core.study import Limits
+from fluency.core.study import CellName, Limits
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
-from fluency.execution.command import extract
+from fluency.execution.extract import extract
 from fluency.scoring.score_cell import score_cell
 from fluency.world import build_world
 from tests.scoring.recordings import recorded, result

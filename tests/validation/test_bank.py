@@ -12,10 +12,9 @@ import pytest
 
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
-from fluency.core.process_plan import planned_processes
-from fluency.core.shells import DESIGN
-from fluency.core.task_sets import PILOT
-from fluency.core.task_world import world_for
+from fluency.core.shells import DESIGN_SHELLS
+from fluency.core.study import PILOT
+from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import load_tasks
 
 TASKS = load_tasks(PILOT)
@@ -57,7 +56,7 @@ def test_every_task_whose_hash_is_pinned_is_there() -> None:
 
 @pytest.mark.parametrize("task", FURTHER, ids=lambda task: task.id)
 def test_every_command_of_a_further_task_is_recorded_and_every_recorded_one_is_there(task) -> None:
-    for shell in DESIGN:
+    for shell in DESIGN_SHELLS:
         for kind, commands in (("reference", task.references), ("wrong", task.wrong)):
             assert commands[shell] == recorded(task.id, shell, kind, "executions-more.jsonl"), (shell, kind)
 
@@ -78,7 +77,7 @@ def test_a_task_gets_processes_or_the_service_only_if_it_asks_for_them() -> None
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
-@pytest.mark.parametrize("shell", DESIGN)
+@pytest.mark.parametrize("shell", DESIGN_SHELLS)
 def test_the_first_reference_and_the_wrong_commands_are_the_recorded_ones(task, shell: str) -> None:
     assert [task.references[shell][0]] == recorded(task.id, shell, "reference")
     assert sorted(task.wrong[shell]) == sorted(recorded(task.id, shell, "wrong"))
@@ -86,7 +85,7 @@ def test_the_first_reference_and_the_wrong_commands_are_the_recorded_ones(task, 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
 def test_a_second_reference_is_another_idiom_on_one_line(task) -> None:
-    for shell in DESIGN:
+    for shell in DESIGN_SHELLS:
         commands = task.references[shell] + task.wrong[shell]
         assert len(set(commands)) == len(commands)
         assert all("\n" not in command and command == command.strip() for command in commands)

@@ -9,17 +9,7 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.tasks import load_tasks
-from fluency.validation.command_mutation import (
-    PAGE,
-    Outcome,
-    Reason,
-    execute,
-    page_of,
-    plan_of,
-    read_reasons,
-    unexplained,
-)
-from fluency.validation.command_operators import mutants
+from tools.command_mutants import PAGE, Outcome, Reason, execute, mutants, page_of, plan_of, read_reasons, unexplained
 
 TASKS = load_tasks()
 

@@ -10,12 +10,12 @@ import yaml
 
 from fluency.common.paths import TASKS
 from fluency.core.records import Result, Stream
-from fluency.core.shells import DESIGN, SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
-from fluency.validation.command_mutation import plan_of
 from fluency.validation.probes import first_probes, further_probes
 from fluency.validation.validate import validate
+from tools.command_mutants import plan_of
 
 SEEDS = (11, 24)
 REFERENCE = "print -l **/*(.) | wc -l"
@@ -60,7 +60,7 @@ def proven(tasks, shells):
 
 
 def test_it_is_proven_like_the_others_where_there_is_a_reference(tasks):
-    report, rows = proven(tasks, [*DESIGN, "zsh"])
+    report, rows = proven(tasks, [*DESIGN_SHELLS, "zsh"])
     assert rows == [
         ("crate-versions", "bash", "sound"),
         ("tree-size-bytes", "bash", "sound"),
@@ -72,7 +72,7 @@ def test_it_is_proven_like_the_others_where_there_is_a_reference(tasks):
 
 
 def test_an_image_without_it_leaves_it_unproven_and_no_task_is_blamed(tasks):
-    report, rows = proven(tasks, DESIGN)
+    report, rows = proven(tasks, DESIGN_SHELLS)
     assert report.sound
     assert rows[-1] == ("tree-size-bytes", "zsh", "not validated")
     assert report.not_validated == {"zsh": "the sandbox image holds no zsh"}

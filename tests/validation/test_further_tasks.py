@@ -8,7 +8,7 @@ import pytest
 
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
-from fluency.core.shells import DESIGN
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.tasks import load_tasks
 from tests.scoring.recordings import read_lines
 
@@ -29,7 +29,7 @@ TASKS = [task for task in load_tasks() if (task.id, "bash", "reference") in PROV
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
 def test_every_reference_and_wrong_command_is_a_recorded_one(task) -> None:
-    for shell in DESIGN:
+    for shell in DESIGN_SHELLS:
         assert task.references[shell] == PROVEN[task.id, shell, "reference"]
         assert task.wrong[shell] == PROVEN[task.id, shell, "wrong"]
 

@@ -4,21 +4,11 @@ import time
 
 import pytest
 
-from fluency.core.process_plan import planned_processes
-from fluency.core.task_sets import PILOT
-from fluency.core.task_world import world_for
+from fluency.core.study import PILOT
+from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import Structure, load_tasks
 from fluency.scoring.verdict import judge
-from fluency.validation.output_mutation import (
-    DOCUMENT,
-    END,
-    SEEDS,
-    START,
-    kill_table,
-    tally,
-    variants,
-    with_table,
-)
+from tools.output_mutants import DOCUMENT, END, SEEDS, START, kill_table, tally, variants, with_table
 
 TASKS = {task.id: task for task in load_tasks()}
 SAMPLE = {task.id: task for task in load_tasks(PILOT)}
@@ -63,9 +53,7 @@ def test_a_weaker_or_stricter_rule_is_noticed(name, weaker, survivor):
 def test_the_published_table_is_current():
     text = DOCUMENT.read_text(encoding="utf-8")
     assert START in text and END in text
-    assert with_table(text, kill_table(list(TASKS.values()))) == text, (
-        "run: python -m fluency.validation.output_mutation"
-    )
+    assert with_table(text, kill_table(list(TASKS.values()))) == text, "run: python -m tools.output_mutants"
     assert "| all 60 |" in text and "100.0 %" in text
 
 

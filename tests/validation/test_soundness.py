@@ -6,18 +6,25 @@ from dataclasses import replace
 
 import pytest
 
-from fluency.core.conditions import CONDITIONS
-from fluency.core.deadline import least_s, sentence
-from fluency.core.shells import SHELLS
+from fluency.core.shells import CONDITIONS, SHELLS
+from fluency.core.study import min_deadline_s
 from fluency.core.tasks import load_tasks
 from fluency.validation.probes import first_probes, further_probes, hard_coded, shape_of, trivial
-from fluency.validation.soundness import TITLES, Finding, Report, not_validated, slowest_s, summarise
+from fluency.validation.validate import (
+    TITLES,
+    ProbeResult,
+    ValidationReport,
+    add_row,
+    add_unvalidated_row,
+    deadline_sentence,
+    slowest_s,
+)
 
 TASKS = {task.id: task for task in load_tasks()}
 TASK = TASKS["tree-size-bytes"]
 
 
-def findings(shell: str, changes: dict | None = None) -> list[Finding]:
+def findings(shell: str, changes: dict | None = None) -> list[ProbeResult]:
     """What a sound task gives: references pass, all else fails. `changes`: (kind, seed, condition) -> verdict."""
     probes = [
         *first_probes(TASK, [shell], (11, 24)),
@@ -27,13 +34,13 @@ def findings(shell: str, changes: dict | None = None) -> list[Finding]:
     for probe in probes:
         passed = probe.kind == "reference"
         passed = (changes or {}).get((probe.kind, probe.seed, probe.condition), passed)
-        found.append(Finding(probe, passed, "it is so"))
+        found.append(ProbeResult(probe, passed, "it is so"))
     return found
 
 
-def summary(shell: str, found: list[Finding]) -> Report:
-    report = Report()
-    summarise(report, TASK.id, shell, found)
+def summary(shell: str, found: list[ProbeResult]) -> ValidationReport:
+    report = ValidationReport()
+    add_row(report, TASK.id, shell, found)
     return report
 
 
@@ -83,7 +90,7 @@ def test_a_reference_that_calls_an_alias_of_windows_must_pass_with_them_too() ->
     ]
     for passes, problems in ((True, 0), (False, 2)):
         passed = {probe: probe.kind == "reference" and (passes or probe.condition != WINDOWS) for probe in probes}
-        report = summary("pwsh", [Finding(probe, passed[probe], "it is so") for probe in probes])
+        report = summary("pwsh", [ProbeResult(probe, passed[probe], "it is so") for probe in probes])
         assert len(report.problems) == problems, report.problems
         assert dict(zip(TITLES, report.rows[0], strict=True))["with Windows aliases"] == ("2/2" if passes else "0/2")
     assert "a reference fails with Windows aliases in world 11" in report.text()
@@ -106,10 +113,10 @@ def test_the_slowest_reference_is_shown_and_nothing_else_counts() -> None:
     [(0.2, 30, 30, False), (3.0, 30, 30, False), (3.01, 30, 30.1, True), (5, 50, 50, False), (0.1, 29, 30, True)],
 )
 def test_the_deadline_follows_the_slowest_reference(slowest: float, deadline: float, least: float, short: bool) -> None:
-    assert least_s(slowest) == pytest.approx(least)
-    assert ("TOO SHORT" in sentence("Bash", deadline, slowest)) is short
+    assert min_deadline_s(slowest) == pytest.approx(least)
+    assert ("TOO SHORT" in deadline_sentence("Bash", deadline, slowest)) is short
     report = summary("bash", findings("bash"))
-    report.deadlines.append(sentence("Bash", deadline, slowest))
+    report.deadlines.append(deadline_sentence("Bash", deadline, slowest))
     assert f"deadline: Bash: {'the deadline' if short else 'slowest'}" in report.text()
     assert report.sound, "a deadline is the study's, not the task's"
 
@@ -127,14 +134,14 @@ def test_the_other_shells_reference_may_pass_and_is_shown() -> None:
 def test_one_repeat_with_another_verdict_is_flaky() -> None:
     found = findings("bash")
     place = next(n for n, f in enumerate(found) if f.probe.repeat == 3)
-    found[place] = Finding(found[place].probe, False, "not this time")
+    found[place] = ProbeResult(found[place].probe, False, "not this time")
     (problem,) = summary("bash", found).problems
     assert "different verdicts when repeated" in problem
 
 
 def test_a_shell_that_is_not_there_is_not_validated_and_never_sound() -> None:
     report = summary("bash", findings("bash"))
-    not_validated(report, TASK.id, "pwsh")
+    add_unvalidated_row(report, TASK.id, "pwsh")
     report.not_validated["pwsh"] = "the sandbox image holds no PowerShell 7"
     text = report.text()
     assert report.sound

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from fluency.common.errors import UserError
-from fluency.core.task_sets import PILOT
+from fluency.core.study import PILOT
+from fluency.core.task_world import check_world_pair
 from fluency.core.tasks import load_tasks
-from fluency.validation.world_pairs import check_pair
-from fluency.world import WorldError, build_with_tally, build_world
+from fluency.world import WorldError, build_world, build_world_and_answers
 
 SEEDS = range(1, 41)
 TASKS = load_tasks(PILOT)
@@ -26,7 +26,7 @@ def _comparable(task, answer):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_answers_read_from_the_world_are_what_the_generator_meant(seed: int) -> None:
-    world, tally = build_with_tally(seed)
+    world, tally = build_world_and_answers(seed)
     counted = {task.id for task in STATIC} - {"fetch-redirect-sha256"}
     assert counted == set(tally)
     for task in STATIC:
@@ -39,27 +39,27 @@ def test_the_answers_read_from_the_world_are_what_the_generator_meant(seed: int)
 
 @pytest.mark.parametrize("seeds", list(pairwise(SEEDS)), ids=str)
 def test_neighbouring_seeds_are_a_pair(seeds: tuple[int, int]) -> None:
-    check_pair(seeds, TASKS)
+    check_world_pair(seeds, TASKS)
 
 
 @pytest.mark.parametrize("seeds", [(11, 24), (2**31 + 1, 38)], ids=str)
 def test_every_task_of_the_bank_has_another_answer_in_the_other_world(seeds: tuple[int, int]) -> None:
-    check_pair(seeds, load_tasks())
+    check_world_pair(seeds, load_tasks())
 
 
 def test_every_odd_seed_goes_with_every_even_one() -> None:
-    check_pair(list(SEEDS), STATIC)
+    check_world_pair(list(SEEDS), STATIC)
 
 
 def test_two_worlds_of_one_parity_are_refused() -> None:
     with pytest.raises(UserError, match="an odd and an even seed"):
-        check_pair((11, 13), TASKS)
+        check_world_pair((11, 13), TASKS)
 
 
 def test_an_answer_that_two_worlds_share_is_named() -> None:
     same = SimpleNamespace(id="same", needs=[], folder=TASKS[0].folder, expected=lambda *_: ["always"])
     with pytest.raises(WorldError, match="world 24: same has the same answer as in world 11"):
-        check_pair((11, 24), [same])
+        check_world_pair((11, 24), [same])
 
 
 def test_an_answer_about_processes_that_two_worlds_share_is_named() -> None:
@@ -70,9 +70,9 @@ def test_an_answer_about_processes_that_two_worlds_share_is_named() -> None:
         expected=lambda _, processes: [p.name for p in processes if p.name == "vox-sched"],
     )
     with pytest.raises(WorldError, match="world 24: same has the same answer as in world 11"):
-        check_pair((11, 24), [same])
+        check_world_pair((11, 24), [same])
 
 
 def test_big_and_negative_seeds_build_too() -> None:
-    check_pair((2**63 + 1, -4), TASKS)
+    check_world_pair((2**63 + 1, -4), TASKS)
     assert build_world(2**63 + 1).sha256 != build_world(1).sha256

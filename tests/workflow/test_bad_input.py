@@ -8,8 +8,7 @@ import threading
 
 import pytest
 
-from fluency.core.gather import load_records
-from fluency.core.table import read_table
+from fluency.core.table import load_records, read_table
 from fluency.workflow.ready_study import open_study
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import TASKS, Project, model, reference_answer

@@ -14,14 +14,14 @@ from collections import Counter
 
 import pytest
 
-from fluency.core.conditions import CONDITIONS, WINDOWS_ALIASES
-from fluency.core.grammar import applies
-from fluency.core.records import Execution, read_record
-from fluency.core.shells import SHELLS
+from fluency.core.grammar import condition_applies
+from fluency.core.records import Execution
+from fluency.core.schema import read_record
+from fluency.core.shells import CONDITIONS, SHELLS, WINDOWS_ALIASES
+from fluency.core.study import PILOT
 from fluency.core.table import read_table
-from fluency.core.task_sets import PILOT
 from fluency.core.tasks import load_tasks
-from fluency.execution.sandbox.powershell import VARIABLE
+from fluency.execution.powershell import VARIABLE
 from tests.execution.test_powershell import archive
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import Project, model, reference_answer
@@ -80,7 +80,7 @@ def test_answers_that_call_an_alias_of_windows_run_again_with_them(measured):
         if any(run.condition == "windows_aliases" for run in read_record(Execution, path).runs)
     }
     windows, shell = CONDITIONS["windows_aliases"], SHELLS["pwsh"]
-    assert again == {task for task, row in pwsh.iterrows() if applies(windows, shell, row["command"])}
+    assert again == {task for task, row in pwsh.iterrows() if condition_applies(windows, shell, row["command"])}
     assert TRAP in again and len(again) < len(pwsh)
     report = (measured.root / "results/test/report.md").read_text()
     gap = r"With the aliases of Windows for PowerShell \(Bash as designed\), the gap is \*\*0\.0 pp\*\*"

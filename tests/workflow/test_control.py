@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fluency.core.control import CONTROL_FILE, Control, read_control
-from fluency.core.records import read_record, write_record
+from fluency.core.records import CONTROL_FILE, Control, read_control
+from fluency.core.schema import read_record, write_record
 from fluency.report.control_rows import control_table, surprises
 from tests.workflow.project import TASKS, Project, model
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution.sandbox import Sandbox
 from fluency.workflow import doctor
 
 KEY = "sk-ant-doctor-canary"

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fluency.common.words import counted
+from fluency.common.words import plural
 from fluency.workflow.progress import LINE_EVERY_S, Narrator
 from fluency.workflow.progress_count import ProgressCount
 
@@ -175,7 +175,7 @@ def test_a_terminal_gets_one_line_that_ends_before_anything_else_is_said():
 
 
 def test_plurals():
-    assert [counted(n, "cell") for n in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]
+    assert [plural(n, "cell") for n in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]
 
 
 CHILD = "import time, signal\ntry:\n    print('up', flush=True); time.sleep(60)\nexcept KeyboardInterrupt:\n    time.sleep(1); print('orderly', flush=True)"

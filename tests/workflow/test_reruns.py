@@ -13,7 +13,7 @@ import time
 import docker
 import pytest
 
-from fluency.execution.sandbox import labels
+from fluency.execution import container
 from tests.execution.test_attacks import UNDOOMED
 from tests.generation.endpoint import Endpoint
 from tests.waiting import wait_for
@@ -101,8 +101,8 @@ def test_a_new_image_whose_description_is_lost_executes_again(project):
 @pytest.mark.parametrize(
     ("file", "redone"),
     [
-        ("scripts/fluency/scoring/content.py", {"score": 4}),
-        ("scripts/fluency/execution/command.py", {"execute": 4, "score": 4}),
+        ("scripts/fluency/scoring/checks.py", {"score": 4}),
+        ("scripts/fluency/execution/extract.py", {"execute": 4, "score": 4}),
         ("scripts/fluency/workflow/preflight.py", None),
     ],
 )
@@ -202,7 +202,7 @@ SLEEP = f"sleep 61{os.getpid()}"  # no other's
 
 def end_from_outside(client) -> bool:
     """Kill a container in which the command runs; False if there is none."""
-    for found in client.containers(filters={"label": labels.MARK}):
+    for found in client.containers(filters={"label": container.MARK}):
         with contextlib.suppress(docker.errors.APIError):
             if any(SLEEP in " ".join(process) for process in client.top(found["Id"])["Processes"] or []):
                 client.kill(found["Id"])

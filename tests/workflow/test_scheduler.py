@@ -119,7 +119,7 @@ def test_executions_leave_threads_to_the_asking(tmp_path: Path) -> None:
 
 BUSY = textwrap.dedent("""
     import threading, time
-    import fluency.execution.sandbox.sandbox
+    import fluency.execution.sandbox
     from tools.bench.noop import NoSandbox
 
     under_way = set()
@@ -133,7 +133,7 @@ BUSY = textwrap.dedent("""
             under_way.discard(threading.get_ident())
             return super().run(invocation)
 
-    fluency.execution.sandbox.sandbox.open_sandbox = Busy
+    fluency.execution.sandbox.open_sandbox = Busy
 
     include: "Snakefile"
 """)

@@ -10,10 +10,10 @@ from itertools import product
 import pytest
 
 from fluency.common.errors import SandboxError, UserError
-from fluency.common.file_lock import file_lock
 from fluency.common.files import pretty_json, read_json, write_atomic
-from fluency.core.cells import Cell
-from fluency.core.gather import record_path
+from fluency.common.locks import file_lock
+from fluency.core.study import Cell
+from fluency.core.table import record_path
 from fluency.workflow import slices
 from fluency.workflow.cluster import processors_of, without_keys
 from fluency.workflow.slices import CELLS_A_PROCESSOR, node_name, read_slice, work_off, write_slices

@@ -15,7 +15,7 @@ import docker.errors
 import pytest
 
 from fluency.common.paths import ROOT
-from fluency.core.cells import Cell
+from fluency.core.study import Cell
 from fluency.workflow.slices import read_slice, write_slices
 from tests.generation.endpoint import Endpoint
 from tests.waiting import wait_for

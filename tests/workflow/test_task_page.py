@@ -8,9 +8,8 @@ import pytest
 
 from fluency.analysis.power import main
 from fluency.core.shells import SHELLS
-from fluency.core.study import load_study
-from fluency.core.task_sets import PILOT, task_sets
-from fluency.core.tasks import load_tasks
+from fluency.core.study import PILOT, load_study
+from fluency.core.tasks import load_tasks, task_sets
 from fluency.workflow.observed import observed_pilots, observed_studies
 from fluency.workflow.task_edges import edges
 from fluency.workflow.task_page import METHOD, PAGE, balance_table, task_page, with_balance

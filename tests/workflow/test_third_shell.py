@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from fluency.core.table import read_table
-from fluency.execution.sandbox.sandbox import Sandbox
+from fluency.execution.sandbox import Sandbox
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import TASKS, Project, bank, model, reference_answer
 

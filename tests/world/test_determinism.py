@@ -16,7 +16,7 @@ import pytest
 
 from fluency.common.files import pretty_json, sha256
 from fluency.common.paths import ROOT
-from fluency.world import Builder, Finding, Job, Rng, Route, When, World, build_with_tally, build_world
+from fluency.world import Builder, Finding, Job, Rng, Route, When, World, build_world, build_world_and_answers
 
 # A change here changes every study's worlds: say so in the changelog.
 PINNED = {
@@ -51,7 +51,7 @@ def test_another_process_with_another_hash_seed_builds_the_same_world() -> None:
 
 
 def test_a_world_is_built_within_a_second_and_then_kept() -> None:
-    build_with_tally.cache_clear()
+    build_world_and_answers.cache_clear()
     build_world.cache_clear()
     started = time.process_time()
     world = build_world(11)

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from fluency.world import Builder, HelperSpec, When, WorldError, build_with_tally, build_world
-from fluency.world.invariants import check_world
+from fluency.world import Builder, HelperSpec, When, WorldError, build_world, build_world_and_answers
+from fluency.world.build import check_world
 
-WORLD, TALLY = build_with_tally(24)
+WORLD, TALLY = build_world_and_answers(24)
 CRATES = WORLD.crates()
 ML = "crates/vox-ml-cli"
 

@@ -16,7 +16,7 @@ LIMIT_S, LIMIT_MB = 20, 500
 
 def main() -> dict[str, object]:
     """Seconds and peak resident megabytes of each step, each in a process of its own that makes its imports too."""
-    from fluency.core.task_sets import PILOT
+    from fluency.core.study import PILOT
     from tests.archive.factory import make, make_study
 
     with tempfile.TemporaryDirectory(prefix="fluency-bench-") as folder:
@@ -46,7 +46,7 @@ def _child(step: str, root: Path) -> dict[str, float]:
 
 
 def _made(root: Path):
-    from fluency.core.task_sets import PILOT
+    from fluency.core.study import PILOT
     from fluency.core.tasks import load_tasks
     from tests.archive.factory import Made, make_study
 
@@ -84,7 +84,7 @@ def _bare_pack(root: Path) -> dict[str, float]:
 
 def _bare_judging(root: Path) -> dict[str, float]:
     """Every cell's records read and judged once, and nothing else."""
-    from fluency.core.gather import load_records
+    from fluency.core.table import load_records
     from fluency.core.task_world import world_for
     from fluency.scoring.score_cell import score_cell
 

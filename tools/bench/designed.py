@@ -15,12 +15,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fluency.core.study import ModelConfig, SandboxConfig, Study
-from fluency.core.task_sets import PILOT
+from fluency.core.study import PILOT, ModelConfig, SandboxConfig, Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_tasks
-from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox.sandbox import open_sandbox
+from fluency.execution.protocol import Invocation
+from fluency.execution.sandbox import open_sandbox
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import Project, model, reference_answer
 from tools.bench.workflow import processor_s

@@ -91,8 +91,7 @@ def sdk_alone(port: int) -> float:
 
 def generated(port: int, folder: Path) -> tuple[float, list[float]]:
     """Answers a second of the whole way into a fresh store in `folder`, and resident memory in MB along it."""
-    from fluency.core.cells import Cell
-    from fluency.core.study import validate_study
+    from fluency.core.study import Cell, validate_study
     from fluency.generation.generate import Generator
     from fluency.generation.store import AnswerStore
 

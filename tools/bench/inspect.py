@@ -18,7 +18,7 @@ from typing import Any
 
 from fluency.common.paths import ROOT
 from fluency.core.study import SandboxConfig
-from fluency.execution.sandbox.sandbox import open_sandbox
+from fluency.execution.sandbox import open_sandbox
 from tools.bench.compose import with_compose
 
 ROUNDS = 3

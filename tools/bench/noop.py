@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fluency.core.records import ImageInfo, Result, Stream
 from fluency.core.shells import SHELLS
-from fluency.execution.invocation import Invocation
+from fluency.execution.protocol import Invocation
 
 
 class NoSandbox:

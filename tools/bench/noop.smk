@@ -1,10 +1,10 @@
 """The real Snakefile with a sandbox that runs nothing, so that only the harness's own time is left."""
 
-import fluency.execution.sandbox.sandbox
+import fluency.execution.sandbox
 
 from tools.bench.noop import NoSandbox
 
-fluency.execution.sandbox.sandbox.open_sandbox = NoSandbox
+fluency.execution.sandbox.open_sandbox = NoSandbox
 
 
 include: "../../Snakefile"

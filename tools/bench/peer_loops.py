@@ -28,8 +28,8 @@ Loop = Callable[[int], list[str]]
 def ours(image: str) -> Loop:
     """Our sandbox, its whole path: world, processes and service too."""
     from fluency.core.study import Limits, SandboxConfig
-    from fluency.execution.invocation import Invocation
-    from fluency.execution.sandbox.sandbox import open_sandbox
+    from fluency.execution.protocol import Invocation
+    from fluency.execution.sandbox import open_sandbox
     from fluency.world import build_world
 
     sandbox, world = open_sandbox(SandboxConfig(parallel=8)), build_world(11)

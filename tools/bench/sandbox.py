@@ -18,13 +18,11 @@ from pathlib import Path
 
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, SandboxConfig
-from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox import labels
-from fluency.execution.sandbox.container import run_container
-from fluency.execution.sandbox.isolation import container_config, isolation
-from fluency.execution.sandbox.outcome import result_of
-from fluency.execution.sandbox.protocol import encode
-from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
+from fluency.execution import container
+from fluency.execution.container import read_result, run_container
+from fluency.execution.isolation import container_config, isolation
+from fluency.execution.protocol import Invocation, encode
+from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.world import World, build_world
 from tools.bench.peer_loops import docker_run
 
@@ -113,13 +111,15 @@ def made_ahead(sandbox: Sandbox, world: World) -> dict[str, object]:
 
     The most that creating them ahead of time could gain.
     """
-    config = container_config(sandbox.image.image_id, labels.labels(), isolation(Limits(), sandbox.engine["name"]))
+    config = container_config(
+        sandbox.image.image_id, container.container_labels(), isolation(Limits(), sandbox.engine["name"])
+    )
     data = encode(Invocation("bash", COMMAND["bash"], world, Limits(), 60), "ahead")
     ratios = []
     for _ in range(ROUNDS):
         made = [sandbox._engine.client().create_container_from_config(config)["Id"] for _ in range(12)]
         ahead = timed(
-            lambda made=made: result_of(
+            lambda made=made: read_result(
                 sandbox._engine, run_container(sandbox._engine, config, data, 1 << 24, 90, made.pop()), "ahead"
             ),
             2,

@@ -13,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 
 from fluency.common.paths import ROOT
-from fluency.core.gather import record_path
-from fluency.core.task_sets import PILOT
+from fluency.core.study import PILOT
+from fluency.core.table import record_path
 from fluency.core.tasks import load_tasks
 from fluency.workflow.slices import CELLS_A_PROCESSOR, read_slice
 from tests.generation.endpoint import Endpoint

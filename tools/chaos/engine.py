@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fluency.common.errors import UserError
 from fluency.core.study import SandboxConfig
-from fluency.execution.sandbox.sandbox import open_sandbox
+from fluency.execution.sandbox import open_sandbox
 
 STARTS_WITHIN_S = 120
 

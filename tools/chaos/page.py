@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from fluency.common.words import counted
+from fluency.common.words import plural
 from tools.chaos.faults import FAULTS
 from tools.chaos.subject import Size
 from tools.chaos.trial import Trial
@@ -44,7 +44,7 @@ def page_of(trials: Sequence[Trial], undisturbed_s: float, seed: int, skipped: S
     passed = sum(not trial.problems for trial in trials)
     lines = [
         _INTRODUCTION,
-        f"{counted(len(trials), 'trial')} of {cells} cells, seed {seed}: {passed} passed. An undisturbed run took "
+        f"{plural(len(trials), 'trial')} of {cells} cells, seed {seed}: {passed} passed. An undisturbed run took "
         f"{undisturbed_s:.0f} s on the same machine, which was not idle.",
         "",
         _HEAD,

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fluency.core.gather import STAGES
 from fluency.core.shells import SHELLS
-from fluency.core.task_sets import PILOT, task_sets
+from fluency.core.study import PILOT
+from fluency.core.table import RECORD_TYPES
+from fluency.core.tasks import task_sets
 from fluency.generation.audit import Verified, verify
 from fluency.generation.request import request_for, request_key
 from fluency.generation.store import AnswerStore
@@ -112,14 +113,14 @@ class Subject:
         results = self.project.root / "results"
         return {
             path.relative_to(results).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-            for stage in STAGES
+            for stage in RECORD_TYPES
             for path in (results / stage).rglob("*.json")
         }
 
     def made(self) -> int:
         """How many records are there; a cell has three."""
         results = self.project.root / "results"
-        return sum(len(names) for stage in STAGES for _, _, names in os.walk(results / stage))
+        return sum(len(names) for stage in RECORD_TYPES for _, _, names in os.walk(results / stage))
 
     def table(self) -> list[Mapping[str, str]]:
         """The table of cells without what every run measures anew."""

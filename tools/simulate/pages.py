@@ -15,7 +15,7 @@ from fluency.analysis.detectable import scenario_variance
 from fluency.analysis.scenarios import SCENARIOS
 from fluency.analysis.set_power import MEASURES, set_rows
 from fluency.common.paths import ROOT
-from fluency.core.task_sets import task_sets
+from fluency.core.tasks import task_sets
 from fluency.report.markdown import table
 from tools.simulate.figures import AHEAD, BY_TEN, NO_DIFFERENCE, TABLES
 

@@ -13,7 +13,7 @@ from itertools import combinations
 from fluency.analysis.gap import mean
 from fluency.analysis.intervals import Interval, floored_interval, t_interval
 from fluency.analysis.outcomes import Arm, Outcomes, PoolingError
-from fluency.core.model_config import ModelConfig
+from fluency.core.study import ModelConfig
 
 GAP = "gap"
 """Name of the difference of the gaps, beside those of the arms."""

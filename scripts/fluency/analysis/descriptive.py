@@ -12,9 +12,9 @@ import pandas as pd
 
 from fluency.analysis.gap import Paired, mean
 from fluency.analysis.outcomes import Arm, Outcomes, arms_of, one_model, rate_over
-from fluency.core.cells import Cell
-from fluency.core.conditions import BESIDE
 from fluency.core.records import FailureClass, MadeOf
+from fluency.core.shells import EXTRA_CONDITIONS
+from fluency.core.study import Cell
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> CompositionOfAr
         part = known[known["made_of"] == kind]
         if len(part):
             marks = part["passed"].dropna()
-            under = {condition.name: part[condition.mark].dropna() for condition in BESIDE}
+            under = {condition.name: part[condition.mark].dropna() for condition in EXTRA_CONDITIONS}
             again = {name: (int(known.sum()), len(known)) for name, known in under.items()}
             lines.append(MadeOfLine(kind, len(part), len(marks), int(marks.sum()), again))
     names = Counter(name for text in known["commands"].dropna() for name in dict.fromkeys(text.split()))

@@ -30,9 +30,9 @@ from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivitie
 from fluency.analysis.tally import Tally, tally, unknown_marks
 from fluency.analysis.times import Times, times
 from fluency.analysis.variance import VarianceShares, passed_in_some_worlds, variance_shares
-from fluency.common.errors import MADE_ANEW, UserError
-from fluency.core.cells import Cell
-from fluency.core.conditions import Condition
+from fluency.common.errors import REBUILD_HINT, UserError
+from fluency.core.shells import Condition
+from fluency.core.study import Cell
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def analyse_model(
         raise UserError(
             f"{len(broken)} measured cells hold no pass mark, the first is {broken[0]}",
             where="cells.csv: passed",
-            hint=MADE_ANEW,
+            hint=REBUILD_HINT,
         )
     tasks = tuple(categories)
     tallies = {shell: tally(rows, model, shell, tasks, trials) for shell in shells}

@@ -13,7 +13,7 @@ from math import ceil
 
 import pandas as pd
 
-from fluency.core.shells import contrast_of, in_order
+from fluency.core.shells import gap_shells, sort_shells
 
 
 class PoolingError(ValueError):
@@ -30,7 +30,7 @@ def one_model(rows: pd.DataFrame) -> str:
 
 def arms_of(shells: Sequence[str]) -> tuple[str, ...]:
     """The shells a study's tables have a place for, in report order: its own, and both of its contrast."""
-    return in_order([*shells, *contrast_of(shells)])
+    return sort_shells([*shells, *gap_shells(shells)])
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def count_outcomes(
         found = marks[columns if isinstance(columns, str) else columns[shell]].agg(["sum", "count"])
         passes, scored = found.reindex(list(tasks), fill_value=0).astype(int).to_numpy().T.tolist()
         arms[shell] = Arm(tuple(passes), tuple(scored))
-    return Outcomes(model, tuple(tasks), trials, arms, contrast_of(shells))
+    return Outcomes(model, tuple(tasks), trials, arms, gap_shells(shells))
 
 
 def pass_at_1(outcomes: Outcomes, shell: str) -> Rate | None:

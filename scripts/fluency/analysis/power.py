@@ -23,8 +23,7 @@ from fluency.analysis.variance import trial_noise
 from fluency.common.paths import RESULTS
 from fluency.core.study import Study
 from fluency.core.table import read_table
-from fluency.core.task_sets import task_sets
-from fluency.core.tasks import load_tasks
+from fluency.core.tasks import load_tasks, task_sets
 
 TASKS = (20, 40, 60, 100, 200)
 TRIALS = (1, 2, 3, 5, 10, 20, inf)

@@ -16,9 +16,8 @@ from fluency.analysis.gap import Paired, mean, pair
 from fluency.analysis.intervals import Interval, floored_interval, t_interval
 from fluency.analysis.outcomes import Outcomes, arms_of, count_outcomes
 from fluency.analysis.sign_flip import PValue, sign_flip
-from fluency.core.conditions import BESIDE, Condition
-from fluency.core.records import WAS, FailureClass
-from fluency.core.shells import SHELLS, contrast_of
+from fluency.core.records import EARLIER_CLASS, FailureClass
+from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition, gap_shells
 
 
 @dataclass(frozen=True)
@@ -155,11 +154,11 @@ def with_derived_marks(rows: pd.DataFrame) -> pd.DataFrame:
     rows["_no_refusals"] = rows["passed"].mask(rows["outcome"].eq("refusal").fillna(False))
     rows["_no_delegation"] = rows["passed"].mask(rows["made_of"].eq("delegation").fillna(False), False)
     lacked = rows["failure_class"].eq(MISSING_PROGRAM).fillna(False)
-    older = rows["failure_class"].eq(WAS[MISSING_PROGRAM]).fillna(False).any()
+    older = rows["failure_class"].eq(EARLIER_CLASS[MISSING_PROGRAM]).fillna(False).any()
     known = rows["passed"].where(rows["passed"].isna()) if older else rows["passed"]
     rows["_missing_left_out"] = known.mask(lacked)
     rows["_missing_passed"] = known.mask(lacked & known.notna(), True)
-    for condition in BESIDE:
+    for condition in EXTRA_CONDITIONS:
         mark = rows[condition.mark]
         rows[f"_{condition.name}"] = mark.mask(mark.isna() & unread, False)
     return rows
@@ -172,7 +171,7 @@ def arms_under(condition: Condition, contrast: tuple[str, str]) -> tuple[str, ..
 
 def conditions_of(contrast: tuple[str, str]) -> tuple[Condition, ...]:
     """The conditions that some contrasted arm is run under beside as designed."""
-    return tuple(condition for condition in BESIDE if arms_under(condition, contrast))
+    return tuple(condition for condition in EXTRA_CONDITIONS if arms_under(condition, contrast))
 
 
 def setting_for(condition: Condition, contrast: tuple[str, str]) -> str:
@@ -191,7 +190,7 @@ def sensitivities(
     lines = [
         sensitivity(key, label, count_outcomes(rows, tasks, trials, shells, mark)) for key, label, mark in DEFINITIONS
     ]
-    contrast = contrast_of(shells)
+    contrast = gap_shells(shells)
     for condition in conditions_of(contrast):
         under = arms_under(condition, contrast)
         marks = {shell: f"_{condition.name}" if shell in under else "passed" for shell in arms_of(shells)}

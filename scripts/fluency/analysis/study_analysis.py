@@ -13,7 +13,7 @@ from fluency.analysis.analysis_plan import plan_for, plan_sha256
 from fluency.analysis.bands import Band, BandWords, band_words
 from fluency.analysis.model_analysis import ModelAnalysis, analyse_model
 from fluency.analysis.outcomes import arms_of
-from fluency.core.shells import contrast_of
+from fluency.core.shells import gap_shells
 from fluency.core.study import Study
 from fluency.core.tasks import Task
 
@@ -68,7 +68,7 @@ def analyse(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> Analysi
         study=study.study,
         trials=study.trials,
         shells=shells,
-        contrast=contrast_of(shells),
+        contrast=gap_shells(shells),
         tasks=tuple(categories),
         categories=categories,
         models=models,

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pandas as pd
 
 from fluency.analysis.outcomes import one_model
-from fluency.core.cells import Cell
+from fluency.core.study import Cell
 
 
 @dataclass(frozen=True)

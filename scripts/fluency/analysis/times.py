@@ -18,7 +18,7 @@ from scipy.stats import t as student
 
 from fluency.analysis.analysis_plan import ALPHA, HORIZON_S
 from fluency.analysis.outcomes import arms_of, one_model
-from fluency.core.shells import contrast_of
+from fluency.core.shells import gap_shells
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def times(rows: pd.DataFrame, trials: int, shells: Sequence[str]) -> Times:
         shell: _arm(list(tasks.values()), shell, [firsts[shell][task] for task in tasks if task in paired])
         for shell, tasks in cells.items()
     }
-    return Times(arms, _ratio(*(cells[shell] for shell in contrast_of(shells))), HORIZON_S)
+    return Times(arms, _ratio(*(cells[shell] for shell in gap_shells(shells))), HORIZON_S)
 
 
 def _firsts(tasks: Mapping[str, Sequence[Trial]], trials: int) -> dict[str, float]:

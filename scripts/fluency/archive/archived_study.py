@@ -18,12 +18,11 @@ from fluency.archive.strict_json import strict_record, untrusted_json
 from fluency.archive.unpack import UnpackedArchive
 from fluency.archive.world_files import WORLD_DOCUMENTS, WORLD_INDEX, load_world
 from fluency.common.errors import ArchiveError
-from fluency.core.cells import Cell
-from fluency.core.gather import CellRecords, load_records, record_path, task_row
-from fluency.core.held_out import HeldOutTask, shown_tasks
-from fluency.core.part import Part, first_problem
-from fluency.core.records import Execution, Generation, ImageInfo, RecordType, Row, Score
-from fluency.core.study import Study
+from fluency.core.held_out import HeldOutTask, public_tasks
+from fluency.core.records import Execution, Generation, ImageInfo, Score
+from fluency.core.schema import FrozenModel, RecordType, first_problem
+from fluency.core.study import Cell, Study
+from fluency.core.table import CellRecords, Row, cell_row, load_records, record_path
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.world import World
@@ -36,7 +35,7 @@ MAX_TABLE = 64 << 20
 """Characters of text in the rows of all cells."""
 
 
-class ImageFile(Part):
+class ImageFile(FrozenModel):
     """`results/image.json`."""
 
     image: ImageInfo
@@ -83,7 +82,7 @@ class ArchivedStudy:
     @cached_property
     def shown_tasks(self) -> list[Task]:
         """The tasks as table, report and explorer know them: private ones without their texts."""
-        return shown_tasks(self.tasks, self.study)
+        return public_tasks(self.tasks, self.study)
 
     @cached_property
     def held_out(self) -> dict[str, HeldOutTask]:
@@ -162,7 +161,7 @@ class ArchivedStudy:
                 raise ArchiveError("it states no row of this cell", where=f"{HELD_OUT}: {cell.path}")
             row = self.stated_rows[cell]
         else:
-            row = task_row(cell, self._shown[cell.task], records)
+            row = cell_row(cell, self._shown[cell.task], records)
         self._in_rows += sum(len(value) for value in dict(row).values() if isinstance(value, str))
         if self._in_rows > MAX_TABLE:
             raise ArchiveError(f"the rows of its cells hold more than {MAX_TABLE:,} characters", where=cell.path)

@@ -19,11 +19,11 @@ from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256, sha256_file
 from fluency.common.git import file_at, in_history
 from fluency.common.paths import ROOT
-from fluency.core.cells import Cell
-from fluency.core.gather import PRODUCTS, STAGES
-from fluency.core.records import ImageInfo, Row
-from fluency.core.task_sets import ALL, task_sets
-from fluency.execution.sandbox.image_content import SOURCES, content_sha256
+from fluency.core.records import ImageInfo
+from fluency.core.study import Cell
+from fluency.core.table import PRODUCTS, RECORD_TYPES, Row
+from fluency.core.tasks import ALL, task_sets
+from fluency.execution.image_content import SOURCES, content_sha256
 
 
 def check_name(archive: UnpackedArchive, findings: Findings) -> None:
@@ -139,7 +139,7 @@ def check_reader_files(archived: ArchivedStudy, findings: Findings) -> set[str]:
 
 def check_strays(archived: ArchivedStudy, findings: Findings, used: set[str]) -> None:
     """Records and answers that belong to no cell of the study."""
-    folders = (*(f"results/{stage}/" for stage in STAGES), "answers/")
+    folders = (*(f"results/{stage}/" for stage in RECORD_TYPES), "answers/")
     damaged = {problem.where for problem in findings.problems}
     for name in archived.unpacked.manifest.files:
         if name.startswith(folders) and name not in used | archived.unpacked.absent and name not in damaged:

@@ -11,11 +11,8 @@ from fluency.archive.world_files import world_entries
 from fluency.common.errors import UserError
 from fluency.common.files import plain_files, pretty_json
 from fluency.common.paths import ROOT
-from fluency.core.cells import Cell
-from fluency.core.gather import PRODUCTS, STAGES, gather_rows, load_records, record_path
-from fluency.core.records import Row
-from fluency.core.study import Study
-from fluency.core.table import to_frame
+from fluency.core.study import Cell, Study
+from fluency.core.table import PRODUCTS, RECORD_TYPES, Row, gather_rows, load_records, record_path, to_frame
 from fluency.core.tasks import Task
 from fluency.world import World
 
@@ -95,7 +92,7 @@ def entries_of(
         for path in plain_files(task.folder):
             add(f"tasks/{task.id}/{path.relative_to(task.folder).as_posix()}", path)
     for cell in study.cells([task.id for task in tasks]):
-        for stage in STAGES:
+        for stage in RECORD_TYPES:
             path = record_path(results, stage, cell)
             if path.is_file():
                 add(f"results/{stage}/{cell.path}.json", path)

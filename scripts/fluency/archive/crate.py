@@ -11,8 +11,8 @@ from typing import Any
 
 from fluency.archive.citation import AUTHORS, CITATION_FILE, LICENSE, PROJECT, citation_bytes, title_of
 from fluency.common.files import pretty_json
-from fluency.core.records import Row
 from fluency.core.study import Study
+from fluency.core.table import Row
 
 CRATE_FILE = "ro-crate-metadata.json"
 READER_FILES = (CITATION_FILE, CRATE_FILE)

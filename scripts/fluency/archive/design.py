@@ -10,14 +10,12 @@ from fluency.analysis.analysis_plan import plan_for, plan_sha256
 from fluency.archive.private_part import Hashed
 from fluency.common.files import pretty_json
 from fluency.core.held_out import folder_sha256
-from fluency.core.model_config import ModelConfig
-from fluency.core.shells import SHELLS, contrast_of
+from fluency.core.shells import SHELLS, gap_shells
 from fluency.core.stage_code import deciding_hashes
-from fluency.core.study import Study
-from fluency.core.task_sets import set_of
+from fluency.core.study import ModelConfig, Study
 from fluency.core.task_world import world_for
-from fluency.core.tasks import Task
-from fluency.execution.sandbox.image_content import content_sha256
+from fluency.core.tasks import Task, set_name
+from fluency.execution.image_content import content_sha256
 from fluency.generation.policies import resolve
 from fluency.generation.prompt import PREAMBLE
 from fluency.generation.request import PROTOCOL
@@ -31,10 +29,10 @@ EXCLUSIONS = [
 
 def design(study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int], Hashed] = world_for) -> dict[str, Any]:
     """Everything a result depends on and nothing of the machine, as it reads back from JSON."""
-    plan = plan_for(contrast_of(study.shells))
+    plan = plan_for(gap_shells(study.shells))
     frozen = {
         "study": study.study,
-        "task_set": set_of([task.id for task in tasks]),
+        "task_set": set_name([task.id for task in tasks]),
         "tasks": {
             task.id: {
                 "sha256": task.sha256,

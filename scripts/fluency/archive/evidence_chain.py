@@ -8,13 +8,14 @@ from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.findings import Findings
 from fluency.archive.strict_json import strict_json
 from fluency.common.canonical import hashes_to
-from fluency.common.clock import is_moment
+from fluency.common.clock import is_time
 from fluency.common.errors import ArchiveError
-from fluency.core.cells import Cell
-from fluency.core.gather import CellRecords
-from fluency.core.records import SCHEMA_VERSION, Answer, Execution, Generation, ImageInfo, Score
+from fluency.core.records import Answer, Execution, Generation, ImageInfo, Score
+from fluency.core.schema import SCHEMA_VERSION
+from fluency.core.study import Cell
+from fluency.core.table import CellRecords
 from fluency.core.tasks import Task
-from fluency.execution.execute import planned, readings_of
+from fluency.execution.execute import extraction_of, planned_runs
 from fluency.generation.budget import cost_of
 from fluency.generation.failure import Failure
 from fluency.generation.policies import resolve
@@ -51,9 +52,7 @@ class EvidenceChain:
     def _answer(self, cell: Cell, generation: Generation) -> None:
         """The record holds the stored answer, whose file carries its own hash."""
         key = generation.answer.request_key
-        self._link(
-            is_moment(generation.answer.received_utc), "generations", cell, "it was received at no time there is"
-        )
+        self._link(is_time(generation.answer.received_utc), "generations", cell, "it was received at no time there is")
         self._link(generation.cell.cell == cell, "generations", cell, "it is the record of another cell")
         where = f"answers/{key[:2]}/{key}.json"
         if not (self._archived.root / where).is_file():
@@ -115,16 +114,16 @@ class EvidenceChain:
         """What ran is this answer's command, in the study's worlds, under its limits, in the archived image."""
         study = self._study
         self._link(execution.cell.cell == cell, "executions", cell, "it is the record of another cell")
-        self._link(is_moment(execution.provenance.get("utc")), "executions", cell, "it ran at no time there is")
+        self._link(is_time(execution.provenance.get("utc")), "executions", cell, "it ran at no time there is")
         same = execution.request_key == generation.answer.request_key
         self._link(same, "executions", cell, "it executed another answer")
-        extraction = readings_of(generation)
+        extraction = extraction_of(generation)
         self._link(execution.extraction == extraction, "executions", cell, "it ran another command", "command")
         held = bool(execution.image.shells.get(cell.shell))
         same = (execution.not_measured is None) == held
         self._link(same, "executions", cell, "whether it could be measured does not follow from its image")
         unrun = execution.not_measured or execution.unmeasured
-        plan = [] if unrun else list(planned(study, cell.shell, execution.extraction))
+        plan = [] if unrun else list(planned_runs(study, cell.shell, execution.extraction))
         wanted = {(seed, condition, reading) for reading, _, condition in plan for seed in study.seeds}
         ran = [(run.seed, run.condition, run.reading) for run in execution.runs]
         complete = len(ran) == len(set(ran)) and set(ran) == wanted

@@ -10,8 +10,8 @@ from fluency.archive.manifest import MANIFEST_NAME
 from fluency.archive.private_part import HELD_OUT, held_out_document, held_out_tasks, of_private_task, stated_folders
 from fluency.archive.world_files import WORLD_INDEX
 from fluency.common.paths import TASKS
-from fluency.common.words import counted
-from fluency.core.records import Row
+from fluency.common.words import plural
+from fluency.core.table import Row
 
 
 def check_held_out(archived: ArchivedStudy, findings: Findings, rows: Sequence[Row]) -> set[str]:
@@ -40,8 +40,8 @@ def check_held_out(archived: ArchivedStudy, findings: Findings, rows: Sequence[R
     if absent:
         findings.cannot_tell(
             HELD_OUT,
-            f"held out: {counted(len(cells), 'cell')} of {counted(len(ids), 'private task')} vouched for by hash only "
-            f"({counted(len(absent), 'file')}); give TASKS_PRIVATE= and the private part (PRIVATE=file) to check them",
+            f"held out: {plural(len(cells), 'cell')} of {plural(len(ids), 'private task')} vouched for by hash only "
+            f"({plural(len(absent), 'file')}); give TASKS_PRIVATE= and the private part (PRIVATE=file) to check them",
             "judgement",
         )
         return set()

@@ -6,11 +6,11 @@ import csv
 import io
 
 from fluency.archive.findings import Truth
-from fluency.core.conditions import BESIDE
 from fluency.core.records import Score
+from fluency.core.shells import EXTRA_CONDITIONS
 
 _OUTCOMES = ("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed", "no_unix_tools_passed")
-_MARKS = (*_OUTCOMES, *(condition.mark for condition in BESIDE if condition.mark not in _OUTCOMES))
+_MARKS = (*_OUTCOMES, *(condition.mark for condition in EXTRA_CONDITIONS if condition.mark not in _OUTCOMES))
 COPIED = ("model", "shell", "task", "trial", "status", *_OUTCOMES, "worlds_passed", "worlds_run")
 """Columns that stand in the records as they stand in the table, whatever code laid it."""
 WORDS = frozenset({"reason", "failure_class", "why", "made_of", "commands", "side_effects"})

@@ -8,12 +8,11 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, ValidationError
 
 from fluency.archive.strict_json import untrusted_json
-from fluency.common.clock import moment
+from fluency.common.canonical import has_valid_self_hash, with_self_hash
+from fluency.common.clock import parse_time
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
-from fluency.common.self_hash import has_valid_self_hash, with_self_hash
-from fluency.core.records import Part
-from fluency.core.records.forms import Digest
+from fluency.core.schema import Digest, FrozenModel
 from fluency.core.study import STUDY_NAME
 
 MANIFEST_NAME = "MANIFEST.json"
@@ -23,7 +22,7 @@ MAX_BYTES = 32 << 20
 
 
 def _day(text: str) -> str:
-    moment(text)
+    parse_time(text)
     return text
 
 
@@ -33,14 +32,14 @@ CellPath = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9
 """A cell's, or the first two parts of one: an arm's."""
 
 
-class FileFact(Part):
+class FileFact(FrozenModel):
     """A file as the manifest knows it."""
 
     sha256: Digest
     bytes: int = Field(ge=0)
 
 
-class Manifest(Part):
+class Manifest(FrozenModel):
     """What an archive says of itself; `sha256` is of all the rest."""
 
     schema_version: int = Field(ge=1)

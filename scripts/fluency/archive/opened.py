@@ -7,8 +7,8 @@ from pathlib import Path
 from fluency.archive.study_reader import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import UserError
-from fluency.core.control import read_control
 from fluency.core.provenance import read_provenance
+from fluency.core.records import read_control
 from fluency.core.table import read_table
 from fluency.report.explorer import write_explorer
 from fluency.report.writer import write_report

@@ -19,7 +19,7 @@ from fluency.archive.tar_writer import Entry, write_tar
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
-from fluency.core.held_out import shown_tasks
+from fluency.core.held_out import public_tasks
 from fluency.core.stage_code import layer_hashes, library_versions
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
@@ -52,7 +52,7 @@ def make_archive(
     image is saved too, by `save_image(image id, path)`. What would show a private task goes into a second file beside
     it (`private_name`), unless the study shows such tasks or `with_private` asks for one archive of everything.
     """
-    coverage = coverage_of(study, shown_tasks(tasks, study), results)
+    coverage = coverage_of(study, public_tasks(tasks, study), results)
     require_complete(study, coverage, results, partial)
 
     def entries_for(chosen: Sequence[Task]) -> dict[str, Entry]:

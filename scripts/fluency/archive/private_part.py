@@ -15,12 +15,10 @@ from pydantic import ValidationError
 from fluency.archive.strict_json import untrusted_json
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
-from fluency.core.gather import STAGES
 from fluency.core.held_out import HeldOutFacts, facts_of
-from fluency.core.part import Part, first_problem
-from fluency.core.records import Row
-from fluency.core.records.forms import Digest
+from fluency.core.schema import Digest, FrozenModel, first_problem
 from fluency.core.study import Study
+from fluency.core.table import RECORD_TYPES, Row
 from fluency.core.tasks import Task
 
 HELD_OUT = "held_out.json"
@@ -36,13 +34,13 @@ class Hashed(Protocol):
         """Of everything in it."""
 
 
-class StatedWorld(Part):
+class StatedWorld(FrozenModel):
     """A world of which nothing but the hash is known."""
 
     sha256: Digest
 
 
-class HeldOut(Part):
+class HeldOut(FrozenModel):
     """`held_out.json`. `worlds`: task -> seed -> what is stated of its world. `rows`: those of the tasks' cells."""
 
     tasks: list[HeldOutFacts]
@@ -89,7 +87,7 @@ def of_private_task(name: str, ids: Collection[str]) -> bool:
     folder, *rest = name.split("/")
     if folder == "tasks":
         return rest[0] in ids
-    if folder == "results" and rest[0] in STAGES:
+    if folder == "results" and rest[0] in RECORD_TYPES:
         return len(rest) == 5 and rest[3] in ids
     return name.startswith(SHARED)
 

@@ -9,8 +9,7 @@ from fluency.archive.registration import deviations, registered
 from fluency.archive.strict_json import untrusted_json
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
-from fluency.core.collect import collect_provenance
-from fluency.core.provenance import Provenance, Registered, parse_provenance
+from fluency.core.provenance import Provenance, Registered, collect_provenance, parse_provenance
 
 LOCK = "envs/requirements.lock"
 MOMENT = frozenset(

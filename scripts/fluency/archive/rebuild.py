@@ -15,11 +15,9 @@ from fluency.archive.judgement import judgement_of, table_difference
 from fluency.archive.provenance_check import LOCK, check_provenance
 from fluency.common.errors import UserError
 from fluency.common.files import sha256_file
-from fluency.core.cells import Cell
-from fluency.core.control import read_control
-from fluency.core.gather import CellRecords
-from fluency.core.records import WAS, Row
-from fluency.core.table import read_table, write_table
+from fluency.core.records import EARLIER_CLASS, read_control
+from fluency.core.study import Cell
+from fluency.core.table import CellRecords, Row, read_table, write_table
 from fluency.core.tasks import Task
 from fluency.report.explorer import write_explorer
 from fluency.report.writer import write_report
@@ -50,7 +48,9 @@ def rebuild_score(archived: ArchivedStudy, findings: Findings, cell: Cell, task:
     kept: dict[str, Any] = {key: getattr(records.score, key) for key in ("schema_version", "task_sha256")}
     if "score" not in findings.layers:
         kept["provenance"] = records.score.provenance
-        if WAS.get(made.failure_class or "") == records.score.failure_class:  # a finer word for the same judgement
+        if (
+            EARLIER_CLASS.get(made.failure_class or "") == records.score.failure_class
+        ):  # a finer word for the same judgement
             kept["failure_class"] = records.score.failure_class
     made = made.model_copy(update=kept)
     same = made == records.score

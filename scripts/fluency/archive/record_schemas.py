@@ -16,10 +16,11 @@ from fluency.archive.manifest import Manifest
 from fluency.archive.private_part import HeldOut
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import ROOT
-from fluency.core.control import Control
 from fluency.core.provenance import Provenance
-from fluency.core.records import SCHEMA_VERSION, Answer, Execution, Generation, Row, Score
+from fluency.core.records import Answer, Control, Execution, Generation, Score
+from fluency.core.schema import SCHEMA_VERSION
 from fluency.core.study import Study
+from fluency.core.table import Row
 from fluency.core.tasks import Task
 
 FOLDER = ROOT / "docs" / "schemas"

@@ -12,15 +12,14 @@ from typing import Any
 from fluency.archive.design import design
 from fluency.archive.private_part import Hashed
 from fluency.archive.registration_file import KIND, SCHEMA_VERSION, read_registration
-from fluency.common.clock import is_moment, moment, utc_now
+from fluency.common.canonical import KEY, with_self_hash
+from fluency.common.clock import is_time, parse_time, utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256_file, write_atomic
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
-from fluency.common.self_hash import KEY, with_self_hash
 from fluency.core.provenance import Provenance, Registered
-from fluency.core.seed_seal import seal
-from fluency.core.study import Study
+from fluency.core.study import Study, seed_commitment
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 
@@ -173,7 +172,7 @@ def _opened(frozen: dict[str, Any], present: dict[str, Any], study: Study) -> li
     for name, task in frozen["tasks"].items():
         if name in present["tasks"]:
             task["worlds"] = present["tasks"][name]["worlds"]
-    if sealed == (study.seeds_sealed or seal(study.seeds, study.seeds_salt)):
+    if sealed == (study.seeds_sealed or seed_commitment(study.seeds, study.seeds_salt)):
         return []
     return ["seeds of the worlds: these seeds and this salt do not open the registered commitment"]
 
@@ -181,9 +180,9 @@ def _opened(frozen: dict[str, Any], present: dict[str, Any], study: Study) -> li
 def _order(frozen: Mapping[str, Any], first_answer_utc: str | None) -> list[str]:
     """A registration that was not there when the first answer came; of an older one only the day is known."""
     made = frozen.get("registered_utc")
-    if first_answer_utc is None or not is_moment(first_answer_utc):
+    if first_answer_utc is None or not is_time(first_answer_utc):
         return []
-    late = moment(made) >= moment(first_answer_utc) if made else frozen["registered"] > first_answer_utc[:10]
+    late = parse_time(made) >= parse_time(first_answer_utc) if made else frozen["registered"] > first_answer_utc[:10]
     told = f"registered {made or frozen['registered']}, the first answer came {first_answer_utc}"
     return [f"registered after the first answer: {told}"] if late else []
 

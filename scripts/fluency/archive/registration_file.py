@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from fluency.archive.strict_json import untrusted_json
-from fluency.common.clock import moment, utc_now
+from fluency.common.canonical import KEY, has_valid_self_hash
+from fluency.common.clock import parse_time, utc_now
 from fluency.common.errors import ArchiveError, UserError
-from fluency.common.self_hash import KEY, has_valid_self_hash
 
 SCHEMA_VERSION = 2
 """2: hashes are of RFC 8785 JSON; 1: of Python's own."""
@@ -52,7 +52,11 @@ def _check_time(document: dict[str, Any], path: Path) -> None:
     stated: Any = document.get("registered_utc", document.get("registered"))
     form = _TIME if "registered_utc" in document else _DAY
     try:
-        if not form.fullmatch(stated) or stated[:10] != document["registered"] or moment(stated) > moment(utc_now()):
+        if (
+            not form.fullmatch(stated)
+            or stated[:10] != document["registered"]
+            or parse_time(stated) > parse_time(utc_now())
+        ):
             raise ValueError
     except (ValueError, TypeError):
         raise UserError(

@@ -16,11 +16,8 @@ from fluency.archive.task_trust import present_tasks
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.terminal import log_line
-from fluency.core.cells import Cell
-from fluency.core.gather import CellRecords
-from fluency.core.records import Row
-from fluency.core.study import load_study
-from fluency.core.table import to_frame
+from fluency.core.study import Cell, load_study
+from fluency.core.table import CellRecords, Row, to_frame
 from fluency.core.task_world import world_for
 from fluency.execution.execute import Executor, execute_cell
 from fluency.scoring.score_cell import score_cell

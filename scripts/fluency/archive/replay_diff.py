@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from fluency.core.conditions import BESIDE
-from fluency.core.gather import CellRecords, headline_runs
-from fluency.core.records import WAS, Execution, Row, Score
+from fluency.core.records import EARLIER_CLASS, Execution, Score
+from fluency.core.shells import EXTRA_CONDITIONS
+from fluency.core.table import CellRecords, Row, headline_runs
 from fluency.report.escape import code, text, visible
 from fluency.report.markdown import table
 
-MARKS = ("structural_pass", "lenient_passed", *(condition.mark for condition in BESIDE))
+MARKS = ("structural_pass", "lenient_passed", *(condition.mark for condition in EXTRA_CONDITIONS))
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def diff_cell(records: CellRecords, execution: Execution, score: Score) -> CellD
         also += _ran(records.execution, execution)
     verdict = old.passed != score.passed
     now = score.failure_class or ""
-    judged = verdict or old.why != score.why or (old.failure_class or "") not in (now, WAS.get(now))
+    judged = verdict or old.why != score.why or (old.failure_class or "") not in (now, EARLIER_CLASS.get(now))
     if not judged and not also:
         return None
     return CellDiff(score.cell.cell.path, verdict, _judgement(old), _judgement(score), "; ".join(also))

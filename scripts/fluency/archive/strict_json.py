@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from fluency.common.canonical import canonical_json, legacy_canonical_json
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
-from fluency.core.records import SCHEMA_VERSION, RecordType
+from fluency.core.schema import SCHEMA_VERSION, RecordType
 
 MAX_DEPTH = 64
 MAX_VALUES = 1_000_000

@@ -13,7 +13,7 @@ from fluency.archive.unpack import UnpackedArchive
 from fluency.common.canonical import hashes_to
 from fluency.common.errors import ArchiveError, UserError
 from fluency.core.held_out import HeldOutTask
-from fluency.core.part import first_problem
+from fluency.core.schema import first_problem
 from fluency.core.study import Study
 from fluency.core.tasks import Task, load_task
 

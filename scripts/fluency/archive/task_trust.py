@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fluency.archive.unpack import UnpackedArchive
 from fluency.common.git import file_at, files_at, in_history
-from fluency.core.held_out import HeldOutTask, files_of_task
-from fluency.core.task_folders import folder_of
-from fluency.core.tasks import Task, load_task
+from fluency.core.held_out import HeldOutTask, task_files
+from fluency.core.tasks import Task, load_task, task_folder
 
 TEXT = "task.yaml"
 """The one file of a task that is data."""
@@ -43,7 +42,7 @@ def trusted_tasks(archive: UnpackedArchive, tasks: Sequence[Task]) -> tuple[dict
 
 def present_tasks(ids: Iterable[str]) -> dict[str, Task]:
     """Those of the tasks that this checkout has too, or its private folder, as they are here."""
-    folders = {name: folder_of(name) for name in ids}
+    folders = {name: task_folder(name) for name in ids}
     return {name: load_task(folder) for name, folder in folders.items() if folder}
 
 
@@ -55,7 +54,7 @@ def _held(archive: UnpackedArchive, task: str) -> Mapping[str, bytes | None]:
 
 
 def _files(task: Task) -> Mapping[str, bytes | None]:
-    return {name: path.read_bytes() for name, path in files_of_task(task).items()}
+    return {name: path.read_bytes() for name, path in task_files(task).items()}
 
 
 def _at_commit(commit: str, task: str) -> Mapping[str, bytes | None]:

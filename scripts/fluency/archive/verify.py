@@ -29,10 +29,10 @@ from fluency.archive.verify_report import VerifyReport
 from fluency.archive.world_files import WORLD_INDEX
 from fluency.common.git import git_state
 from fluency.common.terminal import log_line
-from fluency.core.cells import Cell
-from fluency.core.gather import STAGES, CellRecords
-from fluency.core.records import ImageInfo, Row
+from fluency.core.records import ImageInfo
 from fluency.core.stage_code import layer_hashes, layer_hashes_with
+from fluency.core.study import Cell
+from fluency.core.table import RECORD_TYPES, CellRecords, Row
 
 
 def verify_archive(path: Path, *, trust_tasks: bool = False, private: Path | None = None) -> VerifyReport:
@@ -129,7 +129,7 @@ def _cells(archived: ArchivedStudy, findings: Findings, image: ImageInfo | None)
 
 
 def _names(cell: Cell, records: CellRecords) -> set[str]:
-    names = {f"results/{stage}/{cell.path}.json" for stage, record in zip(STAGES, records, strict=True) if record}
+    names = {f"results/{stage}/{cell.path}.json" for stage, record in zip(RECORD_TYPES, records, strict=True) if record}
     if records.generation:
         key = records.generation.answer.request_key
         names.add(f"answers/{key[:2]}/{key}.json")

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from fluency.archive.findings import Finding, Truth
 from fluency.archive.manifest import Manifest
-from fluency.common.words import counted
+from fluency.common.words import plural
 
 Verdict = Literal["proven", "unproven", "altered"]
 EXIT_CODES: dict[Verdict, int] = {"proven": 0, "altered": 1, "unproven": 3}
@@ -115,5 +115,5 @@ def _of(truth: Truth | None, found: Sequence[Finding]) -> list[Finding]:
 
 
 def _firsts(found: Sequence[Finding]) -> str:
-    more = f", and {counted(len(found) - 1, 'finding')} more" if len(found) > 1 else ""
+    more = f", and {plural(len(found) - 1, 'finding')} more" if len(found) > 1 else ""
     return f"{found[0]}{more}."

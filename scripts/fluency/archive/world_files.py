@@ -13,8 +13,7 @@ from fluency.archive.tar_writer import Entry
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
 from fluency.core.tasks import Task
-from fluency.world.model import HelperSpec, World, pack, world_sha256
-from fluency.world.route import Route
+from fluency.world.model import HelperSpec, Route, World, pack, world_sha256
 
 WORLD_INDEX = "worlds/index.json"
 WORLD_DOCUMENTS = ("ages.json", "service.json", "processes.json", "world.json")

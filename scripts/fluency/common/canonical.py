@@ -1,4 +1,4 @@
-"""Canonical JSON by RFC 8785: the one text of a value in every language, under every hash."""
+"""Canonical JSON by RFC 8785: the one text of a value in every language; and hashes over it."""
 
 from __future__ import annotations
 
@@ -75,3 +75,20 @@ def _with_doubles(value: Any) -> Any:
     if isinstance(value, int) and abs(value) > EXACT and abs(value) < 10**21:
         return float(value) if rfc8785.dumps(float(value)) == str(value).encode() else value
     return value
+
+
+KEY = "sha256"
+
+
+def with_self_hash(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with the SHA-256 of its canonical JSON (without that key) under `sha256`."""
+    return {**document, KEY: sha256(canonical_json(_content(document)))}
+
+
+def has_valid_self_hash(document: dict[str, Any]) -> bool:
+    """Whether that hash is there and fits, in today's form or in that of schema 1."""
+    return hashes_to(_content(document), document.get(KEY))
+
+
+def _content(document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key != KEY}

@@ -1,4 +1,4 @@
-"""The time as documents hold it: ISO 8601 in UTC."""
+"""Times as ISO 8601 in UTC."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def utc_now(timespec: str = "seconds") -> str:
     return datetime.now(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
-def moment(text: str) -> datetime:
+def parse_time(text: str) -> datetime:
     """The moment such a text, or a date alone, stands for; ValueError if it stands for none."""
     found = datetime.fromisoformat(text)
     if found.tzinfo is None and len(text) > 10:
@@ -18,10 +18,10 @@ def moment(text: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def is_moment(text: object) -> bool:
+def is_time(text: object) -> bool:
     """Whether a document's value stands for a moment."""
     try:
-        return isinstance(text, str) and bool(moment(text))
+        return isinstance(text, str) and bool(parse_time(text))
     except ValueError:
         return False
 

@@ -1,20 +1,10 @@
-"""The errors a user can cause or meet, each in three parts.
-
-UserError          the user's files, keys or machine: one line, exit code 2, never a traceback
-├── SandboxError   a command could not be measured: the cell stays missing, the next run measures it
-│   └── Interrupted    it had started already: one of the few attempts that its cell has
-├── CallError      a model could not be asked: the cell stays missing
-│   └── StopRun    asking on would be wrong or dear: every other call of the run is held back too
-└── ArchiveError   an archive that is refused
-
-Anything else that escapes is a bug of this project and keeps its traceback.
-"""
+"""Errors in three parts: what is wrong, where, and how to mend it."""
 
 from __future__ import annotations
 
 from fluency.common.terminal import one_line
 
-MADE_ANEW = "delete the file and run again; no answer is asked for twice"
+REBUILD_HINT = "delete the file and run again; no answer is asked for twice"
 """The hint for a damaged file that a run makes."""
 
 
@@ -36,7 +26,7 @@ class SandboxError(UserError):
     """The sandbox failed, not the command it was to run; nothing may be scored from it."""
 
 
-class Interrupted(SandboxError):
+class ResultLost(SandboxError):
     """A command had started, and the engine or somebody outside kept its result from coming back."""
 
 

@@ -1,10 +1,28 @@
-"""Sentences that more than one place says, and numbers in them."""
+"""Texts for a person: plurals, and others' words with every hidden character escaped."""
 
 from __future__ import annotations
 
+import unicodedata
+
+UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+"""Unicode's categories of characters that a terminal obeys or hides."""
 NOTHING_TO_DO = "Nothing to do: every record is there and up to date."
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """`1 cell`, `2 cells`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def escape_controls(text: str) -> str:
+    """A text with every character that cannot be seen written as an escape; line ends and tabs stay."""
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(_escaped(c) if c not in "\n\t" and unicodedata.category(c) in UNSEEN else c for c in text)
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

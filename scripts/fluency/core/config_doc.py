@@ -9,8 +9,7 @@ from pydantic.fields import FieldInfo
 
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
-from fluency.core.model_config import ModelConfig, Price
-from fluency.core.study import Budget, Limits, SandboxConfig, Study
+from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
 
 PAGE = ROOT / "docs" / "config.md"
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (

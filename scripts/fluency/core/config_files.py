@@ -1,4 +1,4 @@
-"""Configuration files: read, laid over each other, and a mistake in them told with file, key and the right form."""
+"""Configuration files: read, merged, and a mistake in them explained with file, key and the right form."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return value
 
 
-def explain(error: ValidationError, files: Sequence[Path]) -> UserError:
+def config_error(error: ValidationError, files: Sequence[Path]) -> UserError:
     """The first problem of a validation as one sentence with file and key."""
     problem, choices = _most_telling(error)
     keys = [str(part) for part in problem["loc"] if not str(part).startswith(("literal[", "list[", "constrained-"))]
@@ -78,7 +78,7 @@ def explain(error: ValidationError, files: Sequence[Path]) -> UserError:
         form = _FORMS[problem["type"]].format(key=named[-1])
         other = "".join(f", or `{keys[-1]}: {choice}`" for choice in choices)
         what, hint = f"{json.dumps(problem['input'], default=str)} stands here; {what}", f"write {form}{other}"
-    where = f"{naming(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
+    where = f"{file_defining(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
     return UserError(what, where=where, hint=hint)
 
 
@@ -94,7 +94,7 @@ def _most_telling(error: ValidationError) -> tuple[ErrorDetails, list[str]]:
     return problems[0], words
 
 
-def naming(key: str, files: Sequence[Path]) -> str:
+def file_defining(key: str, files: Sequence[Path]) -> str:
     """The last of the files that has a top-level key: the one a user would edit."""
     having = [file for file in files if key in read_yaml(file)]
     return _shown((having or list(files))[-1])

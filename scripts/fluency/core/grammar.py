@@ -19,8 +19,7 @@ import tree_sitter_bash
 import tree_sitter_pwsh
 from tree_sitter import Language, Node, Parser, Tree
 
-from fluency.core.conditions import Condition
-from fluency.core.shells import Grammar, Shell
+from fluency.core.shells import Condition, Grammar, Shell
 
 MAX_BYTES = 8_000  # error recovery takes time and memory by the square of the length: 4 s and 300 MB at worst
 BASH: Grammar = "bash"
@@ -67,7 +66,7 @@ def parse(grammar: Grammar, command: str) -> Parsed:
     return parsed if whole else parsed._replace(parses=False)
 
 
-def applies(condition: Condition, shell: Shell, command: str) -> bool:
+def condition_applies(condition: Condition, shell: Shell, command: str) -> bool:
     """Whether a command is run under a condition; where it cannot be told what the command calls, it is."""
     if not condition.calls:
         return True
@@ -108,8 +107,6 @@ def _bare(text: str) -> str:
 
 
 # ---------------------------------------------------------------- Bash
-
-
 def _parse_bash(source: bytes) -> Parsed:
     tree = syntax_tree(BASH, source)
     calls, functions = [], set()
@@ -129,7 +126,6 @@ def _parse_bash(source: bytes) -> Parsed:
 
 
 # ---------------------------------------------------------------- PowerShell
-
 _STRING = rb"'[^']*'|\"(?:[^\"`]|`.)*\""  # a doubled quote reads as two strings side by side
 _ATTACHED = rb"(?<![^\s|;({])--?[A-Za-z][\w-]*(?:=|\b)(?:'[^']*'|\"[^\"`$]*\"|[\w:]*,\w+)+(?![^\s|;)}&])"
 _GAPS = re.compile(
@@ -151,10 +147,10 @@ def _parse_pwsh(source: bytes) -> Parsed:
     tree = syntax_tree(POWERSHELL, source)
     parses = not tree.root_node.has_error
     if not parses:
-        mended = _GAPS.sub(_mend, source)
+        mended = _GAPS.sub(_patch_grammar_gap, source)
         again = syntax_tree(POWERSHELL, mended)
         parses = not again.root_node.has_error
-        tree = again if parses else syntax_tree(POWERSHELL, _recover(mended))
+        tree = again if parses else syntax_tree(POWERSHELL, _parse_past_error(mended))
     calls, functions, hidden = [], set(), False
     for node in _nodes(tree):
         if node.type in ("command_name", "command_name_expr"):
@@ -167,12 +163,12 @@ def _parse_pwsh(source: bytes) -> Parsed:
                 hidden = True
         elif node.type == "function_name":
             functions.add(_text(source, node))
-        elif parses and _refused(source, node):
+        elif parses and _rejected_by_powershell(source, node):
             parses = False
     return Parsed(parses, tuple(calls), frozenset(functions), hidden)
 
 
-def _mend(found: re.Match[bytes]) -> bytes:
+def _patch_grammar_gap(found: re.Match[bytes]) -> bytes:
     """As many bytes that the grammar takes for the same thing."""
     piece = found[0]
     if found["string"] is not None:
@@ -190,7 +186,7 @@ def _mend(found: re.Match[bytes]) -> bytes:
     return piece[:2] + b"x" * (len(piece) - 2)
 
 
-def _recover(source: bytes) -> bytes:
+def _parse_past_error(source: bytes) -> bytes:
     """What PowerShell's parser goes on with after the error: past a keyword without its parenthesis, `[` as a name."""
     return _BRACKET.sub(b"x", _KEYWORD.sub(lambda found: b" " * len(found[0]), source))
 
@@ -213,7 +209,7 @@ def _arguments(source: bytes, command: Node | None) -> tuple[str, ...]:
     return tuple(_bare(_text(source, child)) for child in elements.children if child.type != "command_argument_sep")
 
 
-def _refused(source: bytes, node: Node) -> bool:
+def _rejected_by_powershell(source: bytes, node: Node) -> bool:
     """What the grammar takes and PowerShell does not: `<`, and `$name:` with nothing after it inside a string."""
     if node.type == "file_redirection_operator":
         return _text(source, node) == "<"

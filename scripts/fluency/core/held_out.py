@@ -1,4 +1,4 @@
-"""Private tasks as others may see them: by id and hash. What is handed such a task has no text that it could show."""
+"""What is published of a private task: its id, its kind and its hashes."""
 
 from __future__ import annotations
 
@@ -12,20 +12,16 @@ from pydantic import PrivateAttr
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import plain_files, sha256, sha256_file
-from fluency.core.part import Part
-from fluency.core.records import WAITING, Row
-from fluency.core.records.forms import Digest
-from fluency.core.shells import DESIGN
+from fluency.core.schema import Digest, FrozenModel
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Study
 from fluency.core.tasks import Category, Structure, Task
 
-WITHHELD = "(held out)"
+HELD_OUT_TEXT = "(held out)"
 """Stands where a text of a private task's cell would."""
-_TEXTS = ("why", "command", "side_effects")
-"""Columns whose being empty is counted."""
 
 
-class HeldOutFacts(Part):
+class HeldOutFacts(FrozenModel):
     """All that is published of a private task."""
 
     id: str
@@ -48,13 +44,13 @@ class HeldOutTask(Task):
     def of(cls, facts: HeldOutFacts) -> HeldOutTask:
         """The task of these facts."""
         shown = facts.model_dump(include={"id", "version", "category", "provenance", "lean"})
-        texts = dict.fromkeys(("provenance_note", "fixture", "fairness"), WITHHELD)
-        commands = {shell: [WITHHELD] for shell in DESIGN}
+        texts = dict.fromkeys(("provenance_note", "fixture", "fairness"), HELD_OUT_TEXT)
+        commands = {shell: [HELD_OUT_TEXT] for shell in DESIGN_SHELLS}
         task = cls(
             **shown,
             **texts,
             private=True,
-            prompt=WITHHELD.ljust(20),
+            prompt=HELD_OUT_TEXT.ljust(20),
             structure=Structure(line=""),
             content="set",
             references=commands,
@@ -109,24 +105,16 @@ def folder_sha256(task: Task) -> str:
     """Over the names and contents of all files of a task's folder, its fixture too."""
     if isinstance(task, HeldOutTask):
         return task.facts.folder_sha256
-    return sha256(canonical_json({name: sha256_file(path) for name, path in files_of_task(task).items()}))
+    return sha256(canonical_json({name: sha256_file(path) for name, path in task_files(task).items()}))
 
 
-def files_of_task(task: Task) -> dict[str, Path]:
+def task_files(task: Task) -> dict[str, Path]:
     """The plain files of a task's folder by their names in it."""
     return {path.relative_to(task.folder).as_posix(): path for path in plain_files(task.folder)}
 
 
-def shown_tasks(tasks: Sequence[Task], study: Study) -> list[Task]:
+def public_tasks(tasks: Sequence[Task], study: Study) -> list[Task]:
     """The tasks as table, report and explorer may know them: private ones held out, unless the study shows them."""
     if study.show_private:
         return list(tasks)
     return [HeldOutTask.of(facts_of(task)) if task.private else task for task in tasks]
-
-
-def held_out_row(row: Row) -> Row:
-    """The row of a private task's cell: outcome, class and numbers stay, texts and names of commands do not."""
-    texts = {name: WITHHELD for name in _TEXTS if getattr(row, name) is not None}
-    if row.status == "missing" and row.reason not in WAITING.values():  # an engine's own words
-        texts["reason"] = WITHHELD
-    return row.model_copy(update={**texts, "commands": None})

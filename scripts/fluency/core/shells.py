@@ -1,21 +1,122 @@
-"""The shells: one entry each. What any other module needs to know of a shell stands here and nowhere else.
+"""The shells, and the conditions that their answers run under again: one entry each.
 
-A third shell is one more entry, with references for the tasks it is to be validated on; the image is built with its
-packages, and a study that lists it measures it as an arm of its own.
+What any other module needs to know of a shell or a condition stands here and nowhere else. A third shell is one more
+entry, with references for the tasks it is to be validated on; the image is built with its packages, and a study
+that lists it measures it as an arm of its own. A further condition is one more entry too, named by the shells that it
+is for, with its field in `core/records.py` and its column in `core/table.py`.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
 from fluency.common.errors import UserError
-from fluency.core.conditions import CONDITIONS, Condition
 
+WINDOWS_ALIASES: Mapping[str, str] = {
+    "ac": "Add-Content",
+    "cat": "Get-Content",
+    "clear": "Clear-Host",
+    "compare": "Compare-Object",
+    "cp": "Copy-Item",
+    "cpp": "Copy-ItemProperty",
+    "diff": "Compare-Object",
+    "kill": "Stop-Process",
+    "ls": "Get-ChildItem",
+    "man": "help",
+    "mount": "New-PSDrive",
+    "mv": "Move-Item",
+    "ps": "Get-Process",
+    "rm": "Remove-Item",
+    "rmdir": "Remove-Item",
+    "sleep": "Start-Sleep",
+    "sort": "Sort-Object",
+    "start": "Start-Process",
+    "tee": "Tee-Object",
+    "write": "Write-Output",
+}
+"""The aliases that PowerShell 7 defines on Windows alone, for the commands that it has on Linux too."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What is otherwise than designed while an answer runs; by default nothing is."""
+
+    name: str
+    """In configurations and records; the mark of an answer under it is `mark`."""
+    title: str
+    """After `passed` and `the gap`: the condition in two or three words."""
+    setting: str
+    """After `with` and before `for PowerShell`: what is otherwise."""
+    caveat: str = ""
+    """What its gap does not say, in a sentence."""
+    tools: bool = True
+    """Whether PATH holds the Unix programs and the shell itself."""
+    leaves_out: tuple[str, ...] = ()
+    """Arguments of the shell that it is started without."""
+    home: Mapping[str, str] = field(default_factory=dict)
+    """Files of HOME when the command starts: path relative to it -> text."""
+    calls: frozenset[str] = frozenset()
+    """Runs only answers that call one of these names, in lower case; the others count as designed. Empty: all run."""
+    in_summary: bool = False
+    """Whether its gap stands in the summary table too, and not only in the section on what answers are made of."""
+
+    @property
+    def mark(self) -> str:
+        """The field of a score and the column of a table that say whether an answer passes under it."""
+        return f"{self.name}_passed"
+
+
+AS_DESIGNED = Condition("as_designed", "as designed", "everything as designed")
+CONDITIONS: Mapping[str, Condition] = {
+    condition.name: condition
+    for condition in (
+        AS_DESIGNED,
+        Condition(
+            name="no_unix_tools",
+            title="without Unix tools",
+            setting="no Unix tools on PATH",
+            caveat="It is the same answers executed again: a model told that no Unix tools are there might have "
+            "written others.",
+            tools=False,
+            in_summary=True,
+        ),
+        Condition(
+            name="windows_aliases",
+            title="with Windows aliases",
+            setting="the aliases of Windows",
+            caveat=f"They are {', '.join(WINDOWS_ALIASES)}. Only answers that call one, or of which that cannot be "
+            "told, ran again; the others count as designed.",
+            leaves_out=("-NoProfile",),
+            home={
+                ".config/powershell/profile.ps1": "".join(
+                    f"Set-Alias {name} {command} -Scope Global -Option AllScope\n"
+                    for name, command in WINDOWS_ALIASES.items()
+                )
+            },
+            calls=frozenset(WINDOWS_ALIASES),
+        ),
+    )
+}
+"""Every condition there is. The first is the headline; the others stand beside it, for the shells that name them."""
+EXTRA_CONDITIONS = tuple(condition for condition in CONDITIONS.values() if condition is not AS_DESIGNED)
+"""All but the headline's."""
+SUMMARY_CONDITIONS = frozenset(condition.name for condition in EXTRA_CONDITIONS if condition.in_summary)
+"""Those whose gap stands beside the headline wherever that is told."""
+
+
+def _known_condition(name: str) -> str:
+    if name not in CONDITIONS:
+        raise ValueError(f"there is no condition {name!r}; there are: {', '.join(CONDITIONS)}")
+    return name
+
+
+ConditionName = Annotated[str, AfterValidator(_known_condition)]
+"""A field of a configuration or record that names a condition."""
 Grammar = Literal["bash", "pwsh"]
 """The language a shell reads, which decides the parser and the dialect an answer is taken for."""
 
@@ -116,7 +217,7 @@ SHELLS: dict[str, Shell] = {
     )
 }
 """Every shell there is, in the order of reports; the gap is the second arm's pass@1 less the first's."""
-DESIGN: tuple[str, str] = ("bash", "pwsh")
+DESIGN_SHELLS: tuple[str, str] = ("bash", "pwsh")
 """The arms of the study as designed: every task has references in both."""
 
 
@@ -132,28 +233,30 @@ def other_dialect(shell: Shell) -> Shell:
     return next(other for other in SHELLS.values() if other.grammar != shell.grammar)
 
 
-def _known(name: str) -> str:
+def _known_shell(name: str) -> str:
     if name not in SHELLS:
         raise ValueError(f"there is no shell {name!r}; there are: {', '.join(SHELLS)}")
     return name
 
 
-ShellName = Annotated[str, AfterValidator(_known)]
+ShellName = Annotated[str, AfterValidator(_known_shell)]
 """A field of a configuration or record that names a shell."""
 
 
-def in_order(names: Sequence[str]) -> tuple[str, ...]:
+def sort_shells(names: Sequence[str]) -> tuple[str, ...]:
     """Shells in the order of reports, however a configuration lists them."""
     return tuple(name for name in SHELLS if name in names)
 
 
-def contrast_of(names: Sequence[str]) -> tuple[str, str]:
+def gap_shells(names: Sequence[str]) -> tuple[str, str]:
     """The two arms whose gap is the question: baseline and challenger, the first two of `names` in report order.
 
     An arm that is not asked still has its place, so that a study of one shell says what it lacks.
     """
-    ordered = in_order(names)[:2]
+    ordered = sort_shells(names)[:2]
     if len(ordered) == 2:
         return ordered[0], ordered[1]
-    baseline, challenger = in_order([*ordered, next(name for name in (*DESIGN, *SHELLS) if name not in ordered)])
+    baseline, challenger = sort_shells(
+        [*ordered, next(name for name in (*DESIGN_SHELLS, *SHELLS) if name not in ordered)]
+    )
     return baseline, challenger

@@ -44,22 +44,14 @@ _BASE = StageCode(
         "common/errors.py",
         "common/files.py",
         "common/paths.py",
-        "common/source_file.py",
-        "core/cells.py",
-        "core/conditions.py",
+        "common/words.py",
         "core/config_files.py",
-        "core/deadline.py",
-        "core/model_config.py",
-        "core/part.py",
-        "core/records/*.py",
-        "core/seed_seal.py",
+        "core/records.py",
+        "core/schema.py",
         "core/shells.py",
         "core/study.py",
-        "core/task_folders.py",
-        "core/task_sets.py",
         "core/task_world.py",
         "core/tasks.py",
-        "core/wires.py",
         "world/*.*",
     ),
     ("pydantic", "pyyaml", "rfc8785"),
@@ -67,40 +59,34 @@ _BASE = StageCode(
 _GRAMMAR = StageCode(_package("core/grammar.py"), ("tree-sitter", "tree-sitter-bash", "tree-sitter-pwsh"))
 _SCORE = _BASE + _GRAMMAR + StageCode(_package("common/words.py", "scoring/**/*.*"))
 _TABLE = _BASE + StageCode(
-    _package("core/collect.py", "core/gather.py", "core/held_out.py", "core/provenance.py", "core/table.py"),
+    _package("core/held_out.py", "core/provenance.py", "core/table.py", "common/git.py"),
     ("pandas",),
 )
 _ANALYSIS = _TABLE + StageCode(_package("analysis/*.py"), ("numpy", "scipy"))
 _REPORT = _ANALYSIS + StageCode(
-    (*_package("core/control.py", "report/*.py"), "report/report.md.j2", "report/sections/**/*.*", _SETS),
+    (*_package("report/*.py"), "report/report.md.j2", "report/sections/**/*.*", _SETS),
     ("jinja2", "markupsafe", "matplotlib"),
 )
-_SANDBOX = _BASE + StageCode(
-    _package("execution/invocation.py", "execution/sandbox/image_content.py", "execution/sandbox/protocol.py")
-)
+_SANDBOX = _BASE + StageCode(_package("execution/image_content.py", "execution/protocol.py"))
 _REQUEST = _BASE + StageCode(
     _package("generation/*.py", "generation/providers/*.py", "generation/*.yaml"), ("anthropic", "openai")
 )
 _COMMAND = (
-    _BASE
-    + _GRAMMAR
-    + StageCode(
-        _package("execution/attempts.py", "execution/command.py", "execution/execute.py", "execution/invocation.py")
-    )
+    _BASE + _GRAMMAR + StageCode(_package("execution/execute.py", "execution/extract.py", "execution/protocol.py"))
 )
 
 DECIDES: Mapping[str, StageCode] = {
     "asking": _REQUEST + StageCode(_package("common/words.py", "generation/local_model/*.*"), ("xllamacpp",)),
     "command": _COMMAND,
     "execution": _COMMAND
-    + StageCode((*_package("execution/sandbox/*.py", "execution/start_up_times.py"), "sandbox/seccomp/*.*")),
+    + StageCode((*_package("execution/*.py", "common/locks.py", "common/terminal.py"), "sandbox/seccomp/*.*")),
     "scoring": _SCORE,
     "table": _TABLE,
     "analysis": _ANALYSIS,
 }
 """Stage -> what decides a number there, from the prompt to the verdict; a registration freezes the hash of each."""
 
-_CONTROL = ("probes", "run_control", "soundness", "validate", "world_pairs")
+_CONTROL = ("control", "probes", "validate")
 
 LAYERS: Mapping[str, StageCode] = {
     "worlds": _BASE,
@@ -121,12 +107,11 @@ LAYERS: Mapping[str, StageCode] = {
                 "archive/private_part.py",
                 "archive/registration*.py",
                 "archive/strict_json.py",
-                "common/self_hash.py",
             ),
             _SETS,
         )
     ),
-    "metadata": _BASE + StageCode(_package("archive/citation.py", "archive/crate.py")),
+    "metadata": _TABLE + StageCode(_package("archive/citation.py", "archive/crate.py")),
 }
 """What each layer of an archive is made by. A file too many makes a difference unproven where it could be called a
 contradiction, a file too few the reverse; so what is in doubt is in."""
@@ -136,13 +121,11 @@ contradiction, a file too few the reverse; so what is in doubt is in."""
 _EXECUTE = _GRAMMAR + StageCode(
     (
         *_package(
-            "execution/attempts.py",
-            "execution/command.py",
             "execution/execute.py",
-            "execution/invocation.py",
-            "execution/sandbox/isolation.py",
-            "execution/sandbox/outcome.py",
-            "execution/sandbox/seccomp.py",
+            "execution/extract.py",
+            "execution/protocol.py",
+            "execution/container.py",
+            "execution/isolation.py",
         ),
         "sandbox/seccomp/*.*",
     )
@@ -153,7 +136,11 @@ RERUNS: Mapping[str, StageCode] = {
     "score": _SCORE,
     "control": _EXECUTE
     + _SCORE
-    + StageCode(_package("core/control.py", *(f"validation/{name}.py" for name in _CONTROL))),
+    + StageCode(
+        _package(
+            "execution/*.py", "common/locks.py", "common/terminal.py", *(f"validation/{name}.py" for name in _CONTROL)
+        )
+    ),
     "gather": _TABLE,
     "report": LAYERS["report"] + LAYERS["explorer"],
 }

@@ -1,4 +1,4 @@
-"""The study: config.yaml and its overrides, validated, as frozen objects.
+"""The study: config.yaml and its overrides, validated, as frozen objects; and its cells.
 
 `config.yaml` is the default; each further file replaces what it names. Lists are replaced whole and
 mappings are merged, which is what Snakemake does with `--configfile`.
@@ -6,28 +6,165 @@ mappings are merged, which is what Snakemake does with `--configfile`.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Discriminator, Field, Tag, ValidationError, field_validator, model_validator
+from pydantic import (
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from fluency.common.canonical import EXACT
+from fluency.common.canonical import EXACT, canonical_json
 from fluency.common.errors import UserError
+from fluency.common.files import sha256
 from fluency.common.paths import CONFIG
-from fluency.core.cells import Cell
-from fluency.core.conditions import AS_DESIGNED, CONDITIONS, ConditionName
-from fluency.core.config_files import explain, merge, read_yaml
-from fluency.core.deadline import FLOOR_S
-from fluency.core.model_config import Config, ModelConfig
-from fluency.core.seed_seal import FORM
-from fluency.core.shells import DESIGN, SHELLS, ShellName
-from fluency.core.task_sets import PILOT
+from fluency.core.config_files import config_error, merge, read_yaml
+from fluency.core.schema import (
+    FrozenModel,
+    StrictModel,
+)
+from fluency.core.shells import AS_DESIGNED, CONDITIONS, DESIGN_SHELLS, SHELLS, ConditionName, ShellName
+
+PILOT = "pilot-20"
+Wire = Literal["messages", "chat", "bedrock", "vertex"]
+KEY_OF: Mapping[Wire, str] = {
+    "messages": "ANTHROPIC_API_KEY",
+    "chat": "OPENAI_API_KEY",
+    "bedrock": "AWS_BEARER_TOKEN_BEDROCK",
+    "vertex": "VERTEX_ACCESS_TOKEN",
+}
+"""Wire -> the environment variable that holds its key where a model's entry names none."""
+SEED_COMMITMENT = r"^commit:[0-9a-f]{64}$"
+
+
+def seed_commitment(seeds: Sequence[int], salt: str) -> str:
+    """`commit:` and the SHA-256 of the canonical JSON `{"salt": …, "seeds": […]}`; the order of the seeds counts."""
+    return f"commit:{sha256(canonical_json({'salt': salt, 'seeds': list(seeds)}))}"
+
+
+MIN_DEADLINE_S = 30.0
+TIMES_THE_SLOWEST = 10.0
+
+
+def min_deadline_s(slowest_s: float) -> float:
+    """The shortest deadline, in seconds, for a shell whose slowest reference takes `slowest_s`."""
+    return max(MIN_DEADLINE_S, TIMES_THE_SLOWEST * slowest_s)
+
+
+class Cell(NamedTuple):
+    """A point of the design; `model` is the short alias from config, `trial` counts from 1."""
+
+    model: str
+    shell: str
+    task: str
+    trial: int
+
+    @property
+    def path(self) -> str:
+        """`model/shell/task/trial`, the name of the cell's files and of the cell on the command line."""
+        return "/".join(map(str, self))
+
+    @classmethod
+    def parse(cls, path: str) -> Cell:
+        """The cell a path names; UserError if it is not `model/shell/task/trial`."""
+        parts = path.strip("/").split("/")
+        if len(parts) != 4 or parts[1] not in SHELLS or not parts[3].isdigit():
+            raise UserError(
+                "this is not a cell",
+                where=path,
+                hint="write model/shell/task/trial, for example qwen-0.5b/bash/tree-size-bytes/1",
+            )
+        return cls(parts[0], parts[1], parts[2], int(parts[3]))
+
+
+class Price(StrictModel):
+    """US dollars for a million tokens, and the day the price was read."""
+
+    input_usd_per_mtok: float = Field(ge=0, description="Of what is sent.")
+    output_usd_per_mtok: float = Field(ge=0, description="Of what comes back, thinking included.")
+    dated: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="The day the price was read, YYYY-MM-DD.")
+
+
+class ModelConfig(StrictModel):
+    """One model under test. What is left out comes from the policy table for the model's id."""
+
+    alias: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$", description="Short name, used in paths.")
+    id: str = Field(min_length=1, description="The name the provider knows it by.")
+    served_by: Literal["embedded", "endpoint"] = Field(
+        "endpoint", description="embedded: llama.cpp inside the run; endpoint: any server that speaks the wire."
+    )
+    wire: Wire = Field(
+        "messages",
+        description="messages: POST /v1/messages; chat: Chat Completions (vLLM, Ollama, llama.cpp, gateways); bedrock, "
+        "vertex: Claude in these clouds.",
+    )
+    interface: Literal["reply", "tool"] = Field(
+        "reply",
+        description="How the command comes. reply: as the text that was asked for; tool: in a forced call.",
+    )
+    base_url: str | None = Field(
+        None, description="Where the endpoint is; without /v1 for messages, with it for chat. Default: the wire's own."
+    )
+    region: str | None = Field(None, description="Of the cloud: bedrock and vertex need it.")
+    project: str | None = Field(None, description="Of the cloud: vertex needs it.")
+    api_key_env: str = Field(
+        "ANTHROPIC_API_KEY", description="Environment variable that holds the key. Each other wire has its own default."
+    )
+    key_required: bool = Field(True, description="false for a server on your own machine that asks for none.")
+    transport: Literal["messages", "batch"] = Field("messages", description="batch: half price, answers within a day.")
+    temperature: float | Literal["provider-default"] | None = Field(
+        None, description="A number is sent exactly; provider-default sends none; empty: the policy table's."
+    )
+    on_refused_temperature: Literal["stop", "provider-default"] = Field(
+        "stop", description="What to do when the model refuses the temperature; the second goes for all its cells."
+    )
+    max_tokens: int | None = Field(None, ge=1, le=128_000, description="Empty: the policy table's.")
+    thinking: dict[str, Any] | None = Field(None, description="Sent as it is; empty: the policy table's.")
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = Field(
+        None, description="Sent as it is; empty: the policy table's."
+    )
+    extra_body: dict[str, Any] = Field(default_factory=dict, description="Further body fields for other servers.")
+    extra_headers: dict[str, str] = Field(default_factory=dict, description="Further headers; never a key.")
+    price: Price | None = Field(None, description="Empty: the policy table's.")
+    requests_per_minute: int = Field(45, ge=1, description="Starts a minute, over all cells of the model.")
+    in_flight: int = Field(4, ge=1, le=64, description="Requests under way at a time.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_its_wire_has_it(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("served_by") == "embedded":
+            values = values | {"wire": "chat"}  # llama.cpp's
+        if isinstance(values, dict) and values.get("wire") in KEY_OF and "api_key_env" not in values:
+            return values | {"api_key_env": KEY_OF[values["wire"]]}
+        return values
+
+    @field_validator("thinking", "extra_body", "extra_headers")
+    @classmethod
+    def _has_one_text(cls, value: Any) -> Any:
+        try:
+            alike = json.loads(canonical_json(value)) == value
+        except ValueError:
+            alike = False
+        if not alike:
+            raise ValueError("this is not JSON that every language reads alike: mind dates, .nan, and large numbers")
+        return value
+
+    @field_validator("temperature")
+    @classmethod
+    def _in_range(cls, value: object) -> object:
+        if isinstance(value, float) and not 0 <= value <= 2:
+            raise ValueError("a temperature lies between 0 and 2")
+        return value
+
 
 Seed = Annotated[int, Field(ge=-EXACT, le=EXACT)]
-
-
 STUDY_NAME = r"^[a-z0-9][a-z0-9-]{0,40}$"
 # One form or the other, so that a mistake is told of the form that was meant.
 Wanted = Annotated[
@@ -37,11 +174,11 @@ Wanted = Annotated[
 ]
 
 
-class Limits(Config):
+class Limits(StrictModel):
     """What one execution may use, alike for both arms."""
 
     timeout_s: dict[ShellName, float] = Field(
-        default_factory=lambda: dict.fromkeys(SHELLS, FLOOR_S),
+        default_factory=lambda: dict.fromkeys(SHELLS, MIN_DEADLINE_S),
         description="Deadline of a command, seconds; no less than max(30, 10 x slowest reference), see docs/method.md.",
     )
     memory_mb: int = Field(1024, ge=256, description="Of the whole container, helpers included; no swap.")
@@ -54,13 +191,13 @@ class Limits(Config):
     @field_validator("timeout_s")
     @classmethod
     def _both_shells(cls, value: dict[str, float]) -> dict[str, float]:
-        merged = dict.fromkeys(SHELLS, FLOOR_S) | value
+        merged = dict.fromkeys(SHELLS, MIN_DEADLINE_S) | value
         if any(not 1 <= seconds <= 600 for seconds in merged.values()):
             raise ValueError("a deadline lies between 1 and 600 seconds")
         return merged
 
 
-class SandboxConfig(Config):
+class SandboxConfig(StrictModel):
     """The container engine and its limits."""
 
     parallel: int | None = Field(None, ge=1, le=64, description="Containers at a time; empty: one a processor.")
@@ -72,14 +209,14 @@ class SandboxConfig(Config):
         return self.parallel or os.cpu_count() or 1
 
 
-class Budget(Config):
+class Budget(StrictModel):
     """Dollars. Above `confirm_usd` a run asks; at `stop_usd` it stops with everything earned kept."""
 
     confirm_usd: float = Field(1.0, ge=0, description="A run that may cost more asks first.")
     stop_usd: float = Field(10.0, gt=0, description="Where a run stops, from the usage that came back.")
 
 
-class Study(Config):
+class Study(StrictModel):
     """A validated configuration: what is asked of whom, how often, and where it runs."""
 
     study: str = Field(pattern=STUDY_NAME, description="Name of the study, and of its folder.")
@@ -89,7 +226,7 @@ class Study(Config):
         description="A set of `tasks/sets.yaml` (`pilot-20`, `full-60`), a list of task ids, or `all` in the bank.",
     )
     shells: Annotated[list[ShellName], Field(min_length=1)] = Field(
-        default_factory=lambda: list(DESIGN), description="The arms."
+        default_factory=lambda: list(DESIGN_SHELLS), description="The arms."
     )
     trials: int = Field(5, ge=1, le=100, description="Independent answers a cell of task and shell.")
     seeds: list[Seed] = Field(
@@ -98,7 +235,9 @@ class Study(Config):
         "seeds that are revealed later (`make seeds`): such a study can be registered and not yet run.",
     )
     seeds_salt: str = Field("", description="Opens the commitment, with the seeds that are revealed.")
-    seeds_sealed: str | None = Field(None, pattern=FORM, description="Where `seeds: commit:…` is kept; not to be set.")
+    seeds_sealed: str | None = Field(
+        None, pattern=SEED_COMMITMENT, description="Where `seeds: commit:…` is kept; not to be set."
+    )
     conditions: Annotated[list[ConditionName], Field(min_length=1)] = Field(
         default_factory=lambda: list(CONDITIONS),
         description="as_designed is the headline. Of PowerShell answers, no_unix_tools runs each again without Unix "
@@ -168,4 +307,23 @@ def validate_study(values: dict[str, Any], files: Sequence[Path] = (CONFIG,)) ->
     try:
         return Study.model_validate(values)
     except ValidationError as error:
-        raise explain(error, files) from None
+        raise config_error(error, files) from None
+
+
+class CellName(FrozenModel):
+    """A cell as a record holds it."""
+
+    model: str
+    shell: ShellName
+    task: str
+    trial: int
+
+    @classmethod
+    def of(cls, cell: Cell) -> CellName:
+        """The record's form of a cell."""
+        return cls(model=cell.model, shell=cell.shell, task=cell.task, trial=cell.trial)
+
+    @property
+    def cell(self) -> Cell:
+        """The cell itself."""
+        return Cell(self.model, self.shell, self.task, self.trial)

@@ -1,14 +1,224 @@
-"""The cells table: one row a cell, in design order; the analysis, the figures and the explorer start here."""
+"""The cells table: a cell's records become one row, in design order; analysis, figures and explorer start here."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import fmean
+from typing import Literal, NamedTuple
 
 import pandas as pd
+from pydantic import Field
 
-from fluency.common.errors import MADE_ANEW, UserError
+from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import write_atomic
-from fluency.core.records import Row
+from fluency.core.held_out import (
+    HELD_OUT_TEXT,
+    HeldOutTask,
+)
+from fluency.core.records import Execution, Generation, Run, Score
+from fluency.core.schema import FrozenModel, RecordType, read_record
+from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS
+from fluency.core.study import Cell
+from fluency.core.tasks import Task
+
+_TEXTS = ("why", "command", "side_effects")
+"""Columns whose being empty is counted."""
+Status = Literal["measured", "not_measured", "missing"]
+MISSING_REASONS = {stage: f"no {stage} yet" for stage in ("generation", "execution", "score")}
+"""What a cell waits for -> the reason why it is missing."""
+
+
+class Row(FrozenModel):
+    """A row of `results/<study>/cells.csv`; empty fields are unknown, never zero."""
+
+    model: str = Field(description="Alias of the model in the study.")
+    shell: str = Field(description="The arm: the shell that was asked for.")
+    task: str = Field(description="Id of the task.")
+    trial: int = Field(description="Number of the independent answer, from 1.")
+    category: str = Field(description="Kind of the task.")
+    status: Status = Field(description="missing: no measurement yet, or given up; not_measured: the arm cannot be.")
+    reason: str | None = Field(None, description="Why, of missing and not_measured.")
+    passed: bool | None = Field(
+        None, description="Exit code 0 and the right output, in every world: the headline. Empty: not measured."
+    )
+    structural_pass: bool | None = Field(
+        None, description="Exit code 0 and the structural check alone, in every world."
+    )
+    exit_ok: bool | None = Field(None, description="Exit code 0 in every world.")
+    content_ok: bool | None = Field(None, description="The right output in every world, whatever the exit code.")
+    lenient_passed: bool | None = Field(
+        None, description="As `passed`, with the command also taken out of prose and fences."
+    )
+    no_unix_tools_passed: bool | None = Field(
+        None, description="As `passed`, without Unix programs on PATH; empty where that was not run."
+    )
+    windows_aliases_passed: bool | None = Field(
+        None, description="As `passed`, with the aliases of PowerShell on Windows; empty where that was not run."
+    )
+    worlds_passed: int | None = Field(
+        None, description="Worlds in which the headline's run passed (as designed, strict reading)."
+    )
+    worlds_run: int | None = Field(None, description="Worlds the command ran in for the headline.")
+    failure_class: str | None = Field(
+        None, description="Why it failed, of a closed set; empty: it passed, or is not measured."
+    )
+    why: str | None = Field(None, description="The finding that decided, in a sentence.")
+    made_of: str | None = Field(
+        None, description="What the answer is made of: cmdlets-only, mixed, unix-only and others."
+    )
+    commands: str | None = Field(
+        None, description="Names of the commands it calls in order of appearance, separated by blanks."
+    )
+    outcome: str | None = Field(None, description="Of the generation: ok, refusal, truncated or empty.")
+    command: str | None = Field(
+        None, description="The command as it ran, in the strict reading; empty: nothing was left of the reply."
+    )
+    input_tokens: int | None = Field(None, description="As the server counted them.")
+    output_tokens: int | None = Field(None, description="As the server counted them.")
+    cost_usd: float | None = Field(None, description="Dollars by the price of its day; empty: the model has no price.")
+    temperature_sent: str | None = Field(None, description="A number, or `provider-default`.")
+    model_echoed: str | None = Field(None, description="The name of the model that came back.")
+    t_gen_s: float | None = Field(
+        None, description="Seconds from request to last byte; empty for batches and where the server gave none."
+    )
+    t_exec_s: float | None = Field(None, description="Seconds of the command alone, mean over the headline's worlds.")
+    timed_out: bool | None = Field(None, description="Whether a run of the headline met its deadline.")
+    peak_memory_bytes: int | None = Field(
+        None, description="Of the whole container, largest over the headline's worlds."
+    )
+    cpu_s: float | None = Field(None, description="Seconds of processor time, mean over the headline's worlds.")
+    peak_processes: int | None = Field(None, description="Largest over the headline's worlds.")
+    written_bytes: int | None = Field(None, description="In /tmp and HOME; largest over the headline's worlds.")
+    output_truncated: bool | None = Field(None, description="A stream was longer than what is kept of it.")
+    side_effects: str | None = Field(
+        None, description="What the command left behind, separated by semicolons; never judged."
+    )
+    attempts: int | None = Field(None, description="Times that its commands were started; null: not executed.")
+    asked_utc: str | None = Field(None, description="When the answer arrived, UTC.")
+
+
+RECORD_TYPES: dict[str, type[FrozenModel]] = {"generations": Generation, "executions": Execution, "scores": Score}
+PRODUCTS = ("cells.csv", "provenance.json", "report.md", "explorer.html")
+"""What is made of the records, in the study's own folder."""
+
+
+class CellRecords(NamedTuple):
+    """The three records of a cell; None where there is none yet."""
+
+    generation: Generation | None
+    execution: Execution | None
+    score: Score | None
+
+
+def record_path(results: Path, stage: str, cell: Cell) -> Path:
+    """Where a stage's record of a cell stands."""
+    return Path(results) / stage / f"{cell.path}.json"
+
+
+def load_records(results: Path, cell: Cell) -> CellRecords:
+    """The records of one cell; a damaged one is a UserError, an absent one None."""
+
+    def load(stage: str, kind: type[RecordType]) -> RecordType | None:
+        path = record_path(results, stage, cell)
+        return read_record(kind, path) if path.exists() else None
+
+    return CellRecords(load("generations", Generation), load("executions", Execution), load("scores", Score))
+
+
+def gather_rows(cells: Sequence[Cell], tasks: Sequence[Task], load: Callable[[Cell], CellRecords]) -> list[Row]:
+    """One row for each cell of the design, whatever there is of it; less its texts where the task is held out."""
+    by_id = {task.id: task for task in tasks}
+    return [cell_row(cell, by_id[cell.task], load(cell)) for cell in cells]
+
+
+def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
+    """A cell's row as it may be shown."""
+    row = _full_row(cell, task.category, records)
+    return held_out_row(row) if isinstance(task, HeldOutTask) else row
+
+
+def _full_row(cell: Cell, category: str, records: CellRecords) -> Row:
+    """A cell's row. A cell without a score is missing, and the row says which stage it waits for."""
+    generation, execution, score = records
+    values: dict[str, object] = dict(cell._asdict(), category=category)
+    if generation:
+        values |= _asked(generation)
+    if execution:
+        values |= _ran(execution)
+    if score is None:
+        stage = "score" if execution else "execution" if generation else "generation"
+        return Row(**values, status="missing", reason=MISSING_REASONS[stage])
+    if generation is None or execution is None:
+        raise UserError(
+            "the score has no generation or execution under it",
+            where=cell.path,
+            hint="run the study again; it makes only what is missing",
+        )
+    status = "not_measured" if score.not_measured else "missing" if execution.unmeasured else "measured"
+    headline = [w for w in score.worlds if w.condition == AS_DESIGNED.name and w.reading == "strict"]
+    return Row(
+        **values,
+        status=status,
+        reason=score.not_measured or execution.unmeasured,
+        passed=score.passed,
+        structural_pass=score.structural_pass,
+        exit_ok=score.exit_ok,
+        content_ok=score.content_ok,
+        lenient_passed=score.lenient_passed,
+        **{condition.mark: getattr(score, condition.mark) for condition in EXTRA_CONDITIONS},
+        worlds_passed=sum(world.passed for world in headline) if status == "measured" else None,
+        worlds_run=len(headline) if status == "measured" else None,
+        failure_class=score.failure_class,
+        why=score.why,
+        made_of=score.make_up.made_of if score.make_up else None,
+        commands=" ".join(score.make_up.commands) if score.make_up else None,
+        side_effects="; ".join(score.side_effects) or None,
+    )
+
+
+def _asked(generation: Generation) -> dict[str, object]:
+    answer = generation.answer
+    sent = answer.request.temperature
+    return {
+        "outcome": answer.outcome,
+        "input_tokens": answer.usage.input_tokens,
+        "output_tokens": answer.usage.output_tokens,
+        "cost_usd": generation.cost_usd,
+        "temperature_sent": "provider-default" if sent is None else f"{sent:g}",
+        "model_echoed": answer.model_echoed,
+        "t_gen_s": answer.latency_s,
+        "asked_utc": answer.received_utc,
+    }
+
+
+def _ran(execution: Execution) -> dict[str, object]:
+    results = [run.result for run in headline_runs(execution)]
+    if not results:
+        return {"command": execution.extraction.strict, "attempts": execution.attempts}
+
+    def largest(name: str) -> int | None:
+        told = [getattr(result.used, name) for result in results]
+        return max((value for value in told if value is not None), default=None)
+
+    processor = [result.used.cpu_s for result in results if result.used.cpu_s is not None]
+    return {
+        "command": execution.extraction.strict,
+        "attempts": execution.attempts,
+        "t_exec_s": round(fmean(result.wall_s for result in results), 6),
+        "timed_out": any(result.timed_out for result in results),
+        "peak_memory_bytes": largest("peak_memory_bytes"),
+        "cpu_s": round(fmean(processor), 6) if processor else None,
+        "peak_processes": largest("peak_processes"),
+        "written_bytes": largest("written_bytes"),
+        "output_truncated": any(result.stdout.truncated or result.stderr.truncated for result in results),
+    }
+
+
+def headline_runs(execution: Execution) -> list[Run]:
+    """The runs that decide: the strict reading, as designed, one a world."""
+    return [run for run in execution.runs if run.condition == AS_DESIGNED.name and run.reading == "strict"]
+
 
 COLUMNS = list(Row.model_fields)
 # Not in the tables of earlier archives, which stay readable: unknown there.
@@ -47,5 +257,13 @@ def read_table(path: Path) -> pd.DataFrame:
     if list(frame.columns) == [name for name in COLUMNS if name not in LATER or name in frame.columns]:
         frame = frame.reindex(columns=COLUMNS).astype(dtypes())
     if list(frame.columns) != COLUMNS:
-        raise UserError("the cells table has other columns", where=str(path), hint=MADE_ANEW)
+        raise UserError("the cells table has other columns", where=str(path), hint=REBUILD_HINT)
     return frame
+
+
+def held_out_row(row: Row) -> Row:
+    """The row of a private task's cell: outcome, class and numbers stay, texts and names of commands do not."""
+    texts = {name: HELD_OUT_TEXT for name in _TEXTS if getattr(row, name) is not None}
+    if row.status == "missing" and row.reason not in MISSING_REASONS.values():  # an engine's own words
+        texts["reason"] = HELD_OUT_TEXT
+    return row.model_copy(update={**texts, "commands": None})

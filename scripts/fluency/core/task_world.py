@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256_file
-from fluency.common.source_file import run_source
-from fluency.core.tasks import Task
-from fluency.world import Builder, World, build_world
+from fluency.core.records import ProcessFact
+from fluency.core.tasks import Task, run_python_file
+from fluency.world import Builder, HelperSpec, World, build_world
+from fluency.world.model import WorldError
 
 
 def world_for(task: Task, seed: int) -> World:
@@ -24,7 +27,7 @@ def world_for(task: Task, seed: int) -> World:
 def _extended(task_id: str, fixture: Path, _content: str, seed: int) -> World:
     builder = Builder.on(build_world(seed), task_id)
     try:
-        run_source(fixture).extend(builder, builder.rng)
+        run_python_file(fixture).extend(builder, builder.rng)
         return builder.finish()
     except UserError:
         raise
@@ -34,3 +37,64 @@ def _extended(task_id: str, fixture: Path, _content: str, seed: int) -> World:
             where=f"{fixture} (world {seed})",
             hint="define `extend(builder, rng)`; see docs/adding-a-task.md",
         ) from error
+
+
+RUNNER_PID = 1
+
+
+def planned_processes(world: World) -> list[ProcessFact]:
+    """The process facts that a world's plan leads to, with process ids given out in the order of the plan: of those
+    that stay, under the parents that have them then, with the arguments that hold process ids filled in."""
+    helpers = {helper.key: helper for helper in world.processes}
+    pids = {key: 41 + 3 * number for number, key in enumerate(helpers)}
+
+    def above(helper: HelperSpec) -> list[HelperSpec]:
+        """Those that a helper descends from, nearest first."""
+        return [helpers[helper.parent], *above(helpers[helper.parent])] if helper.parent else []
+
+    def fact(helper: HelperSpec) -> ProcessFact:
+        ancestors = above(helper)
+        starters = [*(pids[one.key] for one in ancestors), RUNNER_PID, RUNNER_PID]
+        parent = starters[0]
+        if ancestors and ancestors[0].ends:
+            parent = next((pids[one.key] for one in ancestors if one.subreaper and not one.ends), RUNNER_PID)
+        ids = {"%P": str(starters[0]), "%PP": str(starters[1])}
+        leader = next(one for one in (helper, *ancestors) if one.own_session or one.parent is None)
+        return ProcessFact(
+            pid=pids[helper.key],
+            name=helper.name,
+            ppid=parent,
+            rss_bytes=helper.rss_mb * 1024 * 1024,
+            args=[ids.get(arg, arg) for arg in helper.args],
+            threads=1 + len(helper.threads),
+            session=pids[leader.key],
+        )
+
+    return [fact(helper) for helper in world.processes if not helper.ends]
+
+
+def check_seed_pair(seeds: Sequence[int]) -> None:
+    """UserError unless there is an odd seed and an even one."""
+    if {seed % 2 for seed in seeds} != {0, 1}:
+        raise UserError(
+            "worlds come in pairs of an odd and an even seed",
+            where=f"seeds: {', '.join(map(str, seeds))}",
+            hint="write one odd and one even seed, for example 11 and 24",
+        )
+
+
+def check_world_pair(seeds: Sequence[int], tasks: Sequence[Task]) -> None:
+    """WorldError if a task's answer is the same in an odd and an even world.
+
+    Answers that hold process ids are known only when the processes run; for them the answer to the plan must differ.
+    """
+    check_seed_pair(seeds)
+    for task in tasks:
+        seen: dict[str, int] = {}
+        for seed in seeds:
+            world = world_for(task, seed)
+            processes = planned_processes(world) if "processes" in task.needs else []
+            answer = canonical_json(task.expected(world, processes))
+            twin = seen.setdefault(answer, seed)
+            if twin % 2 != seed % 2:
+                raise WorldError(seed, f"{task.id} has the same answer as in world {twin}")

@@ -1,37 +1,169 @@
-"""The task bank: one folder a task, `task.yaml` and `answer.py`, both validated when they are read."""
+"""The task bank: one folder a task, `task.yaml` and `answer.py`, both validated when they are read.
+
+Sets name some of its tasks; private tasks stand in a folder outside the project.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
+from pydantic import Field, PrivateAttr, TypeAdapter, ValidationError, field_validator, model_validator
 
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
-from fluency.common.paths import TASKS
-from fluency.common.source_file import run_source
-from fluency.core.config_files import explain, read_yaml
-from fluency.core.part import Part
-from fluency.core.shells import DESIGN, ShellName
-from fluency.core.task_folders import VARIABLE, task_folders, text_of
-from fluency.core.task_sets import ALL, ids_wanted
+from fluency.common.paths import ROOT, TASKS
+from fluency.core.config_files import config_error, read_yaml
+from fluency.core.schema import FrozenModel
+from fluency.core.shells import DESIGN_SHELLS, ShellName
 
 if TYPE_CHECKING:
     from fluency.core.records import ProcessFact
     from fluency.world import World
+
+PRIVATE_TASKS_VARIABLE = "TASKS_PRIVATE"
+"""Environment variable that names the folder of private tasks."""
+
+
+def private_folder() -> Path | None:
+    """The folder of private tasks, absolute; None where none is named. UserError for one that cannot be it."""
+    named = os.environ.get(PRIVATE_TASKS_VARIABLE)
+    if not named:
+        return None
+    folder = Path(named).expanduser().absolute()
+    if not folder.is_dir():
+        hint = f"name the folder that holds the private tasks, or leave {PRIVATE_TASKS_VARIABLE} out"
+        raise UserError(
+            "there is no such folder of private tasks", where=f"{PRIVATE_TASKS_VARIABLE}={named}", hint=hint
+        )
+    if folder.resolve().is_relative_to(ROOT):
+        hint = "move it out of the project, whose files are published"
+        raise UserError(
+            "the folder of private tasks lies inside the project", where=f"{PRIVATE_TASKS_VARIABLE}={named}", hint=hint
+        )
+    return folder
+
+
+def task_folders(root: Path = TASKS) -> dict[str, Path]:
+    """The folder of each task by its name, in their order; those of the private folder belong to the project's bank.
+
+    Every folder is a task, so that none vanishes unnoticed with its task.yaml; hidden ones and `__pycache__` are none.
+    """
+    found = _in(Path(root))
+    if not found:
+        raise UserError("there are no tasks", where=str(root), hint="restore the tasks/ folder")
+    hidden = private_folder() if Path(root) == TASKS else None
+    private = _in(hidden) if hidden else {}
+    for name in sorted(found.keys() & private.keys()):
+        raise UserError(
+            "a private task has the id of a task of the project",
+            where=str(private[name]),
+            hint="give it another id: its folder's name, and `id:` in its task.yaml",
+        )
+    return dict(sorted((found | private).items()))
+
+
+def task_folder(task_id: str) -> Path | None:
+    """The folder of a task of the bank or of the private folder; None where neither has it."""
+    private = private_folder()
+    folders = [folder / task_id for folder in (TASKS, *([private] if private else [])) if (folder / task_id).is_dir()]
+    return folders[0] if folders else None
+
+
+def task_yaml(folder: Path) -> Path:
+    """A task's task.yaml; UserError where the folder holds none."""
+    path = folder / "task.yaml"
+    if not path.is_file():
+        hint = "restore the file, or remove the folder; docs/adding-a-task.md says what a task is"
+        raise UserError("this task folder holds no task.yaml", where=str(folder), hint=hint)
+    return path
+
+
+def _in(root: Path) -> dict[str, Path]:
+    folders = {path.name: path for path in sorted(root.glob("[!._]*/"))}
+    for folder in folders.values():
+        task_yaml(folder)
+    return folders
+
+
+SETS = "sets.yaml"
+ALL = "all"
+
+
+class TaskSet(FrozenModel):
+    """The ids of a set, and what it is."""
+
+    words: str
+    tasks: list[str] = Field(min_length=1)
+
+
+_SETS = TypeAdapter(dict[str, TaskSet])
+
+
+def task_sets(root: Path = TASKS) -> dict[str, TaskSet]:
+    """The sets by name, none where the bank has no such file; UserError names the key that is wrong."""
+    path = Path(root) / SETS
+    if not path.is_file():
+        return {}
+    try:
+        sets = _SETS.validate_python(read_yaml(path))
+    except ValidationError as error:
+        raise config_error(error, [path]) from None
+    for name, found in sets.items():
+        if len(set(found.tasks)) < len(found.tasks):
+            raise UserError("a task stands twice in this set", where=f"{path}: {name}", hint="name each once")
+    return sets
+
+
+def resolve_task_ids(wanted: str | Sequence[str], there: Collection[str], root: Path = TASKS) -> list[str]:
+    """The ids that a study's `tasks` asks for: `all` of those there, those of a set by name, or the ids themselves.
+
+    UserError for a set that is not known and for a task that is not there.
+    """
+    if wanted == ALL:
+        return list(there)
+    where = "tasks"
+    if isinstance(wanted, str):
+        sets = task_sets(root)
+        if wanted not in sets:
+            raise UserError(
+                "there is no set of tasks of this name",
+                where=f"tasks: {wanted}",
+                hint=f"there are: {', '.join([*sets, ALL])}; tasks by id are a list, as in `tasks: [one, two]`",
+            )
+        where, wanted = f"tasks: {wanted}", sets[wanted].tasks
+    for name in wanted:
+        if name not in there:
+            raise UserError("there is no such task", where=f"{where}: {name}", hint=f"there are: {', '.join(there)}")
+    return list(wanted)
+
+
+def set_name(ids: Collection[str], root: Path = TASKS) -> str:
+    """The name of the set that holds exactly these tasks, however they were asked for; empty if none does."""
+    return next((name for name, found in task_sets(root).items() if set(found.tasks) == set(ids)), "")
+
+
+def run_python_file(path: Path) -> ModuleType:
+    """The module that a file's source makes; whatever its code raises comes through."""
+    module = ModuleType(f"{path.parent.name}.{path.stem}")
+    module.__file__ = str(path)
+    exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+    return module
+
 
 Category = Literal["file-inspection", "text-processing", "process-introspection", "network-fetch"]
 NEUTRAL = "neutral"
 CATEGORIES: tuple[Category, ...] = ("file-inspection", "text-processing", "process-introspection", "network-fetch")
 
 
-class Structure(Part):
+class Structure(FrozenModel):
     """The design's structural check: every line matches, or the text is JSON of a shape."""
 
     line: str | None = Field(None, description="A regular expression every output line matches.")
@@ -55,7 +187,7 @@ class Structure(Part):
         return self
 
 
-class Task(Part):
+class Task(FrozenModel):
     """One task as its author wrote it."""
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
@@ -81,7 +213,7 @@ class Task(Part):
     @field_validator("references", "wrong")
     @classmethod
     def _both_shells(cls, value: dict[str, list[str]]) -> dict[str, list[str]]:
-        for shell in DESIGN:
+        for shell in DESIGN_SHELLS:
             if not value.get(shell):
                 raise ValueError(f"at least one command for {shell} is needed")
         return value
@@ -89,8 +221,8 @@ class Task(Part):
     @field_validator("lean")
     @classmethod
     def _known_lean(cls, value: str | None) -> str | None:
-        if value not in (None, NEUTRAL, *DESIGN):
-            raise ValueError(f"the lean is one of {', '.join((*DESIGN, NEUTRAL))}")
+        if value not in (None, NEUTRAL, *DESIGN_SHELLS):
+            raise ValueError(f"the lean is one of {', '.join((*DESIGN_SHELLS, NEUTRAL))}")
         return value
 
     @property
@@ -118,7 +250,7 @@ class Task(Part):
     def _answer(self) -> Any:
         path = self.folder / "answer.py"
         try:
-            return run_source(path).expected
+            return run_python_file(path).expected
         except Exception as error:
             raise UserError(
                 f"the task's answer cannot be loaded: {type(error).__name__}: {error}",
@@ -152,12 +284,12 @@ class Task(Part):
 
 def load_task(folder: Path) -> Task:
     """One task; UserError names the file and the key that is wrong."""
-    path = text_of(Path(folder))
+    path = task_yaml(Path(folder))
     values = read_yaml(path)
     try:
         task = Task.model_validate(values)
     except ValidationError as error:
-        raise explain(error, [path]) from None
+        raise config_error(error, [path]) from None
     if task.id != path.parent.name:
         raise UserError(
             f"the id is {task.id}, the folder {path.parent.name}",
@@ -165,7 +297,10 @@ def load_task(folder: Path) -> Task:
             hint="give the folder the task's id; two tasks cannot share one",
         )
     if task.private and path.parent.resolve().is_relative_to(TASKS):
-        hint = f"keep it in a folder outside the project, and name that one: {VARIABLE}=…; or take `private` out"
+        hint = (
+            f"keep it in a folder outside the project, and name that one: {PRIVATE_TASKS_VARIABLE}=…; "
+            "or take `private` out"
+        )
         raise UserError("a private task stands in the project, whose files are published", where=str(path), hint=hint)
     if not (path.parent / "answer.py").is_file():
         raise UserError("the task has no answer", where=str(path.parent), hint="see docs/adding-a-task.md")
@@ -179,7 +314,7 @@ def load_tasks(wanted: str | Sequence[str] = ALL, root: Path = TASKS) -> list[Ta
     `wanted` is `all`, a set's name, or ids.
     """
     folders = task_folders(root)
-    chosen = set(ids_wanted(wanted, folders, root))
+    chosen = set(resolve_task_ids(wanted, folders, root))
     tasks = [load_task(folder) for name, folder in folders.items() if name in chosen]
     for task in tasks:
         if not task.private and task.folder.parent != Path(root):

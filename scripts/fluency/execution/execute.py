@@ -1,21 +1,53 @@
-"""The second stage: run a cell's command in every world and condition, and record what happened."""
+"""A cell's command in all worlds and conditions."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from fluency import __version__
-from fluency.core.conditions import AS_DESIGNED, ConditionName
-from fluency.core.grammar import applies
+from fluency.common.files import pretty_json, write_atomic
+from fluency.core.grammar import condition_applies
 from fluency.core.records import Execution, Extraction, Generation, ImageInfo, Reading, Result, Run
-from fluency.core.shells import SHELLS
+from fluency.core.shells import AS_DESIGNED, SHELLS, ConditionName
 from fluency.core.study import Study
 from fluency.core.tasks import Task
-from fluency.execution.attempts import gave_up
-from fluency.execution.command import extract
-from fluency.execution.invocation import Invocation
+from fluency.execution.extract import extract
+from fluency.execution.protocol import Invocation
 from fluency.world import World
+
+MOST_ATTEMPTS = 3
+
+
+class Attempts:
+    """The failed attempts at one cell, in a file; they count while `key`, all that decides the result, is the same."""
+
+    def __init__(self, path: Path, key: str) -> None:
+        self.path, self._key = path, key
+
+    @property
+    def failed(self) -> list[str]:
+        """Why each failed, in order."""
+        try:
+            kept = json.loads(self.path.read_bytes())
+            return [str(why) for why in kept["failed"]] if kept["key"] == self._key else []
+        except (OSError, ValueError, KeyError, TypeError):
+            return []
+
+    def add(self, why: str) -> list[str]:
+        """Keep one more; returns them all."""
+        failed = [*self.failed, why]
+        write_atomic(self.path, pretty_json({"key": self._key, "failed": failed}))
+        return failed
+
+
+def gave_up(failed: Sequence[str]) -> str | None:
+    """Why a cell is not tried again, or None while it has attempts left."""
+    if len(failed) < MOST_ATTEMPTS:
+        return None
+    return f"its command was started {len(failed)} times, and no result came back: {'; '.join(failed)}"
 
 
 class Executor(Protocol):
@@ -45,13 +77,13 @@ def execute_cell(
     `failed` says why each earlier attempt at it failed; after the last that it has, nothing is run any more.
     """
     shell = generation.cell.shell
-    extraction = readings_of(generation)
-    reason = unmeasured(sandbox, shell)
+    extraction = extraction_of(generation)
+    reason = missing_shell_reason(sandbox, shell)
     limits = study.sandbox.limits
     timeout_s = limits.timeout_s[shell]
     runs = []
     given_up = gave_up(failed)
-    for reading, command, condition in [] if reason or given_up else planned(study, shell, extraction):
+    for reading, command, condition in [] if reason or given_up else planned_runs(study, shell, extraction):
         for seed in study.seeds:
             world = world_for(task, seed)
             result = sandbox.run(Invocation(shell, command, world, limits, timeout_s, task.needs, condition))
@@ -72,25 +104,25 @@ def execute_cell(
     )
 
 
-def readings_of(generation: Generation) -> Extraction:
+def extraction_of(generation: Generation) -> Extraction:
     """The command as read strictly and leniently; an answer that is not `ok` holds none."""
     if generation.answer.outcome != "ok":
         return Extraction(strict=None, lenient=None, notes=[f"outcome {generation.answer.outcome}"])
     return extract(generation.answer.text)
 
 
-def planned(study: Study, shell: str, extraction: Extraction) -> Iterator[tuple[Reading, str, ConditionName]]:
+def planned_runs(study: Study, shell: str, extraction: Extraction) -> Iterator[tuple[Reading, str, ConditionName]]:
     """What is executed in each world: the headline first, then what is reported beside it."""
     if extraction.strict is not None:
         yield "strict", extraction.strict, AS_DESIGNED.name
         for condition in SHELLS[shell].conditions:
-            if condition.name in study.conditions and applies(condition, SHELLS[shell], extraction.strict):
+            if condition.name in study.conditions and condition_applies(condition, SHELLS[shell], extraction.strict):
                 yield "strict", extraction.strict, condition.name
     if extraction.lenient is not None and extraction.lenient != extraction.strict:
         yield "lenient", extraction.lenient, AS_DESIGNED.name
 
 
-def unmeasured(sandbox: Executor, shell: str) -> str | None:
+def missing_shell_reason(sandbox: Executor, shell: str) -> str | None:
     """Why an arm cannot be measured in this sandbox's image, or None."""
     why = sandbox.why_missing(shell)
     return None if why is None else f"the sandbox image holds no {SHELLS[shell].title}: {why}"

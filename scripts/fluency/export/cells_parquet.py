@@ -7,8 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from fluency.core.records import Row
-from fluency.core.table import to_frame
+from fluency.core.table import Row, to_frame
 from fluency.export.source import Source
 
 TABLE = "cells.parquet"

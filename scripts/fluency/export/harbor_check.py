@@ -24,10 +24,9 @@ from fluency.common.errors import SandboxError, UserError
 from fluency.common.terminal import log_line
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import load_tasks
-from fluency.execution.sandbox.engine import Engine
-from fluency.execution.sandbox.image import ensure_image, why_missing
-from fluency.execution.sandbox.image_build import run_build
-from fluency.execution.sandbox.start_engine import ensure_engine
+from fluency.execution.base_image import run_build
+from fluency.execution.engine import Engine, ensure_engine
+from fluency.execution.image import ensure_image, why_missing
 from fluency.export.harbor_tasks import TAIL
 
 WANTED = {"oracle": 1, "nobody": 0, "wrong": 0}

@@ -20,10 +20,9 @@ from fluency.core.shells import SHELLS, Shell
 from fluency.core.study import Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
-from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox.image import build_arguments
-from fluency.execution.sandbox.image_content import SOURCES
-from fluency.execution.sandbox.protocol import encode
+from fluency.execution.image import build_arguments
+from fluency.execution.image_content import SOURCES
+from fluency.execution.protocol import Invocation, encode
 from fluency.export.source import Source
 from fluency.generation.prompt import PREAMBLE
 from fluency.world.model import WORK_DIR
@@ -43,10 +42,10 @@ CMD ["sleep", "infinity"]
 _ALONE = " Output only the command."
 _JUDGES = (
     "common/words.py",
-    "scoring/content.py",
-    "scoring/json_values.py",
-    "scoring/normalise.py",
-    "scoring/structure.py",
+    "scoring/checks.py",
+    "scoring/checks.py",
+    "scoring/checks.py",
+    "scoring/checks.py",
 )
 _STANDING_IN = {
     "common/errors.py": "class UserError(Exception):\n"

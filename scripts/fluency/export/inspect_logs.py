@@ -23,9 +23,8 @@ from inspect_ai.model import GenerateConfig, ModelUsage
 
 from fluency import __version__
 from fluency.common.errors import UserError
-from fluency.core.cells import Cell
 from fluency.core.held_out import HeldOutTask
-from fluency.core.model_config import ModelConfig
+from fluency.core.study import Cell, ModelConfig
 from fluency.export.inspect_rows import sample_of_row
 from fluency.export.inspect_samples import BESIDES, HEADLINE, sample_id, sample_of
 from fluency.export.source import Source

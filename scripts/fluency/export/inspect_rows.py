@@ -8,10 +8,10 @@ from inspect_ai.log import EvalError, EvalSample
 from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.scorer import Score
 
-from fluency.common.clock import moment
-from fluency.core.cells import Cell
-from fluency.core.held_out import WITHHELD
-from fluency.core.records import Row
+from fluency.common.clock import parse_time
+from fluency.core.held_out import HELD_OUT_TEXT
+from fluency.core.study import Cell
+from fluency.core.table import Row
 from fluency.export.inspect_samples import BESIDES, HEADLINE, STOPS, sample_id, score_of
 
 
@@ -20,15 +20,15 @@ def sample_of_row(row: Row, model_id: str) -> EvalSample | None:
     if row.outcome is None or row.asked_utc is None:
         return None
     cell = Cell(row.model, row.shell, row.task, row.trial)
-    reason = row.reason or WITHHELD
-    ended = moment(row.asked_utc)
+    reason = row.reason or HELD_OUT_TEXT
+    ended = parse_time(row.asked_utc)
     usage = _usage(row)
     return EvalSample(
         id=sample_id(cell),
         epoch=cell.trial,
-        input=WITHHELD,
-        target=WITHHELD,
-        output=ModelOutput.from_content(model_id, WITHHELD, STOPS[row.outcome]).model_copy(
+        input=HELD_OUT_TEXT,
+        target=HELD_OUT_TEXT,
+        output=ModelOutput.from_content(model_id, HELD_OUT_TEXT, STOPS[row.outcome]).model_copy(
             update={"usage": usage, "time": row.t_gen_s}
         ),
         scores=None if row.status == "missing" else _scores(row),
@@ -45,8 +45,8 @@ def sample_of_row(row: Row, model_id: str) -> EvalSample | None:
 def _scores(row: Row) -> dict[str, Score]:
     told = {"failure_class": row.failure_class}
     return {
-        HEADLINE: score_of(row.passed, None, row.why or WITHHELD, told),
-        **{name: score_of(getattr(row, name), None, row.reason or WITHHELD, None) for name in BESIDES},
+        HEADLINE: score_of(row.passed, None, row.why or HELD_OUT_TEXT, told),
+        **{name: score_of(getattr(row, name), None, row.reason or HELD_OUT_TEXT, None) for name in BESIDES},
     }
 
 

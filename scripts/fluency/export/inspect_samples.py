@@ -19,16 +19,22 @@ from inspect_ai.model import (
 )
 from inspect_ai.scorer import CORRECT, INCORRECT, Score
 
-from fluency.common.clock import moment
-from fluency.core.cells import Cell
-from fluency.core.conditions import AS_DESIGNED, BESIDE
-from fluency.core.gather import CellRecords, headline_runs
+from fluency.common.clock import parse_time
 from fluency.core.records import Answer, Execution, Generation, Run
 from fluency.core.records import Score as ScoreRecord
+from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS
+from fluency.core.study import Cell
+from fluency.core.table import CellRecords, headline_runs
 
 HEADLINE = "passed"
 """The score that the study counts: exit code 0 and the right answer in every world."""
-BESIDES = ("structural_pass", "exit_ok", "content_ok", "lenient_passed", *(condition.mark for condition in BESIDE))
+BESIDES = (
+    "structural_pass",
+    "exit_ok",
+    "content_ok",
+    "lenient_passed",
+    *(condition.mark for condition in EXTRA_CONDITIONS),
+)
 """What is told beside it, by the names of the study's own records and table."""
 STOPS = {"ok": "stop", "empty": "stop", "refusal": "content_filter", "truncated": "max_tokens"}
 
@@ -49,7 +55,7 @@ def sample_of(cell: Cell, category: str, records: CellRecords) -> EvalSample | N
         return None
     answer = generation.answer
     output = _output(answer, generation.cost_usd)
-    ended = moment(answer.received_utc)
+    ended = parse_time(answer.received_utc)
     events = [_asked(answer, output), *_ran(execution, answer)]
     unmeasured = (execution.unmeasured if execution else None) or (None if score else "it is not measured yet")
     return EvalSample(
@@ -102,8 +108,8 @@ def _usage(answer: Answer, cost_usd: float | None) -> ModelUsage | None:
 def _asked(answer: Answer, output: ModelOutput) -> Event:
     request = answer.request
     return ModelEvent(
-        timestamp=moment(answer.received_utc) - timedelta(seconds=answer.latency_s or 0),
-        completed=moment(answer.received_utc),
+        timestamp=parse_time(answer.received_utc) - timedelta(seconds=answer.latency_s or 0),
+        completed=parse_time(answer.received_utc),
         working_start=0.0,
         model=request.model_id,
         input=[ChatMessageUser(content=request.prompt)],
@@ -121,7 +127,7 @@ def _ran(execution: Execution | None, answer: Answer) -> Iterator[Event]:
     began = answer.latency_s or 0.0
     for run in execution.runs if execution else ():
         result = run.result
-        start = moment(answer.received_utc) + timedelta(seconds=began - (answer.latency_s or 0.0))
+        start = parse_time(answer.received_utc) + timedelta(seconds=began - (answer.latency_s or 0.0))
         yield SandboxEvent(
             timestamp=start,
             completed=start + timedelta(seconds=result.wall_s),

@@ -11,11 +11,9 @@ from typing import Protocol
 from fluency.archive.study_reader import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError
-from fluency.core.cells import Cell
-from fluency.core.gather import CellRecords, task_row
-from fluency.core.held_out import HeldOutTask, shown_tasks
-from fluency.core.records import Row
-from fluency.core.study import Study
+from fluency.core.held_out import HeldOutTask, public_tasks
+from fluency.core.study import Cell, Study
+from fluency.core.table import CellRecords, Row, cell_row
 from fluency.core.tasks import Task
 
 
@@ -78,7 +76,7 @@ def archived_source(archive: Path) -> Iterator[Source]:
 @contextmanager
 def ready_source(ready: Ready) -> Iterator[Source]:
     """The study of a configuration, as far as its records stand in results/."""
-    study, tasks = ready.study, shown_tasks(ready.tasks, ready.study)
+    study, tasks = ready.study, public_tasks(ready.tasks, ready.study)
     by_id = {task.id: task for task in tasks}
     yield Source(
         name=study.study,
@@ -87,7 +85,7 @@ def ready_source(ready: Ready) -> Iterator[Source]:
         tasks=tasks,
         cells=ready.cells,
         load=_shown(tasks, ready.load),
-        row=lambda cell: task_row(cell, by_id[cell.task], ready.load(cell)),
+        row=lambda cell: cell_row(cell, by_id[cell.task], ready.load(cell)),
     )
 
 

@@ -12,7 +12,7 @@ from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import ANSWERS
 from fluency.common.terminal import print_lines
-from fluency.common.words import counted
+from fluency.common.words import plural
 from fluency.core.records import Answer
 from fluency.generation.answer_file import DamagedAnswer, read_answer
 from fluency.generation.store import AnswerStore
@@ -109,7 +109,7 @@ def audit(store: AnswerStore, other: Path | None = None) -> int:
         ]
     )
     if found.waiting:
-        waiting = counted(len(found.waiting), "answer")
+        waiting = plural(len(found.waiting), "answer")
         print_lines([f"  of a killed run: {waiting} without a place yet; the next run of the study gives it"])
     for path, why in damaged.items():
         print_lines([f"  {path}: {why}"])
@@ -143,4 +143,4 @@ def _summary(answers: list[Answer]) -> str:
     tokens_out = sum(answer.usage.output_tokens or 0 for answer in answers)
     counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
     span = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-    return f"{counted(len(answers), 'answer')} ({counts}), {tokens_in} tokens in, {tokens_out} out, {span}"
+    return f"{plural(len(answers), 'answer')} ({counts}), {tokens_in} tokens in, {tokens_out} out, {span}"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from fluency.common.errors import StopRun, UserError
 from fluency.common.terminal import log_line
-from fluency.core.cells import Cell
 from fluency.core.records import Request
+from fluency.core.study import Cell
 from fluency.generation.batch_note import BatchNote, name_of, new_note, outstanding, read_note
 from fluency.generation.budget import upper_bound_usd
 from fluency.generation.context import GenerationContext

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from fluency.common.clock import utc_now
 from fluency.common.errors import StopRun
 from fluency.common.terminal import log_line
-from fluency.core.cells import Cell
-from fluency.core.model_config import ModelConfig
 from fluency.core.records import Answer, Request
-from fluency.core.study import Study
+from fluency.core.study import Cell, ModelConfig, Study
 from fluency.generation.budget import Budget, cost_of, upper_bound_usd
 from fluency.generation.policies import Policy
 from fluency.generation.providers.provider import Provider

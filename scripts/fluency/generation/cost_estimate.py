@@ -10,11 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fluency.common.errors import UserError
-from fluency.common.words import counted
-from fluency.core.cells import Cell
-from fluency.core.model_config import ModelConfig
+from fluency.common.words import plural
 from fluency.core.records import Answer
-from fluency.core.study import Study
+from fluency.core.study import Cell, ModelConfig, Study
 from fluency.core.tasks import Task
 from fluency.generation.budget import cost_of, upper_bound_input_tokens
 from fluency.generation.keys import needs_key
@@ -208,7 +206,7 @@ def confirm(estimate: CostEstimate, study: Study, *, is_terminal: bool, ask: Cal
     if estimate.most_usd <= study.budget.confirm_usd or study.confirm == "yes":
         return
     dollars = f"about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
-    price = f"This run makes {counted(estimate.calls, 'call')}: {dollars}."
+    price = f"This run makes {plural(estimate.calls, 'call')}: {dollars}."
     if not is_terminal:
         raise UserError(
             f"{price} Nobody has agreed to that",

@@ -7,7 +7,7 @@ from typing import NoReturn
 from fluency.common.clock import utc_now
 from fluency.common.errors import CallError, StopRun
 from fluency.common.terminal import log_line
-from fluency.common.words import counted
+from fluency.common.words import plural
 from fluency.generation.context import GenerationContext
 from fluency.generation.failure import Failure
 
@@ -43,7 +43,7 @@ class FailurePolicy:
             self._lost_cells += 1
             if self._lost_cells >= context.retry_policy.lost_cells:
                 raise self.stop_model(
-                    f"{counted(self._lost_cells, 'cell')} in a row got no answer; the last: {what}", "run again later"
+                    f"{plural(self._lost_cells, 'cell')} in a row got no answer; the last: {what}", "run again later"
                 )
         raise CallError(what, where=where, hint=hint or "the cell stays to be run: run again later")
 

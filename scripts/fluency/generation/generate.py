@@ -6,10 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 
 from fluency.common.errors import UserError
-from fluency.core.cells import Cell
-from fluency.core.model_config import ModelConfig
 from fluency.core.records import Generation
-from fluency.core.study import Study
+from fluency.core.study import Cell, ModelConfig, Study
 from fluency.generation.batches_out import BatchesOut
 from fluency.generation.budget import Budget
 from fluency.generation.context import GenerationContext

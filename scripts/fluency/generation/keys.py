@@ -8,8 +8,7 @@ from collections.abc import Collection, Mapping
 from functools import cache
 
 from fluency.common.errors import StopRun, UserError
-from fluency.core.model_config import ModelConfig
-from fluency.core.study import Study
+from fluency.core.study import ModelConfig, Study
 
 NO_KEY = "no-key-needed"
 REMOVED = "[key removed]"

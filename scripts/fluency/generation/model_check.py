@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fluency.common.errors import StopRun, UserError
-from fluency.core.model_config import ModelConfig
+from fluency.core.study import ModelConfig
 from fluency.generation.failure import Failure
 from fluency.generation.keys import key_of, needs_key
 from fluency.generation.policies import Policy, resolve

@@ -7,9 +7,9 @@ from contextlib import ExitStack, suppress
 
 import fluency
 from fluency.common.errors import CallError, StopRun, UserError
-from fluency.common.once import Once
-from fluency.core.cells import Cell
-from fluency.core.records import Answer, CellName, Generation, Request
+from fluency.common.locks import Once
+from fluency.core.records import Answer, Generation, Request
+from fluency.core.study import Cell, CellName
 from fluency.generation.batch_queue import BatchQueue
 from fluency.generation.budget import WaitsForBatches, cost_of
 from fluency.generation.context import GenerationContext

@@ -10,8 +10,7 @@ from typing import Any, Literal
 import yaml
 
 from fluency.common.errors import UserError
-from fluency.core.model_config import ModelConfig, Price
-from fluency.core.wires import Wire
+from fluency.core.study import ModelConfig, Price, Wire
 
 Temperature = float | Literal["provider-default"]
 TABLE = Path(__file__).with_name("policies.yaml")

@@ -6,7 +6,7 @@ import threading
 import time
 
 from fluency.common.errors import CallError, StopRun
-from fluency.core.model_config import ModelConfig
+from fluency.core.study import ModelConfig
 
 
 class Slot:

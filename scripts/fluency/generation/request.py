@@ -7,10 +7,9 @@ from typing import Any
 
 from fluency.common.canonical import canonical_json, legacy_canonical_json
 from fluency.common.files import sha256
-from fluency.core.cells import Cell
 from fluency.core.records import Request, ToolOffer
 from fluency.core.shells import Shell, find_shell
-from fluency.core.study import Study
+from fluency.core.study import Cell, Study
 from fluency.generation.policies import resolve, version_headers
 from fluency.generation.reply import ARGUMENT
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fluency.core.model_config import ModelConfig
+from fluency.core.study import ModelConfig
 from fluency.generation.failure import Failure
 
 Result = TypeVar("Result")

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from fluency.common.files import write_atomic
-from fluency.core.shells import DESIGN, SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.tasks import CATEGORIES
 from fluency.miner.clusters import Cluster
 from fluency.miner.redact import redact, user_names
@@ -73,12 +73,12 @@ def table(chosen: list[Cluster], categories: Counter[str], outside: Counter[str]
     lines = ["# Task candidates from your transcripts", "", *summary, ""]
     lines += ["| category | requests | share |", "|---|---:|---:|"]
     lines += [f"| {name} | {categories[name]} | {_share(categories[name], total)} |" for name in CATEGORIES]
-    titles = " | ".join(SHELLS[name].short_title for name in DESIGN)
+    titles = " | ".join(SHELLS[name].short_title for name in DESIGN_SHELLS)
     lines += ["", f"| candidate | requests | share of its category | {titles} | known successful |"]
     lines += ["|---|---:|---:|---:|---:|---:|"]
     for cluster in chosen:
         share = _share(cluster.count, categories[cluster.intent.category])
-        shells = " | ".join(str(cluster.shells[name]) for name in DESIGN)
+        shells = " | ".join(str(cluster.shells[name]) for name in DESIGN_SHELLS)
         slug = cluster.intent.slug
         lines.append(f"| [{slug}]({slug}/task.yaml) | {cluster.count} | {share} | {shells} | {cluster.succeeded} |")
     if outside:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from fluency.analysis import Analysis, ModelAnalysis
-from fluency.core.conditions import BESIDE
-from fluency.core.shells import SHELLS
+from fluency.core.shells import EXTRA_CONDITIONS, SHELLS
 from fluency.report.markdown import table
 
 GLYPHS = {"pass": "●", "fail": "○", "refusal": "R", "no-command": "F", "missing": "·", "not-measured": "–"}
@@ -25,7 +24,7 @@ def task_table(analysis: Analysis, model: ModelAnalysis) -> str:
 
 def composition_table(model: ModelAnalysis) -> str:
     """What the answers of each arm are made of, pass rates, and passes under each further condition."""
-    under = [c for c in BESIDE if any(c in SHELLS[shell].conditions for shell in model.outcomes.arms)]
+    under = [c for c in EXTRA_CONDITIONS if any(c in SHELLS[shell].conditions for shell in model.outcomes.arms)]
     rows = []
     for shell, arm in model.composition.items():
         for line in arm.lines:

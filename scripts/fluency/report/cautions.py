@@ -11,9 +11,8 @@ from fluency.analysis.estimate import GapEstimate
 from fluency.analysis.number_format import signed
 from fluency.analysis.robustness import Change, change
 from fluency.analysis.simulated import STOPPING
-from fluency.core.conditions import SUMMARISED
 from fluency.core.provenance import Provenance
-from fluency.core.shells import SHELLS
+from fluency.core.shells import SHELLS, SUMMARY_CONDITIONS
 from fluency.report.wording import listed
 
 CHANGES: dict[Change, str] = {
@@ -34,7 +33,7 @@ def model_cautions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
     changed: dict[Change, list[str]] = {}
     for line in model.sensitivities:
         if line.estimate is None:
-            if line.key in SUMMARISED:
+            if line.key in SUMMARY_CONDITIONS:
                 yield f"What is left of it with {line.label} was not measured."
         elif kind := change(gap.value, line.estimate.paired.gap):
             changed.setdefault(kind, []).append(f"{line.label.split(':')[0]}: {signed(line.estimate.paired.gap)}")

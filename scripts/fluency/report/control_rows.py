@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fluency.core.control import Control
+from fluency.core.records import Control
 from fluency.core.shells import SHELLS
 from fluency.report.escape import code, text
 from fluency.report.markdown import table

@@ -8,12 +8,11 @@ from typing import Any
 
 from fluency.analysis import Analysis, analysis_plan, bands, simulated
 from fluency.analysis.headline import headline_of, tasks_needed
-from fluency.core.control import Control
 from fluency.core.provenance import Provenance
+from fluency.core.records import Control
 from fluency.core.shells import SHELLS
 from fluency.core.study import Study
-from fluency.core.task_sets import set_of
-from fluency.core.tasks import Task
+from fluency.core.tasks import Task, set_name
 from fluency.report import (
     answer_rows,
     control_rows,
@@ -43,7 +42,7 @@ def document(
         "study": study,
         "models": {model.alias: model for model in study.models},
         "tasks": list(tasks),
-        "task_set": set_of([task.id for task in tasks]),
+        "task_set": set_name([task.id for task in tasks]),
         "bank": Counter(task.provenance for task in tasks),
         "provenance": provenance,
         "facts": facts_of(provenance),

@@ -8,8 +8,7 @@ from fluency.analysis.number_format import percent, points, probability, signed,
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.pass_at_k import ShareOfTasks
 from fluency.analysis.robustness import conditions_of
-from fluency.core.conditions import Condition
-from fluency.core.shells import SHELLS
+from fluency.core.shells import SHELLS, Condition
 from fluency.report.escape import text
 from fluency.report.markdown import table
 from fluency.report.wording import listed

@@ -9,8 +9,8 @@ from fluency.analysis.analysis_plan import MISSING_APART
 from fluency.analysis.number_format import points, signed
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.robustness import MISSING_PROGRAM, BriefEstimate
-from fluency.core.records import WAS
-from fluency.core.shells import DESIGN, SHELLS
+from fluency.core.records import EARLIER_CLASS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 
 LEAST = int(100 * MISSING_APART)
 
@@ -19,8 +19,8 @@ def missing_programs(model: ModelAnalysis) -> str:
     """How often each arm called what this room lacks, and called what nobody has; and what it may do to the gap."""
     measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
     counted = {line.failure_class: line.counts for line in model.failures}
-    if older := sum(counted.get(WAS[MISSING_PROGRAM], {}).values()):
-        both = _share(WAS[MISSING_PROGRAM], counted[WAS[MISSING_PROGRAM]], measured)
+    if older := sum(counted.get(EARLIER_CLASS[MISSING_PROGRAM], {}).values()):
+        both = _share(EARLIER_CLASS[MISSING_PROGRAM], counted[EARLIER_CLASS[MISSING_PROGRAM]], measured)
         return (
             f"Failed for a command that is not there: {both}. These {older} cells were judged when a program that this "
             "room lacks and a name that nobody has were one class."
@@ -49,14 +49,14 @@ def missing_programs(model: ModelAnalysis) -> str:
 
 def is_described(analysis: Analysis) -> bool:
     """Whether the study contrasts the two shells that the table of the room speaks of."""
-    return analysis.contrast == DESIGN
+    return analysis.contrast == DESIGN_SHELLS
 
 
 def found(model: ModelAnalysis) -> str:
     """What the room did to one model's answers, by arm: failed cells / measured ones."""
     measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
     counted = {line.failure_class: line.counts for line in model.failures}
-    older = WAS[MISSING_PROGRAM]
+    older = EARLIER_CLASS[MISSING_PROGRAM]
     lines = [
         (words, counted.get(name, {}))
         for name, words in (

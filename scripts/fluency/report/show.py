@@ -14,12 +14,11 @@ from rich.text import Text
 
 from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS
-from fluency.common.terminal import escape_controls
-from fluency.core.cells import Cell
-from fluency.core.gather import STAGES, load_records, record_path
+from fluency.common.words import escape_controls
 from fluency.core.shells import SHELLS
-from fluency.core.task_folders import folder_of
-from fluency.core.tasks import Task, load_task
+from fluency.core.study import Cell
+from fluency.core.table import RECORD_TYPES, load_records, record_path
+from fluency.core.tasks import Task, load_task, task_folder
 from fluency.report.explorer.cell_facts import bytes_text
 from fluency.report.explorer.cell_view import cell_title, cell_view
 
@@ -35,7 +34,7 @@ def show(cell: Cell, results: Path = RESULTS, console: Console | None = None) ->
     output are printed as escapes, so that no record can write to the reader's terminal.
     """
     console = console or terminal()
-    if not any(record_path(results, stage, cell).exists() for stage in STAGES):
+    if not any(record_path(results, stage, cell).exists() for stage in RECORD_TYPES):
         raise _nothing(cell, Path(results))
     records = load_records(results, cell)
     view = cell_view(cell, records, _task_of(cell))
@@ -72,7 +71,7 @@ def terminal(stream: Any = None) -> Console:
 
 def _task_of(cell: Cell) -> Task | None:
     try:
-        folder = folder_of(cell.task)
+        folder = task_folder(cell.task)
         return load_task(folder) if folder else None
     except UserError:  # a record can outlive its task; everything else of it is still shown
         return None
@@ -142,7 +141,7 @@ def _nothing(cell: Cell, results: Path) -> UserError:
     """Names what exists where the cell's path first leaves what exists."""
     there = {
         path.relative_to(results / stage).with_suffix("").parts
-        for stage in STAGES
+        for stage in RECORD_TYPES
         for path in (results / stage).glob("*/*/*/*.json")
     }
     if not there:

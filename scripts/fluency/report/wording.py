@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from fluency.analysis import Analysis, ModelAnalysis
 from fluency.analysis.number_format import seconds, signed, span
 from fluency.analysis.robustness import conditions_of, setting_for
-from fluency.core.conditions import Condition
-from fluency.core.shells import SHELLS, Shell
+from fluency.core.shells import SHELLS, Condition, Shell
 from fluency.core.study import Study
 
 

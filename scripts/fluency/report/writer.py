@@ -9,8 +9,8 @@ import pandas as pd
 
 from fluency.analysis import analyse
 from fluency.common.files import write_atomic
-from fluency.core.control import Control
 from fluency.core.provenance import Provenance
+from fluency.core.records import Control
 from fluency.core.study import Study
 from fluency.core.tasks import Task
 from fluency.report.document import document

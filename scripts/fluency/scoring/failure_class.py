@@ -34,14 +34,18 @@ from typing import NamedTuple
 from fluency.core.grammar import parse
 from fluency.core.records import Extraction, FailureClass, Outcome, Result, changed_paths
 from fluency.core.shells import Shell, other_dialect
-from fluency.scoring.composition import programs_of
-from fluency.scoring.content import quoted
-from fluency.scoring.dialect import is_other_dialect, is_syntax_error, missing_commands, stderr_of
-from fluency.scoring.known_names import exists_elsewhere
+from fluency.scoring.checks import quoted
+from fluency.scoring.commands import (
+    is_known_command,
+    is_other_dialect,
+    is_syntax_error,
+    missing_commands,
+    programs_of,
+    stderr_of,
+)
 from fluency.scoring.verdict import Verdict
 
 SIGXCPU, SIGXFSZ = 24, 25
-
 _LIMIT = re.compile(
     r"File size limit exceeded|File too large|Cannot allocate memory|Resource temporarily unavailable"
     r"|No space left on device|OutOfMemoryException|Too many open files|Argument list too long",
@@ -50,7 +54,7 @@ _LIMIT = re.compile(
 _SENTENCE = re.compile(r"(?:^|\n)(?:[A-Z][a-z']*|I)(?: [\w'`,/-]+){2,}.*[.:!?](?:\s|$)")
 
 
-class Headline(NamedTuple):
+class HeadlineRun(NamedTuple):
     """A run of the headline with its judgement."""
 
     seed: int
@@ -58,27 +62,27 @@ class Headline(NamedTuple):
     verdict: Verdict
 
 
-class Failure(NamedTuple):
+class Classification(NamedTuple):
     """The class (None: the cell passed) and one sentence."""
 
     failure_class: FailureClass | None
     why: str
 
 
-def failure_class(outcome: Outcome, extraction: Extraction, shell: Shell, runs: Sequence[Headline]) -> Failure:
+def classify(outcome: Outcome, extraction: Extraction, shell: Shell, runs: Sequence[HeadlineRun]) -> Classification:
     """The class of a measured cell from its reply's outcome, its command and its headline runs, one for each world."""
     command = extraction.strict
     if outcome == "refusal":
-        return Failure("refusal", "The model declined to answer.")
+        return Classification("refusal", "The model declined to answer.")
     if outcome == "empty" or (command is None and outcome == "ok"):
-        return Failure("empty", "The reply holds no command.")
+        return Classification("empty", "The reply holds no command.")
     if outcome == "truncated":
-        return Failure("truncated", "The reply was cut at the token limit.")
+        return Classification("truncated", "The reply was cut at the token limit.")
     if outcome == "no-call":
-        return Failure("no-tool-call", "The reply is no call of the tool with one command.")
+        return Classification("no-tool-call", "The reply is no call of the tool with one command.")
     failing = [run for run in runs if not run.verdict.passed or not run.result.helpers_intact]
     if not failing:
-        return Failure(None, "Right in every world." if len(runs) != 1 else "Right.")
+        return Classification(None, "Right in every world." if len(runs) != 1 else "Right.")
     return (
         _unreadable(command or "", extraction, shell, failing)
         or _ended_badly(failing)
@@ -86,7 +90,9 @@ def failure_class(outcome: Outcome, extraction: Extraction, shell: Shell, runs: 
     )
 
 
-def _unreadable(command: str, extraction: Extraction, shell: Shell, failing: list[Headline]) -> Failure | None:
+def _unreadable(
+    command: str, extraction: Extraction, shell: Shell, failing: list[HeadlineRun]
+) -> Classification | None:
     grammar_takes_it = parse(shell.grammar, command).parses
     broken = [run for run in failing if is_syntax_error(shell, run.result, grammar_takes_it)]
     absent = [run for run in failing if run.result.exit_code == 127 or missing_commands(shell, run.result)]
@@ -95,17 +101,19 @@ def _unreadable(command: str, extraction: Extraction, shell: Shell, failing: lis
         return None
     names = list(dict.fromkeys(name for run in absent for name in missing_commands(shell, run.result)))
     if extraction.lenient != extraction.strict:
-        return Failure("format", f"More than the command was in the reply: {', '.join(extraction.notes)}.")
+        return Classification("format", f"More than the command was in the reply: {', '.join(extraction.notes)}.")
     if _SENTENCE.search(command[:2_000]):
-        return Failure("format", f"The reply is prose: {quoted(command)}.")
+        return Classification("format", f"The reply is prose: {quoted(command)}.")
     if (broken or absent) and is_other_dialect(command, shell, bool(broken), names):
         other = other_dialect(shell).title
-        return Failure("other-dialect", f"It is written for {other}, and {shell.title} {_words(broken, names)}.")
+        return Classification("other-dialect", f"It is written for {other}, and {shell.title} {_words(broken, names)}.")
     if broken:
-        return Failure("does-not-parse", f"{shell.title} cannot parse it{_first_line(broken[0].result)}.")
+        return Classification("does-not-parse", f"{shell.title} cannot parse it{_first_line(broken[0].result)}.")
     if absent:
-        there = all(exists_elsewhere(name, shell.grammar) for name in names or _last_called(shell, command))
-        return Failure("missing-program" if there else "invented-command", f"{shell.title} {_words(broken, names)}.")
+        there = all(is_known_command(name, shell.grammar) for name in names or _last_called(shell, command))
+        return Classification(
+            "missing-program" if there else "invented-command", f"{shell.title} {_words(broken, names)}."
+        )
     return None
 
 
@@ -115,17 +123,17 @@ def _last_called(shell: Shell, command: str) -> list[str]:
     return list(programs_of(calls[-1]))[-1:] if calls else [""]
 
 
-def _ended_badly(failing: list[Headline]) -> Failure | None:
+def _ended_badly(failing: list[HeadlineRun]) -> Classification | None:
     for run in failing:
         if run.result.timed_out:
-            return Failure("timeout", _in_world(run))
+            return Classification("timeout", _in_world(run))
     for run in failing:
         limit = _limit(run.result)
         if limit:
-            return Failure("resource-limit", f"World {run.seed}: {limit}.")
+            return Classification("resource-limit", f"World {run.seed}: {limit}.")
     for run in failing:
         if not run.verdict.exit_ok:
-            return Failure("non-zero-exit", _in_world(run, _first_line(run.result)))
+            return Classification("non-zero-exit", _in_world(run, _first_line(run.result)))
     return None
 
 
@@ -144,27 +152,27 @@ def _limit(result: Result) -> str | None:
     return f"it met a limit ({said[0]})" if said else None
 
 
-def _wrong_output(failing: list[Headline], some_passed: bool) -> Failure:
+def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> Classification:
     first = failing[0]
     for run in failing:
         if run.verdict.passed:
-            return Failure(
+            return Classification(
                 "side-effects", f"World {run.seed}: the output is right, but {side_effects(run.result)[-1]}."
             )
     if some_passed:
-        return Failure("one-world-only", f"Right in another world, but {_in_world(first, start='in world')}")
+        return Classification("one-world-only", f"Right in another world, but {_in_world(first, start='in world')}")
     if all(run.verdict.table_noise for run in failing):
-        return Failure("table-noise", _in_world(first))
+        return Classification("table-noise", _in_world(first))
     if all(run.verdict.empty for run in failing):
-        return Failure("no-output", _in_world(first))
+        return Classification("no-output", _in_world(first))
     for run in failing:
         if not run.verdict.structure_ok:
-            return Failure("wrong-structure", _in_world(run))
+            return Classification("wrong-structure", _in_world(run))
     for run in failing:
         effects = side_effects(run.result)
         if run.result.leftover or not run.result.helpers_intact:
-            return Failure("side-effects", f"World {run.seed}: {', '.join(effects)}; {_lower(run.verdict.why)}")
-    return Failure("silent-wrong", _in_world(first))
+            return Classification("side-effects", f"World {run.seed}: {', '.join(effects)}; {_lower(run.verdict.why)}")
+    return Classification("silent-wrong", _in_world(first))
 
 
 def side_effects(result: Result) -> list[str]:
@@ -181,7 +189,7 @@ def side_effects(result: Result) -> list[str]:
     return effects
 
 
-def _words(broken: list[Headline], missing: list[str]) -> str:
+def _words(broken: list[HeadlineRun], missing: list[str]) -> str:
     if broken:
         return "cannot parse it"
     return (
@@ -189,7 +197,7 @@ def _words(broken: list[Headline], missing: list[str]) -> str:
     )
 
 
-def _in_world(run: Headline, more: str = "", start: str = "World") -> str:
+def _in_world(run: HeadlineRun, more: str = "", start: str = "World") -> str:
     return f"{start} {run.seed}: {_lower(run.verdict.why).rstrip('.')}{more}."
 
 

@@ -7,15 +7,13 @@ from typing import Any
 
 from fluency import __version__
 from fluency.common.errors import UserError
-from fluency.core.conditions import AS_DESIGNED, BESIDE, Condition, ConditionName
-from fluency.core.grammar import applies, parse
+from fluency.core.grammar import condition_applies, parse
 from fluency.core.records import Composition, Execution, Generation, Reading, Run, Score, WorldScore
-from fluency.core.shells import SHELLS, Shell
+from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS, SHELLS, Condition, ConditionName, Shell
 from fluency.core.stage_code import code_sha256
 from fluency.core.tasks import Task
-from fluency.scoring.composition import composition_of
-from fluency.scoring.dialect import is_syntax_error
-from fluency.scoring.failure_class import Headline, failure_class, side_effects
+from fluency.scoring.commands import composition_of, is_syntax_error
+from fluency.scoring.failure_class import HeadlineRun, classify, side_effects
 from fluency.scoring.verdict import Verdict, judge
 from fluency.world import World
 
@@ -48,8 +46,8 @@ def score_cell(
         return Score(**common, **_unmeasured(execution), make_up=unrun)
     judged = [(run, *_judge(task, run, world_for)) for run in execution.runs]
     worlds = [_world_score(run, verdict, expected) for run, verdict, expected in judged]
-    headline = [Headline(r.seed, r.result, v) for r, v, _ in judged if (r.condition, r.reading) == DECIDES]
-    failure = failure_class(generation.answer.outcome, execution.extraction, shell, headline)
+    headline = [HeadlineRun(r.seed, r.result, v) for r, v, _ in judged if (r.condition, r.reading) == DECIDES]
+    failure = classify(generation.answer.outcome, execution.extraction, shell, headline)
     ran = bool(headline) and generation.answer.outcome == "ok"
     passed = ran and all(_passed(run.result.helpers_intact, run.verdict) for run in headline)
     return Score(
@@ -59,7 +57,7 @@ def score_cell(
         exit_ok=ran and all(run.verdict.exit_ok for run in headline),
         content_ok=ran and all(run.verdict.structure_ok and run.verdict.content for run in headline),
         lenient_passed=_lenient(execution, worlds, passed),
-        **{c.mark: _under(c, shell, command, worlds, conditions or (), passed) for c in BESIDE},
+        **{c.mark: _passed_under(c, shell, command, worlds, conditions or (), passed) for c in EXTRA_CONDITIONS},
         failure_class=failure.failure_class,
         why=failure.why,
         worlds=worlds,
@@ -128,7 +126,7 @@ def _world_score(run: Run, verdict: Verdict, expected: Any) -> WorldScore:
 
 def _unmeasured(execution: Execution) -> dict[str, Any]:
     unknown = ("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed")
-    return dict.fromkeys([*unknown, *(condition.mark for condition in BESIDE)]) | {
+    return dict.fromkeys([*unknown, *(condition.mark for condition in EXTRA_CONDITIONS)]) | {
         "failure_class": None,
         "why": f"Not measured: {execution.not_measured or execution.unmeasured}.",
         "worlds": [],
@@ -145,7 +143,7 @@ def _lenient(execution: Execution, worlds: Sequence[WorldScore], passed: bool) -
     return _all_passed(worlds, AS_DESIGNED.name, "lenient")
 
 
-def _under(
+def _passed_under(
     condition: Condition,
     shell: Shell,
     command: str | None,
@@ -157,7 +155,7 @@ def _under(
     ran = _all_passed(worlds, condition.name, "strict")
     if ran is not None or condition not in shell.conditions or condition.name not in conditions:
         return ran
-    return passed if command is None or not applies(condition, shell, command) else None
+    return passed if command is None or not condition_applies(condition, shell, command) else None
 
 
 def _all_passed(worlds: Sequence[WorldScore], condition: ConditionName, reading: Reading) -> bool | None:
@@ -165,7 +163,7 @@ def _all_passed(worlds: Sequence[WorldScore], condition: ConditionName, reading:
     return all(runs) if runs else None
 
 
-def _composition(shell: Shell, command: str | None, headline: Sequence[Headline]) -> Composition | None:
+def _composition(shell: Shell, command: str | None, headline: Sequence[HeadlineRun]) -> Composition | None:
     """What the answer is made of; whether it parses is the shell's word where the shell was asked."""
     if command is None:
         return None

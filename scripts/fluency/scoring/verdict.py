@@ -1,4 +1,4 @@
-"""The judgement of one result: did the command end well, has the output the structure, is it the answer?"""
+"""The verdict on one result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from fluency.core.records import Result
 from fluency.core.tasks import Task
-from fluency.scoring import content, normalise, structure
+from fluency.scoring import checks
 
 _RULE_LINE = re.compile(r"[-=+|─━ ]*[-=─━]{2,}[-=+|─━ ]*")
 _HEADER_LINE = re.compile(r"[A-Z%][A-Za-z%]*(?: [A-Z%][A-Za-z%]*)*")
@@ -38,15 +38,15 @@ class Verdict:
 
 def judge(task: Task, result: Result, expected: Any) -> Verdict:
     """The verdict on a result against the expected answer of its world; UserError if the answer's form is wrong."""
-    ending = how_it_ended(result)
-    text = normalise.clean(result.stdout.raw())
-    lines = normalise.lines(text)
+    ending = exit_problem(result)
+    text = checks.clean(result.stdout.raw())
+    lines = checks.output_lines(text)
     if result.stdout.truncated:
         cut = f"standard output was cut after {len(result.stdout.raw())} of {result.stdout.bytes} bytes"
         return Verdict(ending is None, False, False, False, False, _sentence(ending, cut))
-    shape = structure.literal(task.structure, text, lines)
-    real = structure.holds(task.structure, text, lines)
-    wrong = content.difference(task.content, expected, text, lines)
+    shape = checks.design_structure_problem(task.structure, text, lines)
+    real = checks.structure_problem(task.structure, text, lines)
+    wrong = checks.content_problem(task.content, expected, text, lines)
     noise = bool(wrong or real) and _is_table_noise(task, expected, lines)
     return Verdict(
         exit_ok=ending is None,
@@ -60,7 +60,7 @@ def judge(task: Task, result: Result, expected: Any) -> Verdict:
     )
 
 
-def how_it_ended(result: Result) -> str | None:
+def exit_problem(result: Result) -> str | None:
     """None if the command ended by itself with exit code 0, else one clause that says how it ended."""
     if result.spawn_error is not None:
         return f"the command could not be started: {result.spawn_error}"
@@ -98,6 +98,6 @@ def _is_table_noise(task: Task, expected: Any, lines: list[str]) -> bool:
     kept = [line for number, line in enumerate(lines) if number not in noise]
     return (
         bool(noise)
-        and structure.holds(task.structure, "", kept) is None
-        and content.difference(task.content, expected, "\n".join(kept), kept) is None
+        and checks.structure_problem(task.structure, "", kept) is None
+        and checks.content_problem(task.content, expected, "\n".join(kept), kept) is None
     )

@@ -1,4 +1,4 @@
-"""What `make validate` executes: every command that must pass, and every one that must not."""
+"""What `make validate` executes, and executing it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fluency.core.conditions import AS_DESIGNED, ConditionName
-from fluency.core.grammar import applies
-from fluency.core.shells import SHELLS, other_dialect
+from fluency.core.grammar import condition_applies
+from fluency.core.shells import AS_DESIGNED, SHELLS, ConditionName, other_dialect
 from fluency.core.tasks import Task
-from fluency.scoring import normalise, structure
-from fluency.scoring.content import JSON_RULES
+from fluency.scoring import checks
+from fluency.scoring.checks import JSON_RULES
 
 Kind = Literal["reference", "wrong", "trivial", "hard-coded", "other-dialect"]
-
 _SHAPES = (
     "1",
     "x",
@@ -93,7 +91,7 @@ def further_probes(
                 if seed % 2 != source % 2:
                     yield Probe(task.id, shell, "hard-coded", hard_coded(shell, task, answer), seed)
         for condition in SHELLS[shell].conditions:
-            own = [command for command in references if applies(condition, SHELLS[shell], command)]
+            own = [command for command in references if condition_applies(condition, SHELLS[shell], command)]
             alien = () if condition.tools else other  # with its programs there, another dialect may well pass
             for kind, commands in (("reference", own), ("other-dialect", alien)):
                 for command in commands:
@@ -109,7 +107,9 @@ def trivial(task: Task, shell: str) -> list[str]:
 
 def shape_of(task: Task) -> str | None:
     """A line that has the task's structure and is no answer; None if none of the known ones has it."""
-    return next((s for s in _SHAPES if structure.holds(task.structure, s, normalise.lines(s)) is None), None)
+    return next(
+        (s for s in _SHAPES if checks.structure_problem(task.structure, s, checks.output_lines(s)) is None), None
+    )
 
 
 def hard_coded(shell: str, task: Task, answer: Any) -> str:

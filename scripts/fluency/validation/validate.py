@@ -1,30 +1,184 @@
-"""`make validate`: is every task fair, in every shell that is there, in the real sandbox?"""
+"""Prove tasks fair in the sandbox: the table and the problems of `make validate`."""
 
 from __future__ import annotations
 
 import contextlib
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import TASKS
 from fluency.common.terminal import log_line
-from fluency.core.deadline import sentence
 from fluency.core.records import Result
-from fluency.core.shells import SHELLS
-from fluency.core.study import Limits, load_study
-from fluency.core.task_world import world_for
+from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS, SHELLS, Condition, other_dialect
+from fluency.core.study import MIN_DEADLINE_S, TIMES_THE_SLOWEST, Limits, load_study, min_deadline_s
+from fluency.core.task_world import check_world_pair, world_for
 from fluency.core.tasks import Task, load_tasks
-from fluency.execution.invocation import Invocation
-from fluency.execution.sandbox.sandbox import Sandbox, open_sandbox
+from fluency.execution.protocol import Invocation
+from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.scoring.verdict import judge
 from fluency.validation.probes import Probe, first_probes, further_probes
-from fluency.validation.soundness import Finding, Report, not_validated, slowest_s, summarise
-from fluency.validation.world_pairs import check_pair
 from fluency.world import World
+
+TITLES = (
+    "task",
+    "shell",
+    "refs",
+    "wrong",
+    "trivial",
+    "hard-coded",
+    "dialect",
+    *(condition.title for condition in EXTRA_CONDITIONS),
+    "repeats",
+    "slowest",
+    "verdict",
+)
+TIMED = ("reference", AS_DESIGNED.name)
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """One execution's verdict, and how long its command took."""
+
+    probe: Probe
+    passed: bool
+    why: str
+    wall_s: float | None = None
+
+
+@dataclass
+class ValidationReport:
+    """`sound` is True when nothing was found wrong, also if an arm could not be validated at all."""
+
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    not_validated: dict[str, str] = field(default_factory=dict)
+    deadlines: list[str] = field(default_factory=list)
+    executions: int = 0
+    seconds: float = 0.0
+    findings: list[ProbeResult] = field(default_factory=list, repr=False)
+
+    @property
+    def sound(self) -> bool:
+        """Whether every proof that could be made holds."""
+        return not self.problems
+
+    def text(self) -> str:
+        """The table, the problems and one closing sentence."""
+        widths = [max(len(row[column]) for row in (TITLES, *self.rows)) for column in range(len(TITLES))]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in (TITLES, *self.rows)
+        ]
+        lines.insert(1, "  ".join("-" * width for width in widths))
+        lines += [""] + [f"unsound: {problem}" for problem in self.problems]
+        for shell, reason in self.not_validated.items():
+            lines.append(f"{SHELLS[shell].title}: not validated, because {reason}")
+        lines += [f"deadline: {said}" for said in self.deadlines]
+        proven = len(self.rows) - sum(row[-1] != "sound" for row in self.rows)
+        verdict = "every proof that could be made holds" if self.sound else f"{len(self.problems)} problems"
+        lines.append(
+            f"{proven} of {len(self.rows)} rows sound; {verdict}; {self.executions} executions in {self.seconds:.0f} s"
+        )
+        return "\n".join(lines)
+
+
+def add_row(report: ValidationReport, task: str, shell: str, findings: Sequence[ProbeResult]) -> None:
+    """Add the row of one task in one shell and what is wrong with it; `findings` are of that pair alone."""
+    designed = [f for f in findings if f.probe.condition == AS_DESIGNED.name]
+    problems: list[str] = []
+
+    def of(kind: str, among: Iterable[ProbeResult] = designed) -> list[ProbeResult]:
+        return [f for f in among if f.probe.kind == kind]
+
+    references = of("reference")
+    first = [f for f in references if f.probe.repeat == 1]
+    for f in first:
+        if not f.passed:
+            problems.append(f"a reference fails in world {f.probe.seed}: {f.probe.command}: {f.why}")
+    flaky = _flaky(references)
+    problems += [f"a reference gives different verdicts when repeated: {command}" for command in flaky]
+    cells = [_share(first)]
+    for kind, what, slipped_through in (
+        ("wrong", "a wrong command passes in an odd and an even world", passes_some_seed_pair),
+        ("trivial", "a trivial command passes", passing_anywhere),
+        ("hard-coded", "the answer of another world passes", passing_anywhere),
+    ):
+        slipped = slipped_through(of(kind))
+        problems += [f"{what}: {command}" for command in slipped]
+        commands = {f.probe.command for f in of(kind)}
+        cells.append(f"{len(commands) - len(slipped)}/{len(commands)} fail")
+    dialect = of("other-dialect")
+    cells.append(f"{'passes' if dialect and all(f.passed for f in dialect) else 'fails'}" if dialect else "-")
+    for condition in EXTRA_CONDITIONS:
+        under = [f for f in findings if f.probe.condition == condition.name]
+        cells.append(_under(condition, shell, under, problems))
+    cells.append(f"{len(references)} {'differ' if flaky else 'agree'}")
+    slow = slowest_s(references)
+    cells.append("-" if slow is None else f"{slow:.2f} s")
+    report.problems += [f"{task}, {SHELLS[shell].title}: {problem}" for problem in problems]
+    report.rows.append((task, shell, *cells, "UNSOUND" if problems else "sound"))
+
+
+def slowest_s(findings: Iterable[ProbeResult]) -> float | None:
+    """The longest a reference took, in seconds, with all the shell's tools; None if none was timed."""
+    return max(
+        (f.wall_s for f in findings if f.wall_s is not None and (f.probe.kind, f.probe.condition) == TIMED),
+        default=None,
+    )
+
+
+def add_unvalidated_row(report: ValidationReport, task: str, shell: str) -> None:
+    """Add the row of a task in a shell that the image does not hold."""
+    report.rows.append((task, shell, *("-" for _ in TITLES[2:-1]), "not validated"))
+
+
+def passes_some_seed_pair(findings: Iterable[ProbeResult]) -> list[str]:
+    """The commands that pass in some odd world and in some even one: a pair of seeds that they would pass."""
+    passed: dict[str, set[int]] = defaultdict(set)
+    for f in findings:
+        if f.passed:
+            passed[f.probe.command].add(f.probe.seed % 2)
+    return [command for command, parities in passed.items() if len(parities) == 2]
+
+
+def passing_anywhere(findings: Iterable[ProbeResult]) -> list[str]:
+    """The commands that pass in some world."""
+    return sorted({f.probe.command for f in findings if f.passed})
+
+
+def _under(condition: Condition, shell: str, found: Sequence[ProbeResult], problems: list[str]) -> str:
+    """The cell of a condition: the shell's own references must pass, the other dialect's, where it was run, fail."""
+    if not found:
+        return "-"
+    here, other = SHELLS[shell], other_dialect(SHELLS[shell])
+    own = [f for f in found if f.probe.kind == "reference"]
+    for f in own:
+        if not f.passed:
+            where = f"{condition.title} in world {f.probe.seed}"
+            problems.append(f"a reference fails {where}: {f.probe.command}: {f.why}")
+    alien = [f for f in found if f.probe.kind == "other-dialect"]
+    slipped = passes_some_seed_pair(alien)
+    passes = f"a {other.short_title} reference passes in {here.short_title} {condition.title}"
+    problems += [f"{passes}: {command}" for command in slipped]
+    return _share(own) + (f", {other.name} {_share(alien)}" if alien else "")
+
+
+def _share(findings: Sequence[ProbeResult]) -> str:
+    return f"{sum(f.passed for f in findings)}/{len(findings)}"
+
+
+def _flaky(findings: Sequence[ProbeResult]) -> list[str]:
+    verdicts: dict[tuple[str, int], set[bool]] = defaultdict(set)
+    for f in findings:
+        verdicts[f.probe.command, f.probe.seed].add(f.passed)
+    return sorted({command for (command, _), seen in verdicts.items() if len(seen) > 1})
+
 
 REPEATS = 20
 _RETRIES = 2
@@ -39,16 +193,16 @@ class Prober:
         self._sandbox = sandbox
         self._limits = limits
 
-    def run(self, probe: Probe) -> tuple[Finding, Any]:
+    def run(self, probe: Probe) -> tuple[ProbeResult, Any]:
         """The verdict on one probe and the expected answer of its world; SandboxError if it cannot be measured."""
         task = self.tasks[probe.task]
         world = world_for(task, probe.seed)
         result = self._measured(probe, task, world)
         expected = task.expected(world, result.processes)
         verdict = judge(task, result, expected)
-        return Finding(probe, verdict.passed, verdict.why, result.wall_s), expected
+        return ProbeResult(probe, verdict.passed, verdict.why, result.wall_s), expected
 
-    def all(self, probes: Sequence[Probe]) -> list[tuple[Finding, Any]]:
+    def all(self, probes: Sequence[Probe]) -> list[tuple[ProbeResult, Any]]:
         """The verdicts on probes, in their order."""
         found = []
         with ThreadPoolExecutor(self._sandbox.parallel) as pool:
@@ -81,7 +235,7 @@ def validate(
     repeats: int = REPEATS,
     limits: Limits | None = None,
     root: Path = TASKS,
-) -> Report:
+) -> ValidationReport:
     """Prove tasks fair in worlds of odd and even seeds; an empty `task_ids` means all of `root`.
 
     UserError for unknown tasks and bad seeds, WorldError if two worlds have an answer in common, SandboxError if
@@ -90,11 +244,11 @@ def validate(
     """
     started = time.monotonic()
     tasks = load_tasks(list(task_ids) or "all", root)
-    check_pair(seeds, tasks)
+    check_world_pair(seeds, tasks)
     there = [shell for shell in SHELLS if sandbox.image.shells.get(shell)]
     limits = limits or Limits()
     prober = Prober(sandbox, tasks, limits)
-    report = Report()
+    report = ValidationReport()
     first = prober.all([probe for task in tasks for probe in first_probes(task, there, seeds)])
     answers: dict[str, dict[int, Any]] = {}
     for finding, expected in first:
@@ -110,13 +264,13 @@ def validate(
         if shell not in there:
             report.not_validated[shell] = f"the sandbox image holds no {SHELLS[shell].title}"
         elif (slow := slowest_s(f for f in report.findings if f.probe.shell == shell)) is not None:
-            report.deadlines.append(sentence(SHELLS[shell].title, limits.timeout_s[shell], slow))
+            report.deadlines.append(deadline_sentence(SHELLS[shell].title, limits.timeout_s[shell], slow))
         for task in referenced:
             if shell in there:
                 own = [f for f in report.findings if (f.probe.task, f.probe.shell) == (task.id, shell)]
-                summarise(report, task.id, shell, own)
+                add_row(report, task.id, shell, own)
             else:
-                not_validated(report, task.id, shell)
+                add_unvalidated_row(report, task.id, shell)
     report.executions, report.seconds = prober.executions, time.monotonic() - started
     return report
 
@@ -130,3 +284,15 @@ def main(task_ids: Sequence[str] = (), seeds: Sequence[int] = (), *, repeats: in
     report = validate(task_ids, list(seeds) or study.seeds, sandbox, repeats=repeats, limits=config.limits)
     print(report.text())
     return 0 if report.sound else 1
+
+
+def deadline_sentence(shell: str, deadline_s: float, slowest_s: float) -> str:
+    """What a measurement says of a study's deadline."""
+    least = min_deadline_s(slowest_s)
+    rule = f"the rule asks for max({MIN_DEADLINE_S:.0f} s, {TIMES_THE_SLOWEST:.0f} x {slowest_s:.2f} s) = {least:.0f} s"
+    if deadline_s >= least:
+        return f"{shell}: slowest reference {slowest_s:.2f} s; {rule}, and the deadline is {deadline_s:.0f} s"
+    return (
+        f"{shell}: the deadline of {deadline_s:.0f} s is TOO SHORT for a slowest reference of {slowest_s:.2f} s; {rule}"
+        ": set sandbox.limits.timeout_s, or measure again on a machine that is not busy"
+    )

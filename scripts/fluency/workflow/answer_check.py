@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 
 from fluency.common.errors import UserError
-from fluency.core.process_plan import planned_processes
-from fluency.core.task_world import world_for
+from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import Task
 
 LIMIT_S = 10.0

@@ -16,16 +16,16 @@ from pathlib import Path
 from fluency.common.errors import SandboxError, UserError
 from fluency.common.paths import RESULTS, ROOT
 from fluency.common.terminal import log_line
-from fluency.common.words import counted
-from fluency.core import task_folders
-from fluency.core.cells import Cell
+from fluency.common.words import plural
+from fluency.core import tasks
 from fluency.core.config_files import read_yaml
-from fluency.core.gather import record_path
-from fluency.execution.sandbox import shared_image
-from fluency.execution.sandbox.engine import find_engine
-from fluency.execution.sandbox.image import find_image
-from fluency.execution.sandbox.image_content import image_tag
-from fluency.execution.sandbox.powershell import powershell_source
+from fluency.core.study import Cell
+from fluency.core.table import record_path
+from fluency.execution import image
+from fluency.execution.engine import find_engine
+from fluency.execution.image import find_image
+from fluency.execution.image_content import image_tag
+from fluency.execution.powershell import powershell_source
 from fluency.generation.request import order_key
 from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.rerun_reasons import Job, jobs_to_run
@@ -37,7 +37,7 @@ RULES = "profiles/cluster.smk"
 LOGS = ("slices", "image.log", "{study}/control.log")
 NODES_NEED = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "TMPDIR", "PYTHONPATH", "KUBECONFIG"),
-    task_folders.VARIABLE,
+    tasks.PRIVATE_TASKS_VARIABLE,
 )
 NODES_NEED_OF = ("LC_", "SLURM_", "DOCKER_", "CONTAINERS_", "POWERSHELL_", "XDG_", "SSL_", "LD_")
 USERS_ERROR = 2
@@ -58,7 +58,7 @@ def _measure(profile: str, processors: int, ready: ReadyStudy, files: Sequence[s
         share_image()
         shutil.rmtree(ROOT / "logs" / "slices", ignore_errors=True)
         slices = write_slices(to_measure(ready, jobs), processors)
-        log_line(f"on the nodes: {counted(len(slices), 'slice')} of executions and scores")
+        log_line(f"on the nodes: {plural(len(slices), 'slice')} of executions and scores")
         command = snakemake(files, "--workflow-profile", f"profiles/{profile}", "--snakefile", RULES)
         if code := run_to_its_end(command, without_keys(os.environ)):
             tell_failures(ready)
@@ -88,14 +88,14 @@ def to_measure(ready: ReadyStudy, jobs: Sequence[Job]) -> list[Cell]:
 
 def share_image() -> None:
     """Make the folder in which nodes look for the image, and lay it there if this machine has it."""
-    shared_image.FOLDER.mkdir(parents=True, exist_ok=True)
+    image.FOLDER.mkdir(parents=True, exist_ok=True)
     tag = image_tag(powershell_source())
     try:
         engine = find_engine()
     except SandboxError:
         return  # no node of the cluster either, or one that may not use its engine
     if engine and find_image(engine, tag):
-        shared_image.keep_image(engine, tag)
+        image.keep_image(engine, tag)
 
 
 def without_keys(environ: Mapping[str, str]) -> dict[str, str]:

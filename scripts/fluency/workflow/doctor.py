@@ -19,12 +19,12 @@ from fluency.common.paths import CACHE, ROOT
 from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, load_study
-from fluency.execution.sandbox.engine import Engine, find_engine
-from fluency.execution.sandbox.image import find_image, why_missing
-from fluency.execution.sandbox.image_content import image_tag
-from fluency.execution.sandbox.powershell import HOW, RELEASE_PAGE, powershell_source
-from fluency.execution.sandbox.sandbox import NO_SYSCTLS, Sandbox
-from fluency.execution.sandbox.seccomp import profile_sha256
+from fluency.execution.engine import Engine, find_engine
+from fluency.execution.image import find_image, why_missing
+from fluency.execution.image_content import image_tag
+from fluency.execution.isolation import profile_sha256
+from fluency.execution.powershell import INSTALL_HINT, RELEASE_PAGE, powershell_source
+from fluency.execution.sandbox import NO_SYSCTLS, Sandbox
 
 State = Literal["good", "note", "lacks"]
 MARKS: dict[State, str] = {"good": "[green]ok[/]", "note": "[yellow]note[/]", "lacks": "[red]lacks[/]"}
@@ -137,7 +137,7 @@ def _image(engine: Engine | None) -> Iterator[Line]:
         return
     yield Line("sandbox image", "good", f"{tag}, base {found.base}, {found.architecture}")
     yield from _known_command(engine, found)
-    how = f"{HOW} (from {RELEASE_PAGE}); or, where that page can be reached, `make image`"
+    how = f"{INSTALL_HINT} (from {RELEASE_PAGE}); or, where that page can be reached, `make image`"
     for name, shell in SHELLS.items():
         if why := why_missing(engine, found, name):
             found_there, advice = f"not in the image: {why}", f"the {name} arm is not measured: {how}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fluency.analysis import analyse, headline
 from fluency.common.paths import RESULTS
-from fluency.core.control import read_control
+from fluency.core.records import read_control
 from fluency.core.table import read_table
 from fluency.report.control_rows import control_sentence
 from fluency.workflow.ready_study import ReadyStudy

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from fluency.common.errors import UserError
 from fluency.common.terminal import log_line
-from fluency.common.words import counted
+from fluency.common.words import plural
 from fluency.workflow.file_times import bring_to_present
 from fluency.workflow.pipeline import Pipeline
 from fluency.workflow.preflight import check_before_run
@@ -48,7 +48,7 @@ class FrontedPipeline(Pipeline):
         try:
             self._held.enter_context(hold_run_lock())
             if ahead := bring_to_present(self.products()):
-                log_line(f"The clock was set back: {counted(ahead, 'result')} from the future got the present time.")
+                log_line(f"The clock was set back: {plural(ahead, 'result')} from the future got the present time.")
         except UserError as error:
             exit_with(error)
 

@@ -10,15 +10,15 @@ from fluency.common.clock import utc_date
 from fluency.common.git import git_state
 from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
 from fluency.common.terminal import log_line
-from fluency.core.gather import STAGES
-from fluency.execution.sandbox.image_export import save_image
+from fluency.core.table import RECORD_TYPES
+from fluency.execution.image import save_image
 from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.signature import sign
 
 
 def logs_of(ready: ReadyStudy) -> list[Path]:
     """What the study's failed jobs left in the rules' logs, in the order of their names."""
-    logs = [ROOT / "logs" / stage / f"{cell.path}.log" for stage in STAGES for cell in ready.cells]
+    logs = [ROOT / "logs" / stage / f"{cell.path}.log" for stage in RECORD_TYPES for cell in ready.cells]
     return sorted(file for file in [*logs, *(ROOT / "logs" / ready.study.study).glob("*.log")] if file.is_file())
 
 

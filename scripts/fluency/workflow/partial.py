@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from fluency.common.paths import RESULTS
 from fluency.common.terminal import log_line
-from fluency.common.words import counted
-from fluency.core.control import read_control
-from fluency.core.gather import gather_rows
-from fluency.core.table import to_frame, write_table
+from fluency.common.words import plural
+from fluency.core.records import read_control
+from fluency.core.table import gather_rows, to_frame, write_table
 from fluency.report.explorer import write_explorer
 from fluency.report.writer import write_report
 from fluency.workflow.ready_study import ReadyStudy
@@ -26,7 +25,7 @@ def write_partial(ready: ReadyStudy) -> int:
     control = read_control(folder.parent)
     write_report(folder / "report.md", frame, ready.study, ready.shown_tasks, provenance_of(ready), control)
     missing = sum(row.status == "missing" for row in rows)
-    known = f"{len(rows) - missing} of {counted(len(rows), 'cell')}"
+    known = f"{len(rows) - missing} of {plural(len(rows), 'cell')}"
     log_line(f"Measured or known to be unmeasurable: {known}; missing: {missing}.")
     print(folder / "report.md")
     return 0

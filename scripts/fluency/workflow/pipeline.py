@@ -12,12 +12,13 @@ from typing import Any
 from fluency.archive.naming import archive_name
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_date, utc_now
-from fluency.common.errors import Interrupted, SandboxError, UserError
+from fluency.common.errors import ResultLost, SandboxError, UserError
 from fluency.common.files import pretty_json, sha256, write_atomic
 from fluency.common.git import git_state
-from fluency.common.once import Once
+from fluency.common.locks import Once
 from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
-from fluency.core.records import Execution, Generation, read_record, write_record
+from fluency.core.records import Execution, Generation
+from fluency.core.schema import read_record, write_record
 from fluency.workflow.file_times import bring_to_present
 from fluency.workflow.logged import logged
 from fluency.workflow.ready_study import ReadyStudy
@@ -50,7 +51,7 @@ class Pipeline(ReadyStudy):
     @logged
     def image(self, output: Any) -> None:
         """Build or find the image; record what it is and how long its shells take to start."""
-        from fluency.execution.start_up_times import start_up_times
+        from fluency.execution.sandbox import start_up_times
         from fluency.world import build_world
 
         sandbox = self.sandbox()
@@ -69,8 +70,7 @@ class Pipeline(ReadyStudy):
     def execute(self, wildcards: Any, input: Any, output: Any) -> None:
         """Run the answer's command in every world; give a cell up that several attempts could not measure."""
         from fluency.core.task_world import world_for
-        from fluency.execution.attempts import Attempts, gave_up
-        from fluency.execution.execute import execute_cell
+        from fluency.execution.execute import Attempts, execute_cell, gave_up
 
         bring_to_present(input)
         generation = read_record(Generation, Path(input.generation[0]))
@@ -83,7 +83,7 @@ class Pipeline(ReadyStudy):
 
         try:
             record = execution()
-        except Interrupted as error:
+        except ResultLost as error:
             if gave_up(attempts.add(error.what)) is None:
                 raise
             record = execution()
@@ -109,7 +109,7 @@ class Pipeline(ReadyStudy):
     @logged
     def control(self, input: Any, output: Any) -> None:
         """Run commands that are known to be right and wrong, but for those of private tasks: it would publish them."""
-        from fluency.validation.run_control import run_control
+        from fluency.validation.control import run_control
 
         bring_to_present(input)
         shown = [task for task in self.tasks if self.study.show_private or not task.private]
@@ -126,8 +126,7 @@ class Pipeline(ReadyStudy):
     @logged
     def gather(self, input: Any, output: Any) -> None:
         """Lay all cells into one table, and say where they came from."""
-        from fluency.core.gather import gather_rows
-        from fluency.core.table import write_table
+        from fluency.core.table import gather_rows, write_table
         from fluency.workflow.study_provenance import provenance_of
 
         bring_to_present(input)
@@ -138,8 +137,8 @@ class Pipeline(ReadyStudy):
     @logged
     def report(self, input: Any, output: Any) -> None:
         """Write the report with its figures, and the page on which every cell can be doubted."""
-        from fluency.core.control import read_control
         from fluency.core.provenance import read_provenance
+        from fluency.core.records import read_control
         from fluency.core.table import read_table
         from fluency.report.explorer import write_explorer
         from fluency.report.writer import write_report
@@ -168,7 +167,7 @@ class Pipeline(ReadyStudy):
     # ------------------------------------------------------------ services
 
     def _open_sandbox(self) -> Any:
-        from fluency.execution.sandbox.sandbox import open_sandbox
+        from fluency.execution.sandbox import open_sandbox
         from fluency.workflow.slices import node_name
 
         try:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from fluency.common.words import counted
+from fluency.common.words import plural
 from fluency.generation.cost_estimate import CostEstimate, ModelEstimate
 
 
 def render(estimate: CostEstimate) -> str:
     """The plan as text for a terminal."""
-    lines = [f"Study {estimate.study}: {counted(estimate.tasks, 'task')}, {counted(estimate.calls, 'call')} to make."]
+    lines = [f"Study {estimate.study}: {plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make."]
     if not estimate.calls:
         lines.append("Every answer is at hand: no model and no key is needed.")
     for model in estimate.models:
@@ -31,7 +31,7 @@ def render(estimate: CostEstimate) -> str:
 def _render_model(model: ModelEstimate) -> list[str]:
     lines = [
         f"{model.alias} ({model.model_id}): {model.sampling}",
-        f"  {counted(model.cells, 'cell')}, {model.at_hand} answered, {model.calls} to ask",
+        f"  {plural(model.cells, 'cell')}, {model.at_hand} answered, {model.calls} to ask",
         f"  price    {model.price}",
     ]
     if model.calls:

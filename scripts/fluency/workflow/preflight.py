@@ -9,7 +9,7 @@ from fluency.common.files import read_json
 from fluency.common.paths import ANSWERS, RESULTS
 from fluency.common.terminal import log_line
 from fluency.core.shells import Shell, find_shell
-from fluency.execution.sandbox import powershell
+from fluency.execution import powershell
 from fluency.generation.cost_estimate import CostEstimate, confirm, estimate_cost
 from fluency.generation.keys import require_keys
 from fluency.generation.model_check import service_says

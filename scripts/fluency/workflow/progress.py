@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from fluency.common.errors import UserError
-from fluency.common.words import NOTHING_TO_DO, counted
+from fluency.common.words import NOTHING_TO_DO, plural
 from fluency.workflow.progress_count import STAGES, ProgressCount
 
 LINE_EVERY_S = 15.0
@@ -63,7 +63,7 @@ class Narrator:
             if times > 1:
                 self._say(f"({times} times) {text.splitlines()[0]}")
         if self._failed_jobs:
-            failed = counted(self._failed_jobs, "job")
+            failed = plural(self._failed_jobs, "job")
             self._say(f"{failed} failed; what was measured is kept, and the next run goes on from here.")
         if slowest := self._count.slowest_sentence():
             self._say(slowest)

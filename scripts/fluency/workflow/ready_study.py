@@ -9,12 +9,11 @@ from typing import Any
 from fluency.archive.registration_file import read_registration
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG, RESULTS, ROOT
-from fluency.core.cells import Cell
-from fluency.core.config_files import merge, naming, read_yaml
-from fluency.core.control import CONTROL_FILE
-from fluency.core.gather import PRODUCTS, STAGES, CellRecords, load_records, record_path
-from fluency.core.held_out import shown_tasks
-from fluency.core.study import Study, validate_study
+from fluency.core.config_files import file_defining, merge, read_yaml
+from fluency.core.held_out import public_tasks
+from fluency.core.records import CONTROL_FILE
+from fluency.core.study import Cell, Study, validate_study
+from fluency.core.table import PRODUCTS, RECORD_TYPES, CellRecords, load_records, record_path
 from fluency.core.tasks import Task, load_tasks
 from fluency.generation.local_model.catalogue import find_weights
 from fluency.generation.policies import resolve
@@ -24,7 +23,7 @@ from fluency.generation.prompt import build_prompt
 class ReadyStudy:
     """A validated study with its tasks and cells; `files` are the configurations it was read from.
 
-    `shown_tasks` are the tasks as table, report and explorer may know them: private ones without their texts.
+    `public_tasks` are the tasks as table, report and explorer may know them: private ones without their texts.
     """
 
     def __init__(self, config: dict[str, Any], files: Sequence[str | Path] = ()) -> None:
@@ -36,7 +35,7 @@ class ReadyStudy:
         self.tasks: list[Task] = load_tasks(self.study.tasks)
         if self.study.preregistration:
             read_registration(ROOT / self.study.preregistration)
-        self.shown_tasks = shown_tasks(self.tasks, self.study)
+        self.shown_tasks = public_tasks(self.tasks, self.study)
         self.task_of = {task.id: task for task in self.tasks}
         self.cells = list(self.study.cells(list(self.task_of)))
 
@@ -45,7 +44,7 @@ class ReadyStudy:
 
         A function there and no list: only the process that gathers pays for the paths of a large study.
         """
-        return [str(record_path(Path(RESULTS.name), stage, cell)) for stage in STAGES for cell in self.cells]
+        return [str(record_path(Path(RESULTS.name), stage, cell)) for stage in RECORD_TYPES for cell in self.cells]
 
     def products(self) -> list[str]:
         """Every file that the study's rules make, the archive left out, as the rules name them."""
@@ -78,4 +77,4 @@ def check_models(study: Study, files: Sequence[Path]) -> None:
             if model.served_by == "embedded":
                 find_weights(model.id)
     except UserError as error:
-        raise UserError(error.what, where=f"{naming('models', files)}: {error.where}", hint=error.hint) from None
+        raise UserError(error.what, where=f"{file_defining('models', files)}: {error.where}", hint=error.hint) from None

@@ -19,7 +19,7 @@ from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.common.terminal import log_line, print_lines
 from fluency.core.study import SandboxConfig
-from fluency.execution.sandbox.sandbox import open_sandbox
+from fluency.execution.sandbox import open_sandbox
 from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.signature import signer_of
 from fluency.workflow.verify_beside import next_step, verify_beside

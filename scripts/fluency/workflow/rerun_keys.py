@@ -14,14 +14,13 @@ from typing import Any
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256_file
 from fluency.common.paths import ROOT
-from fluency.core.cells import Cell
 from fluency.core.shells import SHELLS
 from fluency.core.stage_code import code_sha256
-from fluency.core.study import Study
+from fluency.core.study import Cell, Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
-from fluency.execution.sandbox.image_content import content_sha256
-from fluency.execution.sandbox.powershell import powershell_source
+from fluency.execution.image_content import content_sha256
+from fluency.execution.powershell import powershell_source
 from fluency.generation.request import request_for, request_key
 
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS, ROOT
-from fluency.core.cells import Cell
-from fluency.core.conditions import AS_DESIGNED, CONDITIONS
-from fluency.core.gather import record_path
-from fluency.core.records import Generation, read_record
-from fluency.core.shells import SHELLS
-from fluency.execution.execute import planned, readings_of
+from fluency.core.records import Generation
+from fluency.core.schema import read_record
+from fluency.core.shells import AS_DESIGNED, CONDITIONS, SHELLS
+from fluency.core.study import Cell
+from fluency.core.table import record_path
+from fluency.execution.execute import extraction_of, planned_runs
 from fluency.generation.request import request_for
 from fluency.workflow.param_change import changed_parts
 from fluency.workflow.ready_study import ReadyStudy
@@ -87,8 +87,8 @@ def containers_to_start(ready: ReadyStudy, jobs: Sequence[Job], missing: Collect
             under = {AS_DESIGNED.name, *(c.name for c in SHELLS[cell.shell].conditions)} & set(ready.study.conditions)
             counted.update(under)
         else:
-            extraction = readings_of(read_record(Generation, path))
-            counted.update(condition for _, _, condition in planned(ready.study, cell.shell, extraction))
+            extraction = extraction_of(read_record(Generation, path))
+            counted.update(condition for _, _, condition in planned_runs(ready.study, cell.shell, extraction))
     worlds = len(ready.study.seeds)
     parts = [
         f"{'up to ' if unknown and condition.calls else ''}{counted[name] * worlds} {condition.title}"

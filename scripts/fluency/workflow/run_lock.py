@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fluency.common.errors import UserError
-from fluency.common.file_lock import file_lock
+from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE
 
 LOCK = CACHE / "run.lock"

@@ -13,10 +13,9 @@ from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.common.terminal import print_lines
 from fluency.core.config_files import read_yaml
-from fluency.core.seed_seal import seal
-from fluency.core.study import STUDY_NAME
+from fluency.core.study import STUDY_NAME, seed_commitment
+from fluency.core.task_world import check_seed_pair, check_world_pair
 from fluency.core.tasks import load_tasks
-from fluency.validation.world_pairs import check_pair, check_seeds
 
 FOLDER = ROOT / "sealed"
 """Out of version control: whoever reads it knows the worlds."""
@@ -43,10 +42,10 @@ def commit(study: str, folder: Path = FOLDER) -> Path:
         raise UserError("this study has its seeds already", where=str(path), hint="reveal them, or name another study")
     low = secrets.randbits(_BITS) | 1
     seeds, salt = [low, secrets.randbits(_BITS) & ~1], secrets.token_hex(32)
-    check_pair(seeds, load_tasks())
+    check_world_pair(seeds, load_tasks())
     write_atomic(path, f"seeds: {seeds}\nseeds_salt: {salt}\n")
     path.chmod(0o600)
-    print_lines(_COMMITTED.format(path=path, seal=seal(seeds, salt)).split("\n"))
+    print_lines(_COMMITTED.format(path=path, seal=seed_commitment(seeds, salt)).split("\n"))
     return path
 
 
@@ -56,8 +55,8 @@ def reveal(path: Path) -> str:
     seeds, salt = kept.get("seeds"), kept.get("seeds_salt")
     if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds) or not isinstance(salt, str):
         raise UserError("this file holds no sealed seeds", where=str(path), hint="name a file of sealed/")
-    check_seeds(seeds)
-    found = seal(seeds, salt)
+    check_seed_pair(seeds)
+    found = seed_commitment(seeds, salt)
     print_lines(_REVEALED.format(seal=found, seeds=seeds, salt=salt).split("\n"))
     return found
 

@@ -19,11 +19,11 @@ from pathlib import Path
 
 from fluency.common.clock import utc_now
 from fluency.common.errors import SandboxError, UserError
-from fluency.common.file_lock import file_lock
 from fluency.common.files import pretty_json, read_json, sha256, write_atomic
+from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE, RESULTS, ROOT
-from fluency.core.cells import Cell
-from fluency.core.gather import record_path
+from fluency.core.study import Cell
+from fluency.core.table import record_path
 
 FOLDER = CACHE / "slices"
 CELLS_A_PROCESSOR = 80

@@ -14,9 +14,10 @@ from pathlib import Path
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import RESULTS, ROOT
-from fluency.core.cells import Cell
-from fluency.core.gather import record_path
-from fluency.core.records import Generation, read_record
+from fluency.core.records import Generation
+from fluency.core.schema import read_record
+from fluency.core.study import Cell
+from fluency.core.table import record_path
 from fluency.generation.request import request_for, request_key
 from fluency.workflow.ready_study import ReadyStudy
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fluency.archive.registration import followed
 from fluency.common.paths import RESULTS
-from fluency.core.collect import collect_provenance, start_up_times
-from fluency.core.provenance import Provenance
+from fluency.core.provenance import Provenance, collect_provenance, read_startup_times
 from fluency.workflow.ready_study import ReadyStudy
 
 
@@ -17,6 +16,6 @@ def provenance_of(ready: ReadyStudy) -> Provenance:
         ready.cells,
         ready.files,
         ready.load,
-        start_up_s=start_up_times(RESULTS),
+        start_up_s=read_startup_times(RESULTS),
     )
     return followed(collected, ready.study, ready.tasks)

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
-from fluency.core.shells import DESIGN, SHELLS
-from fluency.core.task_sets import task_sets
-from fluency.core.tasks import CATEGORIES, NEUTRAL, Task, load_tasks
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
+from fluency.core.tasks import CATEGORIES, NEUTRAL, Task, load_tasks, task_sets
 from fluency.report.markdown import table
 from fluency.workflow.observed import ObservedStudy, observed_studies
 from fluency.workflow.task_edges import edges
@@ -79,7 +78,7 @@ def balance_table(tasks: Sequence[Task]) -> str:
     for name, chosen in task_sets().items():
         own = [task for task in tasks if task.id in set(chosen.tasks)]
         counts = Counter((_lean(task), task.category) for task in own)
-        for lean in (*(SHELLS[shell].short_title for shell in DESIGN), NEUTRAL, UNDECLARED):
+        for lean in (*(SHELLS[shell].short_title for shell in DESIGN_SHELLS), NEUTRAL, UNDECLARED):
             numbers = [counts[lean, category] for category in CATEGORIES]
             if sum(numbers):
                 rows.append([name, lean, *numbers, sum(numbers)])

@@ -6,11 +6,10 @@ quantities that answers depend on are drawn odd in odd worlds and even in even o
 
 from __future__ import annotations
 
-from fluency.world.build import build_with_tally, build_world
+from fluency.world.build import build_world, build_world_and_answers
 from fluency.world.builder import Builder
-from fluency.world.model import DAY, PORT, HelperSpec, World, WorldError
+from fluency.world.model import DAY, FINDINGS, JOB, PORT, Finding, HelperSpec, Job, Route, When, World, WorldError
 from fluency.world.rng import Rng
-from fluency.world.route import FINDINGS, JOB, Finding, Job, Route, When
 
 __all__ = [
     "DAY",
@@ -26,6 +25,6 @@ __all__ = [
     "When",
     "World",
     "WorldError",
-    "build_with_tally",
     "build_world",
+    "build_world_and_answers",
 ]

@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fluency.world.model import DAY, HelperSpec, World, WorldError, pack, world_sha256
+from fluency.world.model import DAY, Finding, HelperSpec, Job, Route, When, World, WorldError, pack, world_sha256
 from fluency.world.rng import Rng
-from fluency.world.route import Finding, Job, Route, When
 
 _PATH = re.compile(r"[A-Za-z0-9._ -]+(/[A-Za-z0-9._ -]+)*")
 _ANY_PATH = re.compile(r"[ -.0-\[\]-~]+(/[ -.0-\[\]-~]+)*")  # printable ASCII without the backslash

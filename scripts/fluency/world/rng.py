@@ -1,13 +1,13 @@
-"""Seeded draws from a SHA-256 counter stream: the same on every machine and every Python.
-
-The standard library's generator promises that only for some of its methods; here the whole rule is in sight.
-"""
+"""Seeded draws, the same on every machine, and the names that worlds draw from."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
+
+import yaml
 
 T = TypeVar("T")
 _WORD = 4
@@ -63,3 +63,15 @@ class Rng:
     def bytes(self, count: int) -> bytes:
         """`count` bytes that look random; the stream's other draws are not moved."""
         return hashlib.shake_256(f"{self._name}/bytes".encode()).digest(count)
+
+
+_WORDS = {
+    kind: tuple(words.split())
+    for kind, words in yaml.safe_load(Path(__file__).with_name("names.yaml").read_text(encoding="utf-8")).items()
+}
+CRATES_ALWAYS = _WORDS["always"]
+CRATES_OTHER = _WORDS["others"]
+THIRD_PARTY = _WORDS["third_party"]
+COMMANDS = _WORDS["commands"]
+TOOLS = _WORDS["tools"]
+QUEUES = _WORDS["queues"]

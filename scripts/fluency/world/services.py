@@ -1,4 +1,4 @@
-"""The loopback service and the named processes."""
+"""The loopback service and the named processes of a world."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from fluency.world.builder import Builder
 from fluency.world.model import HelperSpec
-from fluency.world.names import ALWAYS, OTHERS, QUEUES
+from fluency.world.rng import CRATES_ALWAYS, CRATES_OTHER, QUEUES
 
 _HELPERS = "/opt/fluency/helpers"
 
@@ -27,7 +27,7 @@ def add_service(b: Builder) -> None:
 def _crates(b: Builder) -> None:
     """14 crates, downloads of 3 to 7 digits; the top one is yanked, the best of the others differs by parity."""
     rng = b.rng.split("crates-api")
-    known = sorted((*ALWAYS, *OTHERS))
+    known = sorted((*CRATES_ALWAYS, *CRATES_OTHER))
     best = rng.pick(known[b.odd :: 2])
     names = [best, *rng.sample([name for name in known if name != best], 13)]
     ranges = [(700, 1300), (300, 690), (110, 290), (40, 99), *[(1, 30)] * 8]

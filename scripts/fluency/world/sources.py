@@ -1,13 +1,12 @@
-"""Rust sources: text of an exact size that holds planned lines."""
+"""Rust sources of exact size."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from fluency.world.builder import Builder
-from fluency.world.manifests import Crate
-from fluency.world.names import COMMANDS
-from fluency.world.rng import Rng
+from fluency.world.crates import Crate
+from fluency.world.rng import COMMANDS, Rng
 
 _CODE = (
     "use std::collections::BTreeMap;",

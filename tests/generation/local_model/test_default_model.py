@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fluency.core.tasks import load_tasks
-from fluency.execution.command import extract
+from fluency.execution.extract import extract
 from fluency.generation.prompt import build_prompt
 
 PROGRAMS = {

@@ -19,7 +19,7 @@ import pytest
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
-from fluency.core.model_config import ModelConfig
+from fluency.core.study import ModelConfig
 from fluency.generation.generate import Generator
 from fluency.generation.local_model import server as server_module
 from fluency.generation.local_model.server import EmbeddedServer, base_url

@@ -17,10 +17,9 @@ from scipy.stats import permutation_test, ttest_rel
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import UserError
 from fluency.common.paths import TASKS as TASKS_FOLDER
-from fluency.core.records import Row
 from fluency.core.shells import SHELLS
 from fluency.core.study import Study
-from fluency.core.table import write_table
+from fluency.core.table import Row, write_table
 from fluency.core.tasks import load_task, load_tasks
 from fluency.report.compare.comparison import compare, paired_models
 from fluency.report.compare.comparison_page import as_markdown, main, print_comparison

@@ -10,11 +10,8 @@ from typing import Any, get_args
 import pandas as pd
 
 from fluency.common.files import sha256
-from fluency.core.cells import Cell
-from fluency.core.gather import CellRecords
 from fluency.core.records import (
     Answer,
-    CellName,
     Composition,
     Execution,
     Extraction,
@@ -23,7 +20,6 @@ from fluency.core.records import (
     ImageInfo,
     Request,
     Result,
-    Row,
     Run,
     Score,
     Stream,
@@ -31,9 +27,9 @@ from fluency.core.records import (
     Used,
     WorldScore,
 )
-from fluency.core.shells import DESIGN, SHELLS
-from fluency.core.study import Limits, Study
-from fluency.core.table import to_frame
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
+from fluency.core.study import Cell, CellName, Limits, Study
+from fluency.core.table import CellRecords, Row, to_frame
 from fluency.core.tasks import CATEGORIES, Structure, Task
 from fluency.generation.prompt import build_prompt
 
@@ -103,7 +99,9 @@ def make_task(number: int, name: str | None = None, content: str = "paths") -> T
     )
 
 
-def make_study(models: int = 2, trials: int = 5, name: str = "made-up", shells: tuple[str, ...] = DESIGN) -> Study:
+def make_study(
+    models: int = 2, trials: int = 5, name: str = "made-up", shells: tuple[str, ...] = DESIGN_SHELLS
+) -> Study:
     names = ["qwen-0.5b", "qwen-3b", "opus-4-7", "sonnet-4-6", *(f"model-{n}" for n in range(5, 99))]
     return Study.model_validate(
         {
@@ -241,7 +239,7 @@ def make_explorer(
     text: str | None = None,
     scale: int = 1,
     states: dict[str, str] | None = None,
-    shells: tuple[str, ...] = DESIGN,
+    shells: tuple[str, ...] = DESIGN_SHELLS,
 ) -> Made:
     """A whole study; `states` fixes the state of some cells by their paths."""
     study, bank = make_study(models, trials, shells=shells), [make_task(n) for n in range(tasks)]

@@ -12,8 +12,8 @@ from fluency.report.explorer.cell_view import ViewSize, cell_view, excerpt
 from fluency.report.explorer.difference import MOST, difference
 from fluency.report.explorer.page import BUDGET, page_details, render
 from fluency.report.explorer.payload import Pool, deflated, script_json
-from fluency.scoring import normalise
-from fluency.scoring.content import difference as check
+from fluency.scoring import checks
+from fluency.scoring.checks import content_problem as check
 from tests.synthetic_tables import make_study
 
 from .factory import make_explorer, make_task
@@ -58,7 +58,9 @@ def test_rows_mark_what_departs(content, expected, printed, rows) -> None:
 def test_nothing_is_marked_exactly_when_the_check_finds_nothing(content, expected, printed) -> None:
     text = "\n".join(printed)
     found = difference(expected, text.encode(), content)
-    assert (not found.missing and not found.extra) is (check(content, expected, text, normalise.lines(text)) is None)
+    assert (not found.missing and not found.extra) is (
+        check(content, expected, text, checks.output_lines(text)) is None
+    )
     assert found.same + found.missing == len(expected) and found.same + found.extra == len(printed)
 
 

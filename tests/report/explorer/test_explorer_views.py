@@ -9,9 +9,8 @@ from dataclasses import replace
 import pytest
 
 from fluency.common.paths import TASKS
-from fluency.core.cells import Cell
-from fluency.core.gather import CellRecords, gather_rows
-from fluency.core.table import to_frame
+from fluency.core.study import Cell
+from fluency.core.table import CellRecords, gather_rows, to_frame
 from fluency.scoring.score_cell import score_cell
 
 from .factory import Made, make_explorer

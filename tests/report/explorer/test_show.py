@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fluency.common.errors import UserError
-from fluency.common.terminal import escape_controls
-from fluency.core.cells import Cell
-from fluency.core.gather import STAGES, record_path
-from fluency.core.records import write_record
+from fluency.common.words import escape_controls
+from fluency.core.schema import write_record
+from fluency.core.study import Cell
+from fluency.core.table import RECORD_TYPES, record_path
 from fluency.report.explorer.cell_view import cell_title
 from fluency.report.show import show, terminal
 
@@ -43,7 +43,7 @@ def results(tmp_path):
 
     def to_folder(made):
         for cell in made.study.cells([task.id for task in made.tasks]):
-            for stage, record in zip(STAGES, made.load(cell), strict=True):
+            for stage, record in zip(RECORD_TYPES, made.load(cell), strict=True):
                 if record is not None:
                     write_record(record_path(tmp_path, stage, cell), record)
         return tmp_path

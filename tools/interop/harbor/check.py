@@ -27,7 +27,7 @@ import command
 import processes
 import runner
 import stage
-from fluency.scoring import content, normalise, structure
+from fluency.scoring import checks
 
 ANSWER, LOGS = "/answer/command", "/logs/verifier"
 MOST_BYTES = 1 << 17
@@ -135,10 +135,10 @@ def judge(rule: dict, result: dict, wanted: object) -> str | None:
     data = binascii.a2b_base64(result["stdout"]["data"])
     if len(data) < result["stdout"]["bytes"]:
         return "standard output was cut"
-    text = normalise.clean(data)
-    lines = normalise.lines(text)
+    text = checks.clean(data)
+    lines = checks.output_lines(text)
     shape = SimpleNamespace(**rule["structure"])
-    return structure.holds(shape, text, lines) or content.difference(rule["content"], wanted, text, lines)
+    return checks.structure_problem(shape, text, lines) or checks.content_problem(rule["content"], wanted, text, lines)
 
 
 def written() -> bytes:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fluency.common.errors import UserError
-from fluency.core.model_config import ModelConfig
+from fluency.core.study import ModelConfig
 from fluency.generation.local_model.machine import check_memory, choose_threads
 from fluency.generation.local_model.weights import ensure_weights
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fluency.common.errors import UserError
-from fluency.common.file_lock import file_lock
 from fluency.common.files import flush, sha256_file, write_atomic
+from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE
 from fluency.common.terminal import log_line
 from fluency.generation.local_model.catalogue import CATALOGUE, HUB, Weights, find_weights

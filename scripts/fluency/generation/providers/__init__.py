@@ -7,8 +7,8 @@ from typing import Any
 
 from fluency.common.errors import UserError
 from fluency.common.terminal import log_line
-from fluency.core.model_config import ModelConfig
 from fluency.core.records import Request
+from fluency.core.study import ModelConfig
 from fluency.generation.policies import KEY_PLACEHOLDER
 from fluency.generation.providers.chat import ChatProvider
 from fluency.generation.providers.clouds import BedrockProvider, VertexProvider

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from fluency.common.errors import UserError
-from fluency.core.model_config import ModelConfig
 from fluency.core.records import Request
+from fluency.core.study import ModelConfig
 from fluency.generation.providers.http_client import check_address
 from fluency.generation.providers.messages_calls import MessagesCalls
 from fluency.generation.providers.provider import Access

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from fluency.core.model_config import ModelConfig
 from fluency.core.records import Request, ToolOffer
+from fluency.core.study import ModelConfig
 from fluency.generation.providers.messages_format import PROVIDER_URL, body_of, check_base_url, pause_of, read_message
 from fluency.generation.providers.sdk_provider import SdkProvider
 from fluency.generation.reply import Reading

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from fluency.core.model_config import ModelConfig
 from fluency.core.records import Request, ToolOffer
+from fluency.core.study import ModelConfig
 from fluency.generation.reply import Reading
 
 Result = TypeVar("Result")

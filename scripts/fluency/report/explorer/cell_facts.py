@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fluency.core.conditions import BESIDE
 from fluency.core.records import Generation, Result, Score, changed_paths
+from fluency.core.shells import EXTRA_CONDITIONS
 
 
 def bytes_text(size: int | None) -> str | None:
@@ -65,7 +65,7 @@ def score_facts(score: Score | None) -> list[list[str]]:
             "Exit 0": yes[score.exit_ok],
             "Output right, any exit": yes[score.content_ok],
             "Passed when read leniently": yes[score.lenient_passed],
-            **{f"Passed {condition.title}": yes[getattr(score, condition.mark)] for condition in BESIDE},
+            **{f"Passed {condition.title}": yes[getattr(score, condition.mark)] for condition in EXTRA_CONDITIONS},
             "Side effects": ", ".join(score.side_effects),
         }
     )

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fluency.core.cells import Cell
-from fluency.core.conditions import CONDITIONS
-from fluency.core.gather import CellRecords
 from fluency.core.held_out import HeldOutTask
 from fluency.core.records import Execution, Run, Score, Stream, WorldScore
-from fluency.core.shells import SHELLS
+from fluency.core.shells import CONDITIONS, SHELLS
+from fluency.core.study import Cell
+from fluency.core.table import CellRecords
 from fluency.core.tasks import Task
 from fluency.report.explorer.cell_facts import generation_facts, run_facts, score_facts
 from fluency.report.explorer.difference import Difference, difference

@@ -13,9 +13,8 @@ from decimal import Decimal
 from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple
 
-from fluency.scoring import normalise
-from fluency.scoring.content import JSON_RULES, UNORDERED, line_key
-from fluency.scoring.json_values import NOT_JSON, parse_json
+from fluency.scoring import checks
+from fluency.scoring.checks import JSON_RULES, NOT_JSON, UNORDERED, line_key, parse_json
 
 Op = Literal["=", "-", "+"]
 ALIGNED = 400  # lines; beyond, aligning costs time squared and no reader follows it
@@ -53,11 +52,11 @@ def difference(expected: Any, printed: bytes, content: str) -> Difference:
     compare as multisets and come sorted; `ordered`, `hex` and `json` keep the order. Beyond 2,000 lines of
     one side the rest is counted as differing.
     """
-    text = normalise.clean(printed)
+    text = checks.clean(printed)
     if content in JSON_RULES:
         wanted, got = _json_lines(expected, content), _json_output(text, content)
     else:
-        wanted, got = _expected_lines(expected), normalise.lines(text)
+        wanted, got = _expected_lines(expected), checks.output_lines(text)
     left = max(0, len(wanted) - MOST), max(0, len(got) - MOST)
     compare = _multiset if content in UNORDERED else _sequence
     rows = compare(wanted[:MOST], got[:MOST], line_key(content, wanted))
@@ -104,9 +103,9 @@ def _json_lines(value: Any, content: str) -> list[str]:
 def _json_output(text: str, content: str) -> list[str]:
     try:
         value = parse_json(text)
-        return normalise.lines(text) if value is NOT_JSON else _json_lines(value, content)
+        return checks.output_lines(text) if value is NOT_JSON else _json_lines(value, content)
     except RecursionError:  # nested to hurt a reader: shown as the lines it is
-        return normalise.lines(text)
+        return checks.output_lines(text)
 
 
 def _dumped(value: Any, indent: int | None = None) -> str:

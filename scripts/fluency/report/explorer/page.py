@@ -14,10 +14,9 @@ from markupsafe import Markup
 
 from fluency.common.files import write_atomic
 from fluency.common.paths import REPORT
-from fluency.core.cells import Cell
-from fluency.core.gather import CellRecords
 from fluency.core.shells import SHELLS
-from fluency.core.study import Study
+from fluency.core.study import Cell, Study
+from fluency.core.table import CellRecords
 from fluency.core.tasks import Task
 from fluency.report import wording
 from fluency.report.explorer.cell_view import WIDEST, ViewSize, cell_view

@@ -7,13 +7,12 @@ from functools import cache
 
 from fluency import __version__
 from fluency.common.clock import utc_now
-from fluency.core.cells import Cell
-from fluency.core.records import Answer, CellName, Execution, Generation, Outcome, Score, Usage
-from fluency.core.study import Study, load_study, validate_study
+from fluency.core.records import Answer, Execution, Generation, Outcome, Score, Usage
+from fluency.core.study import Cell, CellName, Study, load_study, validate_study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.execute import Executor, execute_cell
-from fluency.execution.sandbox.sandbox import open_sandbox
+from fluency.execution.sandbox import open_sandbox
 from fluency.generation.prompt import build_prompt
 from fluency.generation.request import request_for, request_key
 from fluency.scoring.score_cell import score_cell

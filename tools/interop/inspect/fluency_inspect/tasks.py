@@ -12,7 +12,7 @@ from inspect_ai.model import GenerateConfig, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
 from fluency.core import tasks as bank
-from fluency.core.task_sets import PILOT
+from fluency.core.study import PILOT
 from fluency.generation.prompt import build_prompt
 from fluency_inspect.verdict import verdict
 

@@ -1,0 +1,384 @@
+"""The records: what was asked, what ran, how it was judged. Everything else is computed from them.
+
+Every record is one canonical JSON file. Absent knowledge is null, never a zero or an empty text.
+"""
+
+from __future__ import annotations
+
+import base64
+import builtins
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from fluency.core.schema import SCHEMA_VERSION, Count, Digest, FrozenModel, SchemaVersion, UtcTime, read_record
+from fluency.core.shells import SHELLS, ConditionName, ShellName
+from fluency.core.study import CellName, Limits, Price, Wire
+
+Outcome = Literal["ok", "refusal", "truncated", "empty", "no-call"]
+"""no-call: a tool call was asked for, and the reply holds none, or one of another shape."""
+
+
+class ToolOffer(FrozenModel):
+    """A tool as a model is told of it; the model must call it, and its one argument is the answer."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+def _absent(value: object) -> bool:
+    """Whether a field says what requests said before there was such a field; then it is left out of their JSON."""
+    return value in (None, "messages")
+
+
+class Request(FrozenModel):
+    """What is sent to a model, complete: its canonical JSON is the key of the answer store.
+
+    `trial` and `protocol` are not sent; they tell apart five independent samples of one prompt, and a
+    deliberate new start. Nothing here may depend on the machine, the day, or the key.
+    """
+
+    model_id: str
+    prompt: str
+    max_tokens: int
+    temperature: float | None = Field(description="As sent; null: the provider's default.")
+    thinking: dict[str, Any] | None = None
+    effort: str | None = None
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+    headers: dict[str, str] = Field(default_factory=dict)
+    seed: int | None = Field(None, description="Sampling seed, where a server takes one.")
+    protocol: int
+    trial: int
+    wire: Wire = Field("messages", exclude_if=_absent, description="The protocol that it is sent by.")
+    tool: ToolOffer | None = Field(None, exclude_if=_absent, description="Whose call is forced; null: a reply in text.")
+
+
+class Usage(FrozenModel):
+    """Tokens as the server counted them."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    thinking_tokens: int | None = None
+
+
+class Answer(FrozenModel):
+    """One answer as it arrived; what the answer store keeps and `generate` copies into its record."""
+
+    schema_version: int = SCHEMA_VERSION
+    request_key: Digest
+    request: Request
+    outcome: Outcome
+    text: str = Field(description="All text blocks joined, or the tool call's command; lone surrogates replaced.")
+    raw: dict[str, Any] = Field(description="The message as the server sent it.")
+    stop_reason: str | None = None
+    model_echoed: str | None = None
+    request_id: str | None = None
+    usage: Usage
+    latency_s: float | None = Field(description="Request sent to last byte of the successful attempt; null in a batch.")
+    attempts: int = 1
+    received_utc: UtcTime
+    transport: Literal["messages", "batch"] = "messages"
+    server: str = Field(description="Host of the endpoint, or `embedded`.")
+    client: str = Field(description="The SDK and its version.")
+
+
+class Generation(FrozenModel):
+    """`results/generations/{cell}.json`."""
+
+    schema_version: SchemaVersion = SCHEMA_VERSION
+    cell: CellName
+    answer: Answer
+    temperature_requested: float | Literal["provider-default"]
+    cost_usd: float | None
+    price: dict[str, Any] | None
+    task_sha256: Digest
+    provenance: dict[str, Any]
+
+    @field_validator("price")
+    @classmethod
+    def _is_a_price(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
+        if value is not None:
+            Price.model_validate(value)
+        return value
+
+
+Reading = Literal["strict", "lenient"]
+
+
+class Stream(FrozenModel):
+    """What a command wrote to one stream, as far as it was kept."""
+
+    data: str
+    encoding: Literal["utf-8", "base64"] = "utf-8"
+    bytes: Count = Field(description="Written in all.")
+    truncated: bool = False
+
+    def raw(self) -> builtins.bytes:
+        """The kept bytes."""
+        return base64.b64decode(self.data) if self.encoding == "base64" else self.data.encode()
+
+    @classmethod
+    def of(cls, kept: builtins.bytes, total: int | None = None) -> Stream:
+        """A stream from its kept bytes and its full length."""
+        total = len(kept) if total is None else total
+        try:
+            return cls(data=kept.decode(), bytes=total, truncated=total > len(kept))
+        except UnicodeDecodeError:
+            data = base64.b64encode(kept).decode()
+            return cls(data=data, encoding="base64", bytes=total, truncated=total > len(kept))
+
+
+class ProcessFact(FrozenModel):
+    """A helper process as /proc showed it before the command existed."""
+
+    pid: int
+    name: str
+    ppid: int
+    rss_bytes: int
+    args: list[str]
+    threads: int = Field(1, description="The main one included; 1 too in a record from before they were told.")
+    session: int | None = Field(None, description="Its session's id. Null: a record from before it was told.")
+
+
+class HttpRequest(FrozenModel):
+    """A request the loopback service answered."""
+
+    method: str
+    path: str
+    status: int
+
+
+class Used(FrozenModel):
+    """What the execution used of its limits; null where the kernel does not tell."""
+
+    cpu_s: float | None = None
+    peak_rss_bytes: int | None = Field(None, description="Largest single process of the command (wait4).")
+    peak_memory_bytes: int | None = Field(None, description="Of the whole container.")
+    peak_processes: int | None = None
+    written_bytes: int | None = Field(None, description="In /tmp and HOME when the command ended.")
+    oom_killed: bool = False
+
+
+class Paths(FrozenModel):
+    """Paths of the working folder: how many, and the first fifty in order."""
+
+    count: Count
+    paths: list[str]
+
+
+class TreeChanges(FrozenModel):
+    """What a command did to the working folder. Shown as a side effect, never judged."""
+
+    created: Paths
+    changed: Paths
+    removed: Paths
+    bytes: Count = Field(description="Of the created and changed files, as they stood at the end.")
+    complete: bool = Field(description="False: more was there than was looked at, and the counts are the least.")
+
+
+class Result(FrozenModel):
+    """The sandbox's document about one command in one world."""
+
+    exit_code: int | None = Field(description="Null when a signal ended it.")
+    signal: int | None = None
+    timed_out: bool = False
+    spawn_error: str | None = Field(None, description="Such as: argument too long for execve. The command's failure.")
+    stdout: Stream
+    stderr: Stream
+    wall_s: float = Field(description="Process spawn to exit, the command alone.")
+    used: Used = Used()
+    processes: list[ProcessFact] = Field(default_factory=list)
+    http_requests: list[HttpRequest] = Field(default_factory=list)
+    tree_changed: bool = False
+    changes: TreeChanges | None = Field(None, description="Null: none, or a record from before they were told.")
+    leftover: list[str] = Field([], description="Names of processes the command left running.")
+    helpers_intact: bool = True
+    lost: str | None = Field(None, description="Why nothing came back after the command had started: its own failure.")
+
+
+def changed_paths(result: Result) -> list[tuple[str, Paths]]:
+    """What was done to the working folder (created, changed, removed) with the paths, where there are any."""
+    if result.changes is None:
+        return []
+    kinds = {kind: getattr(result.changes, kind) for kind in ("created", "changed", "removed")}
+    return [(kind, found) for kind, found in kinds.items() if found.count]
+
+
+class Run(FrozenModel):
+    """One execution: a reading of the answer, in one world, under one condition."""
+
+    seed: int
+    world_sha256: Digest
+    condition: ConditionName
+    reading: Reading
+    result: Result
+
+
+class Extraction(FrozenModel):
+    """The command in a reply, read strictly (the headline) and leniently (sensitivity)."""
+
+    strict: str | None = Field(description="The reply less outer blanks and one whole-reply fence; null: nothing left.")
+    lenient: str | None = Field(description="Also the only or first fenced block in prose; null: nothing found.")
+    fenced: bool = False
+    notes: list[str] = Field(default_factory=list)
+
+
+class ImageInfo(FrozenModel):
+    """The image the command ran in."""
+
+    image_id: str
+    content_sha256: Digest = Field(description="Of everything the image is built from.")
+    base: str
+    architecture: str
+    shells: dict[str, str | None] = Field(description="Version of each shell; null: not in the image.")
+    packages_sha256: Digest
+    archives: dict[str, Digest] = Field(
+        default_factory=dict, description="Shell -> SHA-256 of the archive it was taken from, where it was from one."
+    )
+    identity: dict[str, Digest] = Field(
+        default_factory=dict,
+        description="Part (runner, interpreter, helper, each shell) -> SHA-256 of its files, as the build read them.",
+    )
+    unofficial: list[str] = Field(
+        default_factory=list, description="Shells whose archive is not that of the official release that is pinned."
+    )
+
+
+class Execution(FrozenModel):
+    """`results/executions/{cell}.json`."""
+
+    schema_version: SchemaVersion = SCHEMA_VERSION
+    cell: CellName
+    request_key: Digest
+    extraction: Extraction
+    runs: list[Run] = Field(description="Empty when there was no command to run, or the arm is not measured.")
+    not_measured: str | None = Field(None, description="Why this arm cannot be measured at all; else null.")
+    attempts: int = Field(1, description="Times that its commands were started, until all were measured or given up.")
+    unmeasured: str | None = Field(None, description="Why no attempt could measure this cell; it is not tried again.")
+    image: ImageInfo
+    limits: Limits
+    timeout_s: float
+    engine: dict[str, Any]
+    provenance: dict[str, Any]
+
+
+FailureClass = Literal[
+    "refusal",
+    "empty",
+    "truncated",
+    "no-tool-call",
+    "format",
+    "other-dialect",
+    "does-not-parse",
+    "missing-program",
+    "invented-command",
+    "command-not-found",
+    "timeout",
+    "resource-limit",
+    "non-zero-exit",
+    "no-output",
+    "wrong-structure",
+    "table-noise",
+    "silent-wrong",
+    "one-world-only",
+    "side-effects",
+]
+EARLIER_CLASS: Mapping[str, str] = {
+    "missing-program": "command-not-found",
+    "invented-command": "command-not-found",
+    "no-output": "wrong-structure",
+}
+"""Class -> the wider one that it was part of before; `command-not-found` stands in no record that is written today."""
+MadeOf = Literal["cmdlets-only", "mixed", "unix-only", "delegation", "does-not-parse", "no-commands"]
+
+
+class WorldScore(FrozenModel):
+    """The judgement of one run."""
+
+    seed: int
+    condition: ConditionName
+    reading: Reading
+    exit_ok: bool
+    structural: bool
+    content: bool
+    passed: bool
+    why: str
+    expected: Any = None
+    wall_s: float
+
+
+class Composition(FrozenModel):
+    """What an answer is made of."""
+
+    made_of: MadeOf
+    commands: list[str] = Field(description="Command names in order of appearance, aliases as written.")
+
+
+class Score(FrozenModel):
+    """`results/scores/{cell}.json`. `passed` is null when the cell is not measured."""
+
+    schema_version: SchemaVersion = SCHEMA_VERSION
+    cell: CellName
+    request_key: Digest
+    passed: bool | None
+    structural_pass: bool | None = Field(description="Exit 0 and structure: the design document's own check.")
+    exit_ok: bool | None
+    content_ok: bool | None = Field(description="Structure and content, whatever the exit code.")
+    lenient_passed: bool | None
+    no_unix_tools_passed: bool | None = Field(description="Under that condition; null where it was not run.")
+    windows_aliases_passed: bool | None = Field(
+        None, description="Under that condition; as designed where it does not apply; null where it was not run."
+    )
+    failure_class: FailureClass | None
+    why: str
+    worlds: list[WorldScore]
+    make_up: Composition | None
+    not_measured: str | None
+    side_effects: list[str]
+    task_sha256: Digest
+    provenance: dict[str, Any]
+
+
+CONTROL_FILE = "control.json"
+
+
+class ControlRun(FrozenModel):
+    """One command of a task, run in every world of the study."""
+
+    task: str
+    shell: ShellName
+    kind: Literal["reference", "wrong"]
+    command: str
+    passed: bool = Field(description="In every world.")
+    why: str = Field(description="The first world's finding that decided it.")
+
+    @property
+    def as_it_must(self) -> bool:
+        """A reference passes, a wrong command does not."""
+        return self.passed == (self.kind == "reference")
+
+
+class Control(FrozenModel):
+    """`results/<study>/control.json`: every task's first reference and first wrong command in each shell there is."""
+
+    schema_version: SchemaVersion = SCHEMA_VERSION
+    image: ImageInfo
+    runs: list[ControlRun]
+    not_measured: dict[str, str] = Field(description="Shell -> why none of its commands could run.")
+
+    def shells(self) -> list[str]:
+        """The shells it was to run in, in the order of reports."""
+        return [name for name in SHELLS if self.of(name, "reference") or name in self.not_measured]
+
+    def of(self, shell: str, kind: str) -> list[ControlRun]:
+        """The runs of one shell and kind, in the order of tasks."""
+        return [run for run in self.runs if (run.shell, run.kind) == (shell, kind)]
+
+
+def read_control(folder: Path) -> Control | None:
+    """The control among a study's results; None if it has none, UserError if it cannot be read."""
+    path = folder / CONTROL_FILE
+    return read_record(Control, path) if path.is_file() else None

@@ -1,0 +1,63 @@
+"""Base models, forms of texts, and record files: what every document of the project is made of."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fluency.common.errors import REBUILD_HINT, UserError
+from fluency.common.files import pretty_json, write_atomic
+
+
+class FrozenModel(BaseModel):
+    """A piece of a document: an unknown key is an error, and nothing changes after it was read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first thing a validation found: the dotted place and what is wrong there."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+"""A SHA-256."""
+Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+"""A commit of this repository, in full."""
+UtcTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$")]
+"""A moment, as `common/clock` writes it."""
+Count = Annotated[int, Field(ge=0)]
+SCHEMA_VERSION = 2
+"""2: hashes are of RFC 8785 JSON; 1: of Python's own, which writes whole floats as 1.0 and sorts keys otherwise."""
+SchemaVersion = Annotated[int, Field(ge=1, le=SCHEMA_VERSION)]
+"""Of a record that this version reads."""
+RecordType = TypeVar("RecordType", bound=FrozenModel)
+
+
+def read_record(kind: type[RecordType], path: Path) -> RecordType:
+    """A record from its file; UserError names the file when it is damaged or from a newer version."""
+    try:
+        return kind.model_validate_json(Path(path).read_bytes())
+    except FileNotFoundError:
+        raise UserError("there is no such record", where=str(path), hint="`make plan` lists what is missing") from None
+    except ValidationError as error:
+        raise UserError(
+            f"this is not a {kind.__name__.lower()} record of schema {SCHEMA_VERSION}: {first_problem(error)}",
+            where=str(path),
+            hint=REBUILD_HINT,
+        ) from None
+
+
+def write_record(path: Path, record: FrozenModel) -> None:
+    """Write a record atomically."""
+    write_atomic(Path(os.fspath(path)), pretty_json(record.model_dump(mode="json")))
+
+
+class StrictModel(FrozenModel):
+    """Keys a person writes: a value of another type is a mistake, never converted (`true` is no number of trials)."""
+
+    model_config = ConfigDict(strict=True)

@@ -1,0 +1,217 @@
+"""One invocation, one container, one result; and a command whose result is known."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shlex
+import threading
+from statistics import median
+from typing import Any
+
+from fluency.common.errors import ResultLost, SandboxError
+from fluency.common.terminal import log_line
+from fluency.core.records import ImageInfo, Result
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
+from fluency.core.study import Limits, SandboxConfig
+from fluency.execution import container
+from fluency.execution.container import (
+    SysctlsRefused,
+    read_result,
+    remove_of_ended_runs,
+    remove_unconfirmed,
+    run_container,
+)
+from fluency.execution.engine import Engine, ensure_engine
+from fluency.execution.execute import Executor
+from fluency.execution.image import ensure_image, why_missing
+from fluency.execution.isolation import (
+    ENGINE_DEFAULT,
+    Measures,
+    ProfileRefused,
+    container_config,
+    isolation,
+    profile_sha256,
+    without_sysctls,
+)
+from fluency.execution.protocol import Invocation, encode, read_start
+from fluency.world import World
+from fluency.world.model import pack
+
+EMPTY_WORLD = World(seed=0, files={}, dirs=(), ages={}, http=(), processes=(), tar=pack({}, ()))
+TEXT = "canary \\ $HOME 'ü'"
+# Engines' own profiles let a program pretend to be on a 32-bit machine, the project's does not.
+FILTERED = "setarch linux32 true 2>/dev/null && echo wide || echo reduced"
+# Where the two versions of control groups say what holds; nothing is told where the engine hides them.
+HOLDS = "/sys/fs/cgroup/{memory/memory.limit_in_bytes,memory.max,pids/pids.max,pids.max}"
+TIMEOUT_S = 30.0
+
+
+def canary(limits: Limits) -> Invocation:
+    """The command: it prints a text that is hard to carry, which seccomp profile holds, and the limits that do."""
+    command = f"printf '%s\\n' {shlex.quote(TEXT)}; {FILTERED}; cat {HOLDS} 2>/dev/null; printf canary >&2; exit 7"
+    return Invocation(DESIGN_SHELLS[0], command, EMPTY_WORLD, limits, TIMEOUT_S, identify=True)
+
+
+def check_identity(image: ImageInfo, identity: dict[str, str]) -> None:
+    """SandboxError unless what runs is what the image's build made, part for part."""
+    other = sorted(part for part in image.identity.keys() | identity if image.identity.get(part) != identity.get(part))
+    if other:
+        raise SandboxError(
+            f"the image is not the one that was built here: other content in {', '.join(other)}",
+            where="sandbox",
+            hint=f"`docker image rm -f {image.image_id}`, then `make image`",
+        )
+
+
+def check(result: Result, limits: Limits, reduced: bool) -> None:
+    """SandboxError unless the canary's result is the known one, and what holds is what the limits say.
+
+    ProfileRefused if it is `reduced` and the project's seccomp profile does not hold.
+    """
+    said, filtered, *holds = [*result.stdout.data.split("\n"), ""]
+    if (result.exit_code, said, result.stderr.data) != (7, TEXT, "canary"):
+        raise SandboxError(
+            f"a command with a known result gave another: {result.exit_code}, {result.stdout.data[:80]!r}",
+            where="sandbox",
+            hint="rebuild the image: `make image`",
+        )
+    if not set(filter(None, holds)) <= {str(limits.memory_mb << 20), str(limits.pids)}:
+        raise SandboxError(
+            "the engine does not hold the limits of memory and processes",
+            where="sandbox",
+            hint="rootless engines need control groups v2, delegated to the user; else run the engine as root",
+        )
+    if reduced and filtered == "wide":
+        raise ProfileRefused(
+            "the engine does not hold the seccomp profile",
+            where="sandbox",
+            hint="give it its usual runtime back",
+        )
+
+
+NO_SYSCTLS = "takes_no_sysctls"
+GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with others
+
+
+class Sandbox:
+    """Runs commands; safe to call from several threads. `image` and `engine` go into every record."""
+
+    def __init__(self, engine: Engine, image: ImageInfo, parallel: int) -> None:
+        self.image = image
+        self.engine: dict[str, Any] = engine.facts | {"seccomp_profile": profile_sha256()}
+        self.parallel = parallel
+        self._engine = engine
+        self._slots = threading.BoundedSemaphore(parallel)
+        self._doubted = threading.Event()
+        self._canary_lock = threading.Lock()
+
+    def run(self, invocation: Invocation) -> Result:
+        """One command in one world, measured; SandboxError when it could not be measured.
+
+        A result that was lost after the command had started is the command's failure if the sandbox is then found
+        to be sane.
+        """
+        if not self.image.shells.get(invocation.shell):
+            raise SandboxError(
+                f"the image holds no {SHELLS[invocation.shell].title}", where="sandbox", hint="`make doctor` says how"
+            )
+        if self._doubted.is_set():
+            self.canary(invocation.limits)
+        try:
+            result = self._run(invocation)
+        except SandboxError:
+            self._doubted.set()
+            raise
+        if result.lost is not None:
+            self._doubted.set()
+            try:
+                self.canary(invocation.limits)
+            except SandboxError as error:
+                raise ResultLost(f"{result.lost}, and then: {error.what}", where="sandbox", hint=error.hint) from None
+        return result
+
+    def why_missing(self, shell: str) -> str | None:
+        """Why the image holds no such shell; None if it does."""
+        return why_missing(self._engine, self.image, shell)
+
+    def canary(self, limits: Limits) -> None:
+        """A command whose result is known; SandboxError if the sandbox gives another, or does not hold its limits."""
+        with self._canary_lock:
+            check(self._run(canary(limits)), limits, self._reduced)
+            self._doubted.clear()
+
+    def settle(self, limits: Limits) -> str | None:
+        """The canary; why the engine's own seccomp profile holds from here on, where it does not take the project's."""
+        try:
+            self.canary(limits)
+        except ProfileRefused as error:
+            self.engine["seccomp_profile"] = ENGINE_DEFAULT
+            self.canary(limits)
+            return error.what
+        return None
+
+    @property
+    def _reduced(self) -> bool:
+        """Whether the project's seccomp profile holds, and not the engine's own."""
+        return bool(self.engine["seccomp_profile"] != ENGINE_DEFAULT)
+
+    def _isolation(self, limits: Limits) -> Measures:
+        every = isolation(limits, self.engine["name"])
+        return every if self._reduced else {name: part for name, part in every.items() if name != "seccomp"}
+
+    def _run(self, invocation: Invocation, measures: Measures | None = None) -> Result:
+        """One command behind the given isolation measures instead of all that the engine takes."""
+        if measures is None and not self.engine.get(NO_SYSCTLS):
+            try:
+                return self._run(invocation, self._isolation(invocation.limits))
+            except SysctlsRefused:
+                self.engine[NO_SYSCTLS] = True
+        measures = measures or without_sysctls(self._isolation(invocation.limits))
+        limits, nonce = invocation.limits, secrets.token_hex(16)
+        config = container_config(self.image.image_id, container.container_labels(), measures)
+        most_bytes, within_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
+        with self._slots:
+            remove_unconfirmed(self._engine)
+            talk = run_container(self._engine, config, encode(invocation, nonce), most_bytes, within_s)
+            result = read_result(self._engine, talk, nonce)
+        if invocation.identify and (start := read_start(talk.output, nonce)):
+            check_identity(self.image, start.identity)
+        return result
+
+    def remove_leftovers(self) -> int:
+        """Remove the containers of runs that were killed; how many there were."""
+        return remove_of_ended_runs(self._engine)
+
+
+def open_sandbox(config: SandboxConfig) -> Sandbox:
+    """The engine found or started, the image found or built, a killed run's containers removed, the canary alive."""
+    engine = ensure_engine()
+    image = ensure_image(engine=engine)
+    sandbox = Sandbox(engine, image, config.containers)
+    with contextlib.suppress(Exception):
+        if removed := sandbox.remove_leftovers():
+            log_line(f"removed {removed} container(s) that a killed run left behind")
+    if why := sandbox.settle(config.limits):
+        log_line(f"{why}; the engine's own holds instead, and every record says so")
+    return sandbox
+
+
+REPEATS = 5
+
+
+def start_up_times(sandbox: Executor, world: World, limits: Limits) -> dict[str, float]:
+    """Median seconds of an empty command in each shell the image holds, one after the other."""
+    return {
+        shell: round(
+            median(
+                sandbox.run(
+                    Invocation(shell, SHELLS[shell].empty_command, world, limits, limits.timeout_s[shell])
+                ).wall_s
+                for _ in range(REPEATS)
+            ),
+            4,
+        )
+        for shell in SHELLS
+        if sandbox.image.shells.get(shell)
+    }

@@ -1,0 +1,287 @@
+"""What checks forgive, and the structure and content rules."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from fluency.common.errors import UserError
+from fluency.common.words import plural
+from fluency.core.tasks import Structure
+from fluency.world.model import WORK_DIR
+
+WORLD_ROOT = f"{WORK_DIR}/"
+_BOM = "\ufeff"
+_ESCAPES = re.compile(
+    "\x1b\\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movements
+    # OSC: window titles, hyperlinks. One that is not ended ends with its line, or it would swallow what follows.
+    "|\x1b\\][^\x07\x1b\r\n]*(?:\x07|\x1b\\\\|(?=[\r\n])|\\Z)"
+    "|\x1b"  # what is left of a broken sequence, so that no new one can form
+)
+_BLANKS = re.compile(r"[ \t]+")
+_SLASHES = re.compile(r"/(?:\.?/)+")
+
+
+def clean(raw: bytes) -> str:
+    """The text of a stream: UTF-8 with errors replaced, without byte order marks and escape sequences, LF ends."""
+    text = raw.decode("utf-8", errors="replace").replace(_BOM, "")
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    return text.replace("\r\n", "\n") if "\r" in text else text
+
+
+def output_lines(text: str) -> list[str]:
+    """The lines of a clean text that hold something, trimmed, with one space for each run of blanks."""
+    trimmed = (_BLANKS.sub(" ", line).strip(" \r") for line in text.split("\n"))
+    return [line for line in trimmed if line]
+
+
+def relative_path(written: str) -> str:
+    """A path relative to the world's root: without the root and leading `./`, and without `//` and `/./` inside.
+
+    All of these name the same file by POSIX. A trailing slash stays: it names a directory and is wrong for a file,
+    and a comparison of texts cannot see which of the two it has before it. `..` stays because of symbolic links.
+    """
+    written = _SLASHES.sub("/", written)
+    written = written.removeprefix(WORLD_ROOT)
+    while written.startswith("./"):
+        written = written[2:]
+    return written
+
+
+NOT_JSON = object()
+
+
+def parse_json(text: str) -> Any:
+    """The one JSON value a text is, numbers as int or Decimal; NOT_JSON if it is none, or has a key twice, or NaN."""
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_object)
+    except (ValueError, RecursionError, ArithmeticError):
+        return NOT_JSON
+
+
+def json_key(value: Any) -> Hashable:
+    """A JSON value as something that hashes and compares by JSON's own idea of equality.
+
+    RecursionError if it is nested too deep.
+    """
+    if isinstance(value, bool) or value is None:
+        return ("constant", value)
+    if isinstance(value, str):
+        return ("string", value)
+    if isinstance(value, int | float | Decimal):
+        return ("number", Decimal(str(value)) if isinstance(value, float) else value)
+    if isinstance(value, dict):
+        return ("object", frozenset((key, json_key(item)) for key, item in value.items()))
+    return ("array", tuple(json_key(item) for item in value))
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(constant)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key stands twice")
+    return made
+
+
+_compiled = lru_cache(maxsize=None)(re.compile)
+
+
+def design_structure_problem(structure: Structure, text: str, lines: list[str]) -> str | None:
+    """None if the design's check passes, else one clause that names the first line or shape that is wrong."""
+    if structure.json_shape is not None:
+        return _shape(structure.json_shape, text)
+    pattern = _compiled(structure.line)
+    for number, line in enumerate(lines, 1):
+        if not pattern.search(line):
+            return f"line {number} {quoted(line)} does not match {structure.line}"
+    if structure.lines == "exactly-one" and len(lines) != 1:
+        return "nothing was printed" if not lines else f"{len(lines)} lines where exactly one is asked for"
+    return None
+
+
+def structure_problem(structure: Structure, text: str, lines: list[str]) -> str | None:
+    """None if the structure is there and not only vacuously so, else one clause that says what is wrong."""
+    return design_structure_problem(structure, text, lines) if lines else "nothing was printed"
+
+
+def _shape(shape: str, text: str) -> str | None:
+    if not text.strip():
+        return "nothing was printed"
+    value = parse_json(text)
+    if value is NOT_JSON:
+        return "the output is not one JSON value"
+    if shape == "object":
+        return None if isinstance(value, dict) else "the output is not a JSON object"
+    if not isinstance(value, list):
+        return "the output is not a JSON array"
+    if shape == "array-of-objects" and not all(isinstance(item, dict) for item in value):
+        return "an element of the JSON array is not an object"
+    return None
+
+
+UNORDERED = frozenset({"set", "paths", "keyed", "jsonset"})
+JSON_RULES = frozenset({"json", "jsonset"})
+_SIZED_PATH = re.compile(r"\d+ (?!/|\./)\S*/\S.*")
+
+
+def content_problem(rule: str, expected: Any, text: str, lines: list[str]) -> str | None:
+    """None if the output is the expected answer by the rule, else one clause that names the first difference.
+
+    `text` is the clean output, `lines` are its normalised lines. UserError if `expected` does not fit the rule.
+    """
+    try:
+        compare = _RULES[rule]
+    except KeyError:
+        raise UserError(f"there is no content rule {rule}", hint=f"there are: {', '.join(_RULES)}") from None
+    return compare(expected, text, lines)
+
+
+def line_key(rule: str, expected: list[str]) -> Callable[[str], str]:
+    """What a rule compares in place of a printed line; `expected` are the answer's lines.
+
+    The rules in UNORDERED count the keys, the others compare them one after the other; those in JSON_RULES compare
+    values, by `json_values.frozen`, and no lines.
+    """
+    if rule == "paths":
+        return relative_path
+    if rule == "hex":
+        return str.lower
+    return _with_plain_path if rule == "keyed" or (rule == "ordered" and is_sized_paths(expected)) else str
+
+
+def quoted(text: str, limit: int = 80) -> str:
+    """A piece of output as a sentence can hold it: one line, cut at `limit` characters."""
+    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[: limit + 1])
+    return f"'{shown[:limit]}…'" if len(shown) > limit else f"'{shown}'"
+
+
+def is_sized_paths(expected: list[str]) -> bool:
+    """Whether an ordered answer is a list of SIZE PATH lines."""
+    return bool(expected) and all(_SIZED_PATH.fullmatch(line) for line in expected)
+
+
+def _set(expected: Any, text: str, lines: list[str]) -> str | None:
+    return _multiset(_lines_of(expected, "set"), lines, "line")
+
+
+def _paths(expected: Any, text: str, lines: list[str]) -> str | None:
+    wanted = _lines_of(expected, "paths")
+    return _multiset(wanted, list(map(line_key("paths", wanted), lines)), "path")
+
+
+def _keyed(expected: Any, text: str, lines: list[str]) -> str | None:
+    wanted = _lines_of(expected, "keyed")
+    return _multiset(wanted, list(map(line_key("keyed", wanted), lines)), "line")
+
+
+def _ordered(expected: Any, text: str, lines: list[str]) -> str | None:
+    wanted = _lines_of(expected, "ordered")
+    lines = list(map(line_key("ordered", wanted), lines))
+    for number, (want, got) in enumerate(zip(wanted, lines, strict=False), 1):
+        if want != got:
+            return f"line {number} is {quoted(got)} instead of {quoted(want)}"
+    if len(lines) > len(wanted):
+        return (
+            f"line {len(wanted) + 1} {quoted(lines[len(wanted)])} is too much ({plural(len(wanted), 'line')} expected)"
+        )
+    if len(lines) < len(wanted):
+        return f"line {len(lines) + 1} {quoted(wanted[len(lines)])} is missing"
+    return None
+
+
+def _hex(expected: Any, text: str, lines: list[str]) -> str | None:
+    wanted = expected if isinstance(expected, list) else [expected]
+    wanted = _lines_of(wanted, "hex")
+    key = line_key("hex", wanted)
+    if len(lines) == len(wanted) == 1 and key(lines[0]) == key(wanted[0]):
+        return None
+    if len(lines) != 1:
+        return f"{plural(len(lines), 'line')} instead of one"
+    return f"{quoted(lines[0])} instead of {quoted(wanted[0])}"
+
+
+def _json(expected: Any, text: str, lines: list[str]) -> str | None:
+    try:
+        value = parse_json(text)
+        if value is NOT_JSON:
+            return "the output is not one JSON value"
+        return None if json_key(value) == json_key(expected) else f"the JSON value is not {quoted(_shown(expected))}"
+    except RecursionError:
+        return "the JSON value is nested too deep"
+
+
+def _jsonset(expected: Any, text: str, lines: list[str]) -> str | None:
+    if not isinstance(expected, list):
+        raise _unfit("jsonset", "a list of JSON values")
+    value = parse_json(text)
+    if value is NOT_JSON:
+        return "the output is not one JSON value"
+    if not isinstance(value, list):
+        return "the JSON value is not an array"
+    try:
+        wanted, got = Counter(map(json_key, expected)), Counter(map(json_key, value))
+    except RecursionError:
+        return "the JSON value is nested too deep"
+    missing, extra = wanted - got, got - wanted
+    for items, left, word in ((expected, missing, "is missing"), (value, extra, "is too much")):
+        for item in items:
+            if json_key(item) in left:
+                return f"the element {quoted(_shown(item))} {word}"
+    return None
+
+
+_RULES: dict[str, Callable[[Any, str, list[str]], str | None]] = {
+    "set": _set,
+    "ordered": _ordered,
+    "paths": _paths,
+    "keyed": _keyed,
+    "jsonset": _jsonset,
+    "json": _json,
+    "hex": _hex,
+}
+
+
+def _multiset(wanted: list[str], got: list[str], noun: str) -> str | None:
+    missing, extra = Counter(wanted), Counter(got)
+    missing.subtract(got)
+    extra.subtract(wanted)
+    lost = [line for line in dict.fromkeys(wanted) if missing[line] > 0]
+    more = [line for line in dict.fromkeys(got) if extra[line] > 0]
+    clauses = []
+    if lost:
+        clauses.append(f"{noun} {quoted(lost[0])} is missing ({len(lost)} of {plural(len(wanted), noun)})")
+    if more:
+        word = "stands there twice" if more[0] in wanted else "is too much"
+        clauses.append(f"{noun} {quoted(more[0])} {word}" + (f" ({len(more)} such)" if len(more) > 1 else ""))
+    return ", and ".join(clauses) or None
+
+
+def _with_plain_path(line: str) -> str:
+    key, blank, rest = line.partition(" ")
+    return f"{key}{blank}{relative_path(rest)}"
+
+
+def _lines_of(expected: Any, rule: str) -> list[str]:
+    if not isinstance(expected, list) or not all(isinstance(line, str) for line in expected):
+        raise _unfit(rule, "a list of texts")
+    return output_lines("\n".join(expected))
+
+
+def _unfit(rule: str, form: str) -> UserError:
+    return UserError(
+        f"the expected answer does not fit the content rule {rule}",
+        hint=f"let the task's answer.py return {form}; see docs/adding-a-task.md",
+    )
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

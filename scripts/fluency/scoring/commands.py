@@ -1,0 +1,210 @@
+"""What a command calls, whether that exists, and which dialect it is written in."""
+
+from __future__ import annotations
+
+import itertools
+import lzma
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from fluency.core.grammar import BASH, POWERSHELL, Call, Parsed, parse
+from fluency.core.records import Composition, MadeOf, Result
+from fluency.core.shells import Grammar, Shell, other_dialect
+from fluency.scoring import checks
+
+
+def is_known_command(name: str, grammar: Grammar) -> bool:
+    """Whether a command of this name, or of the file name of an absolute path, is to be had on other machines."""
+    path = PurePosixPath(name)
+    if not path.is_absolute() and len(path.parts) > 1:
+        return False  # a file of the project
+    plain = path.name.removesuffix(".exe")
+    if grammar != POWERSHELL:
+        return plain in debian_programs() or plain in other_programs()
+    low = plain.rpartition("\\")[2].lower()
+    return (
+        low in elsewhere_cmdlets()
+        or low in cmdlets()
+        or low in alias_names()
+        or low in other_programs()
+        or plain in debian_programs()
+    )
+
+
+@cache
+def debian_programs() -> frozenset[str]:
+    """The programs of Debian's packages, as their files are called."""
+    return frozenset(lzma.decompress((DATA / "debian_programs.txt.xz").read_bytes()).decode().split())
+
+
+@cache
+def other_programs() -> frozenset[str]:
+    """Programs of Windows, of macOS and of installers, in lower case."""
+    return frozenset(word for line in data_lines("other_programs.txt") for word in line.split())
+
+
+@cache
+def elsewhere_cmdlets() -> frozenset[str]:
+    """Cmdlets that PowerShell on Linux does not bring along, in lower case."""
+    nouns = (line.split() for line in data_lines("elsewhere_cmdlets.txt"))
+    return frozenset(f"{verb}-{noun}".lower() for noun, *verbs in nouns for verb in verbs)
+
+
+DATA = Path(__file__).with_name("data")
+_INTERPRETER = re.compile(
+    r"(?:bash|sh|dash|ash|zsh|ksh|mksh|fish|csh|tcsh|busybox|pwsh|powershell|cmd|python|pypy|perl|ruby|node|nodejs"
+    r"|deno|bun|php|lua|luajit|tclsh|Rscript|osascript|ipython|expect|guile|raku)(?:-?[\d.]+)?(?:\.exe)?",
+    re.IGNORECASE,
+)
+_WRAPPER = re.compile(
+    r"xargs|env|exec|command|builtin|nohup|nice|ionice|time|timeout|setsid|stdbuf|sudo|doas|chroot|parallel|watch|unbuffer"
+    r"|start-process|saps|start",
+    re.IGNORECASE,
+)
+_TAKES_VALUE = re.compile(r"-[InPLdsEauSkioeCj]")
+_FIND_RUNS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
+_SHAPE = re.compile(r"([A-Z][A-Za-z]+)-[A-Z][A-Za-z0-9]*")
+_NO_PROGRAM = re.compile(r"-.*|[\d.]+[smhd]?|\w+=.*|\{\}", re.DOTALL)
+
+
+def composition_of(grammar: Grammar, command: str, parses: bool | None = None) -> Composition:
+    """What a command is made of, without running it.
+
+    `parses` is what the shell itself said about it, if it was run; it outweighs the grammar's opinion.
+    """
+    parsed = parse(grammar, command)
+    names = [call.name for call in parsed.calls]
+    ok = parsed.parses if parses is None else parses
+    kind = _kind(parsed, aliases=grammar == POWERSHELL) if ok else "does-not-parse"
+    return Composition(made_of=kind, commands=names)
+
+
+def is_cmdlet(name: str, aliases: bool = True) -> bool:
+    """Whether a name is PowerShell's own: a cmdlet, or (if asked) an alias of one."""
+    plain = name.rpartition("\\")[2] or name
+    if plain.lower() in cmdlets() or (aliases and plain.lower() in alias_names()):
+        return True
+    shape = _SHAPE.fullmatch(plain)
+    return shape is not None and shape[1] in _verbs()
+
+
+def is_interpreter(name: str) -> bool:
+    """Whether a name, with or without a path, is a shell or a script interpreter."""
+    return _INTERPRETER.fullmatch(PurePosixPath(name.replace("\\", "/")).name) is not None
+
+
+def programs_of(call: Call) -> Iterator[str]:
+    """The programs a call names: itself, and what it is told to run if it is a wrapper or find."""
+    name, rest = call.name, call.arguments
+    yield name
+    if PurePosixPath(name).name == "find":
+        yield from (after for flag, after in itertools.pairwise(rest) if flag in _FIND_RUNS)
+    while _WRAPPER.fullmatch(PurePosixPath(name).name):
+        position = _first_program(rest)
+        if position is None:
+            return
+        name, rest = rest[position], rest[position + 1 :]
+        yield name
+
+
+@cache
+def cmdlets() -> frozenset[str]:
+    """The names PowerShell brings along, in lower case."""
+    return frozenset(line.lower() for line in data_lines("cmdlets.txt"))
+
+
+@cache
+def alias_names() -> dict[str, str]:
+    """Alias in lower case -> what it stands for."""
+    return {name.lower(): target for name, target in (line.split() for line in data_lines("aliases.txt"))}
+
+
+def data_lines(name: str) -> list[str]:
+    """The lines of a list in the data folder, without comments and empty ones."""
+    text = (DATA / name).read_text(encoding="utf-8")
+    return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    return frozenset(word for line in data_lines("verbs.txt") for word in line.split())
+
+
+def _kind(parsed: Parsed, aliases: bool) -> MadeOf:
+    if any(is_interpreter(name) for call in parsed.calls for name in programs_of(call)):
+        return "delegation"
+    own = {name.lower() for name in parsed.functions}
+    kinds = {is_cmdlet(call.name, aliases) for call in parsed.calls if call.name.lower() not in own}
+    if not kinds:
+        return "no-commands"
+    if len(kinds) == 2:
+        return "mixed"
+    return "cmdlets-only" if kinds == {True} else "unix-only"
+
+
+def _first_program(arguments: tuple[str, ...]) -> int | None:
+    skip = False
+    for position, word in enumerate(arguments):
+        if skip:
+            skip = False
+        elif _TAKES_VALUE.fullmatch(word):
+            skip = True
+        elif not _NO_PROGRAM.fullmatch(word):
+            return position
+    return None
+
+
+_BASH_ONLY = re.compile(
+    r"\w+\+?=.*|\[\[?|test|\(\(|let|export|local|declare|typeset|read|mapfile|readarray|source|shopt|getopts|eval|unset|then"
+    r"|do|done|fi|esac|elif|trap|type",
+    re.DOTALL,
+)
+_PROGRAM = re.compile(r"(?:/[\w./-]*)?[a-z_\[][\w.+-]*|\[\[?")
+_PWSH_MARK = re.compile(r"\$_\b|\]::|@\{|\$PSItem\b|\|\s*%\s*\{")
+
+
+def stderr_of(result: Result) -> str:
+    """The kept standard error as clean text."""
+    return checks.clean(result.stderr.raw())
+
+
+def is_syntax_error(shell: Shell, result: Result, grammar_takes_it: bool) -> bool:
+    """Whether the shell refused the text.
+
+    PowerShell says nothing at all about a text that is merely incomplete. Bash runs the lines before the one that it
+    refuses, so an output proves nothing by itself; but a complaint after an output, about a text that the grammar
+    takes, comes from another Bash that the command called.
+    """
+    if result.exit_code in (0, None):
+        return False
+    stderr = stderr_of(result)
+    complains = _pattern(shell.syntax_error).search(stderr) is not None
+    if shell.grammar == BASH:
+        return complains and not (grammar_takes_it and result.stdout.bytes)
+    silent = result.exit_code == 1 and not stderr.strip() and not result.stdout.bytes
+    return complains or (silent and not grammar_takes_it)
+
+
+def missing_commands(shell: Shell, result: Result) -> list[str]:
+    """The names the shell did not find, in its own words."""
+    return _pattern(shell.missing_command).findall(stderr_of(result))
+
+
+def is_other_dialect(command: str, shell: Shell, broken: bool, missing: list[str]) -> bool:
+    """Whether the other dialect's grammar reads it, with names or marks that only that dialect has."""
+    theirs = parse(other_dialect(shell).grammar, command)
+    names = [call.name for call in theirs.calls]
+    cmdlet = any(is_cmdlet(name, aliases=False) and "-" in name for name in names)
+    if shell.grammar == BASH:
+        return cmdlet or (broken and theirs.parses and bool(_PWSH_MARK.search(command)))
+    if cmdlet or _PWSH_MARK.search(command):
+        return False
+    programs = any(_PROGRAM.fullmatch(name) and not is_cmdlet(name) for name in names)
+    return (broken and theirs.parses and programs) or any(_BASH_ONLY.fullmatch(name) for name in missing)
+
+
+@cache
+def _pattern(expression: str) -> re.Pattern[str]:
+    return re.compile(expression, re.MULTILINE)

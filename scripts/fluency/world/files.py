@@ -1,0 +1,205 @@
+"""Logs, changelog, corpus, examples and documents of a world."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fluency.world.builder import Builder
+from fluency.world.crates import LOCK_HEAD, Crate
+from fluency.world.rng import THIRD_PARTY, TOOLS, Rng
+
+
+def add_root(b: Builder, crates: list[Crate]) -> None:
+    """The root Cargo.toml and README.md."""
+    dependencies = "\n".join(f'{name} = "1"' for name in THIRD_PARTY)
+    b.file(
+        "Cargo.toml",
+        '[workspace]\nmembers = ["crates/*"]\nexclude = ["crates/scratch-notes"]\nresolver = "3"\n\n'
+        '[workspace.package]\nversion = "0.5.0"\nedition = "2024"\nlicense = "Apache-2.0"\n\n'
+        f"[workspace.dependencies]\n{dependencies}\n",
+    )
+    b.file("README.md", f"# Vox\n\nA workspace of {len(crates)} crates.\n")
+
+
+def add_lockfile(b: Builder, crates: list[Crate]) -> None:
+    """The root Cargo.lock: names with one to three versions, dependency arrays that repeat them."""
+    rng = b.rng.split("lockfile")
+    repeated = rng.sample([n for n in THIRD_PARTY if n != "rename-all"], rng.pick((9, 11) if b.odd else (8, 10, 12)))
+    counts = {name: rng.between(2, 3) if name in (*repeated, "rename-all") else 1 for name in THIRD_PARTY}
+    counts |= {crate.name: 1 for crate in crates}
+    blocks = []
+    for name in sorted(counts):
+        for number in range(counts[name]):
+            version = "0.5.0" if name.startswith(("vox", "work")) else f"{number}.{rng.below(30)}.{rng.below(12)}"
+            wanted = sorted(rng.sample(THIRD_PARTY, rng.between(1, 5)))
+            lines = "".join(f' "{n} {number}.{rng.below(9)}.0",\n' if counts[n] > 1 else f' "{n}",\n' for n in wanted)
+            blocks.append(f'[[package]]\nname = "{name}"\nversion = "{version}"\ndependencies = [\n{lines}]\n')
+    b.file("Cargo.lock", LOCK_HEAD + "\n" + "\n".join(blocks))
+    b.tally["lockfile-duplicates"] = [f"{name} {count}" for name, count in counts.items() if count > 1]
+
+
+def add_changelog(b: Builder) -> None:
+    """CHANGELOG.md: front matter, unreleased, 4-7 releases (odd in odd worlds), look-alikes, link references."""
+    rng = b.rng.split("changelog")
+    count = rng.pick((5, 7) if b.odd else (4, 6))
+    others = rng.sample([minor for minor in range(3, 16) if minor not in (9, 10)], count - 3)
+    minors = [*sorted((9, 10, *others), reverse=True), 1]
+    releases, month = [], 2026 * 12 + rng.between(2, 5)
+    for place, minor in enumerate(minors):
+        version = f"{max(2 - place, 0)}.{minor}.{rng.below(14)}"
+        releases.append((version, f"{month // 12}-{month % 12 + 1:02d}-{rng.between(1, 28):02d}"))
+        month -= rng.between(1, 2)
+    # Every digit from 0 to 9 at the places where a pattern's class may leave out the first or the last.
+    releases[1] = (f"1.{minors[1]}.0", f"{releases[1][1][:-2]}10")
+    releases[-1] = ("0.1.9", f"2019-09-{rng.pick((9, 19, 29)):02d}")
+    lines = [
+        "---",
+        'title: "Changelog"',
+        "---",
+        "",
+        "# Changelog",
+        "",
+        "## [Unreleased]",
+        "",
+        "### Added",
+        "- Next.",
+        "",
+    ]
+    for number, (version, date) in enumerate(releases):
+        lines += [
+            f"## [{version}] - {date}",
+            "",
+            "### Changed",
+            f"- {rng.pick(('Faster', 'Smaller', 'Safer'))} queues.",
+        ]
+        if number == 0:
+            lines += ['- Headings such as "## [9.9.9] - 2031-01-01" inside a line are text.']
+        lines += [""]
+    lines += ["### [0.0.1] - 2019-01-01", "", "First sketch.", ""]
+    lines += [f"[{version}]: https://example.invalid/vox/releases/v{version}" for version, _ in releases]
+    b.file("CHANGELOG.md", "\n".join(lines) + "\n")
+    b.tally["changelog-releases"] = [f"{version} {date}" for version, date in releases]
+
+
+def add_session(b: Builder) -> None:
+    """logs/agent-session.jsonl: one failing tool in odd worlds, three in even ones; the first record is a failure."""
+    rng = b.rng.split("session")
+    failing = rng.sample(TOOLS, 1 if b.odd else 3)
+    counts = {tool: rng.between(3, 14) for tool in failing}
+    if not b.odd:
+        counts[failing[-1]] = 1
+    records: list[dict[str, Any]] = []
+    for tool, count in counts.items():
+        codes = [-9, 1, 2, *(rng.pick((1, 2, 101, 127)) for _ in range(count - 3))][:count]
+        records += [{"type": "tool_result", "tool": tool, "exit_code": code} for code in codes]
+    for _ in range(rng.between(45, 60)):
+        records.append({"type": "tool_result", "tool": rng.pick(TOOLS), "exit_code": 0})
+    for _ in range(rng.between(40, 50)):
+        kind = rng.pick(("user", "assistant", "tool_call"))
+        more = {"tool": rng.pick(TOOLS)} if kind == "tool_call" else {"text": "go on"}
+        records.append({"type": kind, **more})
+    lines = []
+    for number, record in enumerate([records[0], *rng.shuffled(records[1:])]):
+        record = {"seq": number + 1, **record}
+        lines.append(json.dumps(record, separators=(",", ":") if rng.chance(60) else None))
+    b.file("logs/agent-session.jsonl", "\n".join(lines) + "\n")
+    b.tally["session-tool-failures"] = [{"tool": tool, "failures": count} for tool, count in counts.items()]
+
+
+def add_log(b: Builder) -> None:
+    """logs/orchestrator.log: about 260 lines over six or seven hours with errors and one without."""
+    rng = b.rng.split("log")
+    first, hours = rng.between(3, 14), 7 if b.odd else 6
+    quiet = first + rng.between(1, hours - 1)
+    counts: dict[str, int] = {}
+    lines = []
+    for hour in range(first, first + hours + 1):
+        errors = 0 if hour == quiet else rng.between(2, 12)
+        levels = ["ERROR"] * errors + [rng.pick(("INFO", "WARN", "DEBUG")) for _ in range(260 // (hours + 1) - errors)]
+        levels[-2:] = ["INFO", "WARN"]
+        seconds = sorted(rng.sample(range(3600), len(levels)))
+        for second, level in zip(seconds, rng.shuffled(levels), strict=True):
+            stamp = f"2026-05-14T{hour:02d}:{second // 60:02d}:{second % 60:02d}.{rng.below(1000):03d}Z"
+            lines.append(f"{stamp} {level} {_message(rng, level)}")
+        if errors:
+            counts[f"{hour:02d}"] = errors
+    b.file("logs/orchestrator.log", "\n".join(lines) + "\n")
+    b.tally["log-errors-by-hour"] = [f"{hour} {count}" for hour, count in counts.items()]
+
+
+def _message(rng: Rng, level: str) -> str:
+    if level == "ERROR":
+        return rng.pick(("queue embed stalled", "worker lost: error 104", "write failed, retrying"))
+    return rng.pick(
+        (
+            "queue drained",
+            "retry after ERROR response",
+            "last error cleared",
+            "heartbeat ok",
+            "state ERROR -> READY",
+            "no errors in window",
+        )
+    )
+
+
+def add_corpus(b: Builder) -> None:
+    """crates/vox-corpus beside its sources: hidden files, a folder that only looks empty."""
+    rng = b.rng.split("corpus")
+    b.file("crates/vox-corpus/cache/.gitkeep", b"")
+    state = {"shards": rng.between(2, 64), "next": rng.below(100_000)}
+    b.file("crates/vox-corpus/.meta/state.json", json.dumps(state) + "\n")
+    b.file("crates/vox-corpus/data/shards.jsonl", "".join(f'{{"shard": {n}}}\n' for n in range(rng.between(20, 90))))
+    b.file("crates/vox-corpus/data/2026/pairs.sql", "INSERT INTO pairs VALUES (1, 2);\n" * rng.between(5, 40))
+    b.file("crates/vox-corpus/.index.bin", rng.bytes(rng.between(2000, 6000)))
+
+
+def fix_corpus_parity(b: Builder) -> None:
+    """Make the size of vox-corpus odd in odd worlds and even in even ones; to be called when all is there."""
+    total = sum(len(data) for path, data in b.files.items() if path.startswith("crates/vox-corpus/"))
+    if total % 2 != b.odd:
+        b.files["crates/vox-corpus/.index.bin"] += b"\0"
+        total += 1
+    b.tally["tree-size-bytes"] = [str(total)]
+
+
+def add_empty_folders(b: Builder, crates: list[Crate]) -> None:
+    """2-4 folders without entries under crates/ (three in odd worlds), one elsewhere."""
+    rng = b.rng.split("empty")
+    owners = rng.sample([crate.name for crate in crates], 3 if b.odd else rng.pick((2, 4)))
+    empty = [f"crates/{name}/{rng.pick(('tests/golden', 'benches', 'assets/tmp'))}" for name in owners]
+    for path in empty:
+        b.folder(path)
+    b.folder("docs/drafts")
+    b.tally["empty-directories"] = empty
+
+
+def add_examples(b: Builder) -> None:
+    """Files of one length under examples/: singles, one pair or two, a triple, and two that only share the size."""
+    rng = b.rng.split("examples")
+    groups = [1] * rng.between(6, 9) + [2] * (1 if b.odd else 2) + [3]
+    names = iter(rng.shuffled([f"ex{number:02d}.vox" for number in range(sum(groups))]))
+    length = rng.between(600, 900)
+    duplicates = []
+    for number, copies in enumerate(groups):
+        head = f"// example {number:02d}\nfn main() {{\n    print({rng.between(1000, 9999)});\n}}\n"
+        text = head + "//" + "." * (length - len(head) - 3) + "\n"
+        for _ in range(copies):
+            path = f"examples/{rng.pick(('golden', 'mesh', 'ui'))}/{next(names)}"
+            b.file(path, text)
+            duplicates += [path] if copies > 1 else []
+    twin = "// twin\n" + "=" * 400
+    b.file("examples/golden/pair-a.vox", f"{twin}\n// a\n")
+    b.file("examples/ui/pair-b.vox", f"{twin}\n// b\n")
+    b.tally["duplicate-examples"] = duplicates
+
+
+def add_documents(b: Builder) -> None:
+    """Documents and contracts that no task asks for."""
+    rng = b.rng.split("documents")
+    for name in ("architecture", "glossary", "mesh", "queues", "release", "roadmap"):
+        b.file(f"docs/src/{name}.md", f"# {name.title()}\n\n" + "Notes on the workspace.\n" * rng.between(10, 80))
+    for name in ("corpus", "events", "mesh", "session"):
+        schema = {"title": name, "type": "object", "version": rng.between(1, 9)}
+        b.file(f"contracts/{name}.schema.json", json.dumps(schema, indent=2) + "\n")
+    b.file("crates/vox-db/migrations/0001_init.sql", "CREATE TABLE runs (id INTEGER PRIMARY KEY);\n")
