@@ -11,8 +11,8 @@ import re
 import tempfile
 from pathlib import Path
 
+from fluency.archive.archived_study import write_opened
 from fluency.archive.decision import write_decision
-from fluency.archive.opened import write_opened
 from fluency.common.paths import ROOT
 from tests.report.explorer.browser import Browser, Page, find_chromium
 

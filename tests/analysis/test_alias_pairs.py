@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
-from fluency.analysis import analyse
-from fluency.analysis.alias_pairs import compare_aliases
 from fluency.analysis.outcomes import Arm, Outcomes, PoolingError
+from fluency.analysis.study_analysis import analyse
+from fluency.analysis.subgroups import compare_aliases
 from fluency.core.study import validate_study
 from fluency.report.pair_rows import pair_tables
 from tests.synthetic_tables import from_counts, make_frame, make_tasks

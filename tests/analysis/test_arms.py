@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fluency.analysis import analyse, headline
+from fluency.analysis.study_analysis import analyse
 from fluency.core.provenance import Provenance
 from fluency.core.shells import SHELLS
+from fluency.report.headline import headline
 from fluency.report.writer import write_report
 from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes
 

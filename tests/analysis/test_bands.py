@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fluency.analysis.bands import BANDS, band_of, band_words, bands_within
+from fluency.analysis.plan import BANDS, band_of, band_words, bands_within
 from fluency.core.shells import DESIGN_SHELLS
 
 OPPOSITE = {"challenger": "baseline", "baseline": "challenger"}

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from fluency.analysis.bands import band_of
-from fluency.analysis.claims import Claims, claims_of
+from fluency.analysis.estimate import Claims, claims_of
 from fluency.analysis.intervals import Interval
+from fluency.analysis.plan import band_of
 
 MIDDLE = (Fraction(1, 2), Fraction(1, 2))
 GAPS = [Fraction(x, 200) for x in (-120, -60, *range(-30, 31), 60, 120)]

@@ -8,9 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fluency.analysis.intervals import floored_interval, t_interval
+from fluency.analysis.intervals import floored_interval, sign_flip, t_interval
 from fluency.analysis.scenarios import SCENARIOS, draw_rates
-from fluency.analysis.sign_flip import sign_flip
 
 STUDIES, TASKS, TRIALS = 3000, 20, 5
 A = replace(SCENARIOS["A"], mean=0.60)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fluency.analysis.drift import STRETCHES, drift
+from fluency.analysis.descriptive import STRETCHES, drift
 from fluency.core.table import to_frame
 from tests.synthetic_tables import make_frame, make_rows, make_study, make_tasks, random_passes
 

@@ -7,11 +7,18 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 
-from fluency.analysis.gap import missing_bounds, pair
-from fluency.analysis.model_analysis import analyse_model
-from fluency.analysis.outcomes import Arm, Outcomes, PoolingError, count_outcomes, one_model
+from fluency.analysis.outcomes import (
+    Arm,
+    Outcomes,
+    PoolingError,
+    count_outcomes,
+    missing_bounds,
+    one_model,
+    pair,
+    tally,
+)
 from fluency.analysis.robustness import sensitivities
-from fluency.analysis.tally import tally
+from fluency.analysis.study_analysis import analyse_model
 from fluency.analysis.times import times
 from fluency.core.shells import DESIGN_SHELLS
 from tests.synthetic_tables import contrasted, make_frame, make_study, make_tasks, random_passes

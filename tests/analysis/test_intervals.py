@@ -14,9 +14,6 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
-from fluency.analysis.analysis_plan import RESAMPLE_SEED
-from fluency.analysis.bands import BANDS
-from fluency.analysis.gap import integers
 from fluency.analysis.intervals import (
     band_shares,
     clopper_pearson,
@@ -25,7 +22,8 @@ from fluency.analysis.intervals import (
     t_interval,
     task_sd,
 )
-from fluency.analysis.outcomes import Arm, Outcomes
+from fluency.analysis.outcomes import Arm, Outcomes, integers
+from fluency.analysis.plan import BANDS, RESAMPLE_SEED
 from tests.synthetic_tables import contrasted
 
 rates = st.sampled_from([Fraction(c, n) for n in (3, 4, 5) for c in range(n + 1)])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from fluency.analysis import analyse
-from fluency.analysis.analysis_plan import MIN_TASKS
+from fluency.analysis.plan import MIN_TASKS
+from fluency.analysis.study_analysis import analyse
 from fluency.core.provenance import Provenance
 from fluency.report.first_paragraph import paragraph
 from fluency.report.result_rows import lean_table, without_table

@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from fluency.analysis import analyse, headline
-from fluency.analysis.analysis_plan import plan_for, plan_sha256
 from fluency.analysis.estimate import judge_gap
-from fluency.analysis.headline import headline_of
-from fluency.analysis.number_format import signed
+from fluency.analysis.plan import plan_for, plan_sha256
+from fluency.analysis.study_analysis import analyse
 from fluency.common.errors import UserError
 from fluency.core.shells import DESIGN_SHELLS, EXTRA_CONDITIONS
 from fluency.core.table import to_frame
+from fluency.report.headline import headline, headline_of
+from fluency.report.numbers import signed
 from tests.synthetic_tables import (
     from_counts,
     level_but_for,

@@ -11,13 +11,22 @@ import pytest
 import scipy.stats
 from statsmodels.stats.power import TTestPower
 
-from fluency.analysis.detectable import detectable_like, detectable_these, noncentrality, scenario_variance
 from fluency.analysis.intervals import t_interval
 from fluency.analysis.outcomes import Arm
-from fluency.analysis.power import Pilot, main, pilot_variance, power_text
-from fluency.analysis.sample_size import sample_sizes
+from fluency.analysis.power import (
+    Pilot,
+    detectable_like,
+    detectable_these,
+    half_width,
+    main,
+    noncentrality,
+    pilot_variance,
+    power_text,
+    sample_sizes,
+    scenario_variance,
+    set_rows,
+)
 from fluency.analysis.scenarios import SCENARIOS, draw_rates
-from fluency.analysis.set_power import half_width, set_rows
 from fluency.analysis.simulated import SAMPLE_SIZES
 from fluency.common.paths import ROOT
 from fluency.core.study import PILOT, load_study

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from fluency.analysis.gap import pair
-from fluency.analysis.outcomes import Arm
+from fluency.analysis.outcomes import Arm, pair
 from fluency.analysis.robustness import CeilingAndFloor, ceiling_and_floor
 from fluency.core.shells import DESIGN_SHELLS
 from tests.synthetic_tables import contrasted

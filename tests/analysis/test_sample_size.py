@@ -7,8 +7,8 @@ import pytest
 import scipy.stats
 from statsmodels.stats.power import TTestPower
 
-from fluency.analysis.analysis_plan import POWER
-from fluency.analysis.sample_size import excludes, finds, sample_sizes
+from fluency.analysis.plan import POWER
+from fluency.analysis.power import excludes, finds, sample_sizes
 
 
 @pytest.mark.parametrize("spread", [0.1, 0.24, 0.287, 0.455])

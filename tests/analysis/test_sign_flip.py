@@ -12,10 +12,10 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fluency.analysis import sign_flip as module
-from fluency.analysis.analysis_plan import FLIPS, MAX_STATES
-from fluency.analysis.number_format import probability
-from fluency.analysis.sign_flip import PValue, in_units, sign_flip
+from fluency.analysis import intervals as module
+from fluency.analysis.intervals import PValue, in_units, sign_flip
+from fluency.analysis.plan import FLIPS, MAX_STATES
+from fluency.report.numbers import probability
 
 rates = st.sampled_from([Fraction(c, n) for n in (3, 4, 5) for c in range(n + 1)])
 difference = st.tuples(rates, rates).map(lambda pair: pair[1] - pair[0])

@@ -8,13 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fluency.analysis.bands import BANDS, band_of
-from fluency.analysis.claims import claims_of
-from fluency.analysis.gap import pair
-from fluency.analysis.intervals import fixed_task_halfwidth, floored_interval, t_interval
-from fluency.analysis.outcomes import Arm
+from fluency.analysis.estimate import claims_of
+from fluency.analysis.intervals import fixed_task_halfwidth, floored_interval, sign_flip, t_interval
+from fluency.analysis.outcomes import Arm, pair
+from fluency.analysis.plan import BANDS, band_of
 from fluency.analysis.robustness import leave_tasks_out
-from fluency.analysis.sign_flip import sign_flip
 from tests.synthetic_tables import contrasted
 from tools.simulate import methods
 from tools.simulate.figures import TABLES, at_80, design_row, dice, optional_stopping

@@ -8,9 +8,8 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
-from fluency.analysis.gap import pair
-from fluency.analysis.outcomes import Arm
-from fluency.analysis.variance import passed_in_some_worlds, variance_shares
+from fluency.analysis.descriptive import passed_in_some_worlds, variance_shares
+from fluency.analysis.outcomes import Arm, pair
 from tests.synthetic_tables import contrasted, make_frame, make_study, make_tasks
 
 

@@ -14,13 +14,12 @@ from pathlib import Path
 from unittest.mock import patch
 
 from fluency.archive import manifest, registration
-from fluency.archive.contents import coverage_of, entries_of
 from fluency.archive.crate import reader_files
-from fluency.archive.design import design
-from fluency.archive.naming import archive_name, private_name
-from fluency.archive.pack import manifest_fields, write_entries
+from fluency.archive.manifest import archive_name, private_name
+from fluency.archive.pack import coverage_of, entries_of, manifest_fields, write_entries
 from fluency.archive.private_part import HELD_OUT, held_out_document, held_out_names
-from fluency.archive.tar_writer import Entry
+from fluency.archive.registration import design
+from fluency.archive.tar_format import Entry
 from fluency.common.files import sha256
 from fluency.common.paths import ROOT
 from fluency.core.tasks import Task, load_tasks

@@ -10,11 +10,10 @@ from unittest.mock import patch
 
 import zstandard
 
-from fluency.archive import tar_writer
+from fluency.archive import tar_format
 from fluency.archive.manifest import MANIFEST_NAME, SCHEMA_VERSION, manifest_bytes
 from fluency.archive.pack import write_entries
-from fluency.archive.tar_reader import TarReader
-from fluency.archive.tar_writer import WINDOW_LOG, Entry, tar_header, write_tar
+from fluency.archive.tar_format import WINDOW_LOG, Entry, TarReader, tar_header, write_tar
 from fluency.common.canonical import KEY
 
 FACTS = {
@@ -83,7 +82,7 @@ def rewritten(path: Path, out: Path, change: Callable[[dict[str, bytes]], None],
     manifest = json.loads(files.pop(MANIFEST_NAME)) | facts
     change(files)
     target = out / path.name
-    with patch.object(tar_writer, "LEVEL", 1):  # the same form, in a tenth of the time
+    with patch.object(tar_format, "LEVEL", 1):  # the same form, in a tenth of the time
         _write(target, files, manifest, repair=repair)
     return target
 

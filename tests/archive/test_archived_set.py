@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fluency.archive import completeness
-from fluency.archive.registration import deviations, preregister
-from fluency.archive.registration_file import read_registration
+from fluency.archive import verify
+from fluency.archive.registration import deviations, preregister, read_registration
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import with_self_hash
 from fluency.common.files import pretty_json
@@ -23,7 +22,7 @@ def define(monkeypatch):
 
     def define(tasks: list[str]) -> None:
         sets = {"two": TaskSet(words="for a test", tasks=tasks)}
-        for module in (bank, completeness):
+        for module in (bank, verify):
             monkeypatch.setattr(module, "task_sets", lambda *_: sets)
 
     return define

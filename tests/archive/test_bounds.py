@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from fluency.archive import archived_study, strict_json
+from fluency.archive import archived_study
+from fluency.archive import untrusted_json as parsing
+from fluency.archive.archived_study import MAX_CELLS, MAX_TASK_DEPTH, read_archived_study
 from fluency.archive.manifest import MANIFEST_NAME, MAX_BYTES
 from fluency.archive.replay import replay_archive
-from fluency.archive.strict_json import MAX_VALUES, untrusted_json
-from fluency.archive.study_reader import MAX_CELLS, MAX_TASK_DEPTH, read_archived_study
-from fluency.archive.tar_writer import tar_header
+from fluency.archive.tar_format import tar_header
 from fluency.archive.unpack import MAX_DOCUMENT, unpacked
+from fluency.archive.untrusted_json import MAX_VALUES, untrusted_json
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import ArchiveError, UserError
@@ -146,7 +147,7 @@ def test_the_measure_sees_what_is_taken():
 
 
 def test_values_are_counted_outside_of_strings_only(monkeypatch):
-    monkeypatch.setattr(strict_json, "MAX_VALUES", 6)
+    monkeypatch.setattr(parsing, "MAX_VALUES", 6)
     for text in (r'["\\", "a,[{\",,,,,,,,,,,,", "\\\","]', '{"a,,,,,,,,,": [1, 2, 3]}'):
         assert untrusted_json(text.encode(), "x") == json.loads(text)
     for text in ("[1,2,3,4,5,6,7]", "[[[[[[[]]]]]]]", r'["\\",1,2,3,4,5,"\","]'):

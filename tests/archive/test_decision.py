@@ -8,10 +8,9 @@ from types import SimpleNamespace
 import pytest
 from markdown_it import MarkdownIt
 
-from fluency.analysis import analyse
-from fluency.analysis.bands import BANDS, band_words
-from fluency.analysis.claims import Edge
-from fluency.analysis.estimate import Verdict
+from fluency.analysis.estimate import Edge, Verdict
+from fluency.analysis.plan import BANDS, band_words
+from fluency.analysis.study_analysis import analyse
 from fluency.archive.decision import _lines, write_decision
 from fluency.common.errors import UserError
 from fluency.common.files import sha256

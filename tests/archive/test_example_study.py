@@ -10,8 +10,7 @@ from fractions import Fraction
 
 import pytest
 
-from fluency.analysis import analyse
-from fluency.analysis.headline import headline_of
+from fluency.analysis.study_analysis import analyse
 from fluency.archive import decision
 from fluency.archive.replay import replay_archive
 from fluency.archive.verify import verify_archive
@@ -22,6 +21,7 @@ from fluency.core.table import to_frame
 from fluency.core.tasks import load_tasks
 from fluency.report.figure_gaps import draw_gaps
 from fluency.report.first_paragraph import paragraph
+from fluency.report.headline import headline_of
 from fluency.report.result_rows import summary_table
 from tests.archive.hostile import contents
 from tests.archive.test_old_archives import EVIDENCE

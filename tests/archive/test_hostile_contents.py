@@ -14,12 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fluency.archive import decision, unpack
+from fluency.archive.archived_study import write_opened
 from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes
-from fluency.archive.opened import write_opened
 from fluency.archive.registration import preregister
 from fluency.archive.replay import replay_archive
-from fluency.archive.tar_reader import ReadLimits
-from fluency.archive.tar_writer import Entry, write_tar
+from fluency.archive.tar_format import Entry, ReadLimits, write_tar
 from fluency.archive.unpack import MAX_DOCUMENT, unpacked
 from fluency.archive.verify import verify_archive
 from fluency.archive.world_files import _tree, load_world

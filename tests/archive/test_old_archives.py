@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from fluency.archive import manifest
-from fluency.archive.design import design
-from fluency.archive.registration import deviations
-from fluency.archive.registration_file import read_registration
+from fluency.archive.archived_study import read_archived_study
+from fluency.archive.registration import design, deviations, read_registration
 from fluency.archive.replay import replay_archive
-from fluency.archive.study_reader import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
 from fluency.common.files import sha256

@@ -12,15 +12,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes
-from fluency.archive.naming import private_name
+from fluency.archive.findings import VerifyReport
+from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes, private_name
 from fluency.archive.private_part import HELD_OUT
-from fluency.archive.registration import deviations, preregister
-from fluency.archive.registration_file import read_registration
+from fluency.archive.registration import deviations, preregister, read_registration
 from fluency.archive.replay import replay_archive
-from fluency.archive.tar_writer import Entry, write_tar
+from fluency.archive.tar_format import Entry, write_tar
 from fluency.archive.verify import verify_archive
-from fluency.archive.verify_report import VerifyReport
 from fluency.common.canonical import KEY
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256
@@ -258,7 +256,7 @@ def test_an_edit_of_what_stands_for_them_shows(archive, tmp_path, change, told) 
 
 def test_a_task_of_the_project_cannot_be_held_out(archive, tmp_path, monkeypatch) -> None:
     (tmp_path / "tasks" / SECRET).mkdir(parents=True)
-    monkeypatch.setattr("fluency.archive.held_out_check.TASKS", tmp_path / "tasks")
+    monkeypatch.setattr("fluency.archive.verify.TASKS", tmp_path / "tasks")
     assert any("cannot be held out" in str(problem) for problem in verified(archive).problems)
 
 

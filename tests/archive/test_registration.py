@@ -8,10 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from fluency.analysis.analysis_plan import plan_for
-from fluency.archive.design import design
-from fluency.archive.registration import deviations, preregister, registered
-from fluency.archive.registration_file import SCHEMA_VERSION, read_registration
+from fluency.analysis.plan import plan_for
+from fluency.archive.registration import SCHEMA_VERSION, design, deviations, preregister, read_registration, registered
 from fluency.common.canonical import has_valid_self_hash, with_self_hash
 from fluency.common.clock import parse_time, utc_now
 from fluency.common.errors import UserError
@@ -196,7 +194,7 @@ def test_every_key_of_the_design_is_compared(study, tasks, path):
 
 @pytest.mark.parametrize("stage", DECIDING)
 def test_changed_code_of_a_stage_is_a_deviation(stage, study, tasks, path, monkeypatch):
-    monkeypatch.setattr("fluency.archive.design.deciding_hashes", lambda: deciding_hashes() | {stage: "0" * 64})
+    monkeypatch.setattr("fluency.archive.registration.deciding_hashes", lambda: deciding_hashes() | {stage: "0" * 64})
     (found,) = deviations(study, tasks, path)
     assert found.startswith("code that ") and found.endswith(" changed")
 

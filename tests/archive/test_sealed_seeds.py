@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from fluency.archive.registration import deviations, preregister
-from fluency.archive.registration_file import read_registration
+from fluency.archive.registration import deviations, preregister, read_registration
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError

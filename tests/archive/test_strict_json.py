@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fluency.archive.strict_json import MAX_DEPTH, untrusted_json
+from fluency.archive.untrusted_json import MAX_DEPTH, untrusted_json
 from fluency.common.errors import ArchiveError
 
 

@@ -12,8 +12,7 @@ import pytest
 import zstandard
 
 from fluency.archive.manifest import MANIFEST_NAME, SCHEMA_VERSION, manifest_bytes
-from fluency.archive.tar_reader import LIMITS, ReadLimits, TarReader
-from fluency.archive.tar_writer import Entry, name_problem, tar_header, write_tar
+from fluency.archive.tar_format import LIMITS, Entry, ReadLimits, TarReader, name_problem, tar_header, write_tar
 from fluency.archive.unpack import unpack, unpacked
 from fluency.common.errors import ArchiveError, UserError
 from tests.archive.hostile import FACTS, bomb, contents, ours, plain, squeeze, tar_of

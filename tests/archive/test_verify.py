@@ -12,10 +12,9 @@ from dataclasses import replace
 import pytest
 
 from fluency.archive import verify
-from fluency.archive.findings import Finding
+from fluency.archive.findings import Finding, VerifyReport
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
-from fluency.archive.verify_report import VerifyReport
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import pretty_json, sha256

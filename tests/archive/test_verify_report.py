@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fluency.archive.findings import Finding, Findings
+from fluency.archive.findings import Finding, Findings, VerifyReport
 from fluency.archive.manifest import Manifest
-from fluency.archive.verify_report import VerifyReport
 
 
 def report(problems: Sequence[Finding] = (), unproven: Sequence[Finding] = ()) -> VerifyReport:

@@ -6,7 +6,7 @@ import pytest
 
 from fluency.core.tasks import CATEGORIES, load_tasks
 from fluency.miner.codex import unwrap
-from fluency.miner.intent import Intent, Rejected, intent_of, is_single, without_cd
+from fluency.miner.intents import Intent, Rejected, intent_of, is_single, without_cd
 
 
 @pytest.mark.parametrize(

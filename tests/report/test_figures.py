@@ -12,11 +12,11 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection
 
-from fluency.analysis import analyse
-from fluency.analysis.number_format import signed, span
+from fluency.analysis.study_analysis import analyse
 from fluency.common.paths import ROOT
 from fluency.report import figure_gaps, figure_tasks
 from fluency.report.figures import draw_figures
+from fluency.report.numbers import signed, span
 from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks, random_passes
 
 SVG = "{http://www.w3.org/2000/svg}"

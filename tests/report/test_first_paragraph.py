@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from fluency.analysis import Analysis, analyse
-from fluency.analysis.claims import Claims
+from fluency.analysis.estimate import Claims
+from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.core.provenance import Provenance, Registered
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.table import to_frame

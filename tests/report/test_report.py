@@ -9,7 +9,7 @@ import jinja2
 import pytest
 from markdown_it import MarkdownIt
 
-from fluency.analysis.analysis_plan import VERSION
+from fluency.analysis.plan import VERSION
 from fluency.core.provenance import Provenance, Registered, Sampling, parse_provenance
 from fluency.core.records import ImageInfo
 from fluency.core.study import Cell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fluency.analysis import Analysis, analyse
+from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.core.provenance import Provenance
 from fluency.core.table import to_frame
 from fluency.report.first_paragraph import paragraph

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from fluency.archive.naming import private_name
+from fluency.archive.manifest import private_name
 from tests.archive.hostile import contents
 from tests.archive.test_private_tasks import CANARY, SECRET, leaks, write_task
 from tests.generation.endpoint import Endpoint

@@ -73,7 +73,7 @@ def _bare_pack(root: Path) -> dict[str, float]:
     """The same folders by the system's tar, compressed at the same level in one thread."""
     import zstandard
 
-    from fluency.archive.tar_writer import LEVEL
+    from fluency.archive.tar_format import LEVEL
 
     tar = subprocess.Popen(["tar", "-cf", "-", "-C", str(root), "results", "answers"], stdout=subprocess.PIPE)
     assert tar.stdout is not None

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from fluency.analysis.analysis_plan import CEILING, FLOOR
-from fluency.analysis.bands import BANDS
+from fluency.analysis.plan import BANDS, CEILING, FLOOR
 from fluency.analysis.scenarios import SCENARIOS
 from tools.simulate import methods
 from tools.simulate.studies import Studies, by_category, population, shifted, studies

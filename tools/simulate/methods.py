@@ -6,8 +6,8 @@ import numpy as np
 from scipy.stats import binom, norm
 from scipy.stats import t as student
 
-from fluency.analysis.bands import BANDS
-from fluency.analysis.sign_flip import sign_flip
+from fluency.analysis.intervals import sign_flip
+from fluency.analysis.plan import BANDS
 from tools.simulate.studies import Studies
 
 Ends = tuple[np.ndarray, np.ndarray]

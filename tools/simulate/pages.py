@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from fluency.analysis.detectable import scenario_variance
+from fluency.analysis.power import MEASURES, scenario_variance, set_rows
 from fluency.analysis.scenarios import SCENARIOS
-from fluency.analysis.set_power import MEASURES, set_rows
 from fluency.common.paths import ROOT
 from fluency.core.tasks import task_sets
 from fluency.report.markdown import table

@@ -1,4 +1,4 @@
-"""Descriptions without a test: categories, what answers are made of, how failures failed."""
+"""Composition, failures, retries, resources, drift and variance: described, not tested."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import get_args
+from statistics import median
+from typing import NamedTuple, get_args
 
+import numpy as np
 import pandas as pd
 
-from fluency.analysis.gap import Paired, mean
-from fluency.analysis.outcomes import Arm, Outcomes, arms_of, one_model, rate_over
+from fluency.analysis.intervals import task_sd
+from fluency.analysis.outcomes import Arm, Outcomes, Paired, arms_of, mean, one_model, rate_over, trial_noise
 from fluency.core.records import FailureClass, MadeOf
 from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell
@@ -154,3 +156,139 @@ def repeated(rows: pd.DataFrame) -> tuple[Repeated, ...]:
     part = rows[rows["attempts"].notna() & (rows["attempts"] > 1).fillna(False)]
     columns = zip(part["shell"], part["task"], part["trial"], part["attempts"], part["status"], strict=True)
     return tuple(Repeated(Cell(model, s, t, int(n)), int(a), how == "measured") for s, t, n, a, how in columns)
+
+
+class Most(NamedTuple):
+    """Median and largest over an arm's executed cells."""
+
+    median: float
+    largest: float
+
+
+@dataclass(frozen=True)
+class ResourceUse:
+    """Cells with a command that ran. Of each cell the worst of its worlds; None where no kernel told."""
+
+    shell: str
+    executed: int
+    timed_out: int
+    limited: int
+    truncated: int
+    memory_bytes: Most | None
+    cpu_s: Most | None
+    processes: Most | None
+    written_bytes: Most | None
+
+
+def resource_use(rows: pd.DataFrame, shell: str) -> ResourceUse:
+    """Count one arm of one model; `limited` are failures of the class `resource-limit`."""
+    if len(rows):
+        one_model(rows)
+    arm = rows[(rows["shell"] == shell) & rows["t_exec_s"].notna()]
+    return ResourceUse(
+        shell=shell,
+        executed=len(arm),
+        timed_out=int(arm["timed_out"].fillna(False).sum()),
+        limited=int((arm["failure_class"] == "resource-limit").fillna(False).sum()),
+        truncated=int(arm["output_truncated"].fillna(False).sum()),
+        memory_bytes=_most(arm["peak_memory_bytes"]),
+        cpu_s=_most(arm["cpu_s"]),
+        processes=_most(arm["peak_processes"]),
+        written_bytes=_most(arm["written_bytes"]),
+    )
+
+
+def _most(column: pd.Series) -> Most | None:
+    known = column.dropna()
+    return Most(float(known.median()), float(known.max())) if len(known) else None
+
+
+STRETCHES = 4
+ENOUGH = 20
+
+
+@dataclass(frozen=True)
+class StretchOfArm:
+    """One shell within a stretch; t_gen: median seconds of generation, None where none was taken."""
+
+    passes: int
+    scored: int
+    t_gen: float | None
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Some answers in a row: when the first and the last of them came (UTC), and how each shell did."""
+
+    first_utc: str
+    last_utc: str
+    arms: dict[str, StretchOfArm]
+
+
+def drift(rows: pd.DataFrame, shells: list[str]) -> tuple[Stretch, ...]:
+    """Up to four stretches, none empty, of sizes that differ by one answer at most; only measured cells count."""
+    one_model(rows)
+    known = rows[(rows["status"] == "measured") & rows["passed"].notna() & rows["asked_utc"].notna()]
+    ordered = known.sort_values(["asked_utc", "shell", "task", "trial"])
+    parts = np.array_split(np.arange(len(ordered)), min(STRETCHES, len(ordered)) or 1)
+    return tuple(_stretch(ordered.iloc[part], shells) for part in parts if len(part))
+
+
+def _stretch(part: pd.DataFrame, shells: list[str]) -> Stretch:
+    arms = {}
+    for shell in shells:
+        own = part[part["shell"] == shell]
+        taken = [float(value) for value in own["t_gen_s"].dropna()]
+        arms[shell] = StretchOfArm(int(own["passed"].sum()), len(own), median(taken) if taken else None)
+    return Stretch(part["asked_utc"].iloc[0], part["asked_utc"].iloc[-1], arms)
+
+
+def grew_after(rows: pd.DataFrame) -> tuple[int, ...]:
+    """The trials of one model after which its study grew: the later ones were asked for when those had been answered.
+
+    In one run trials are asked in one mixed order. So a study grew where 95 % of the answers up to a trial came before
+    95 % of those beyond it; at least 20 on either side, so that a mixed order does not look like it.
+    """
+    one_model(rows)
+    asked = rows[rows["asked_utc"].notna()]
+    trials, times = asked["trial"].to_numpy(), np.unique(asked["asked_utc"].tolist(), return_inverse=True)[1]
+    found = []
+    for last in np.unique(trials)[:-1]:
+        early, late = np.sort(times[trials <= last]), np.sort(times[trials > last])
+        few = min(len(early), len(late)) < ENOUGH
+        if not few and early[int(0.95 * len(early))] < late[int(0.05 * len(late))]:
+            found.append(int(last))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class VarianceShares:
+    """Shares of one of a run's variance about its arm's mean, by moments, none below 0; they add up to 1."""
+
+    task: float
+    task_and_shell: float
+    trial: float
+
+
+def variance_shares(outcomes: Outcomes, paired: Paired) -> VarianceShares | None:
+    """The shares over both contrasted arms; None with fewer than two tasks or trials, or where no run varied.
+
+    The expected mean squares of a task x shell design with replicates; with two shells the variance between tasks is
+    the covariance of the arms' rates.
+    """
+    noise = trial_noise(outcomes, paired)
+    if noise is None or len(paired.tasks) < 2:
+        return None
+    of_one, of_means = noise
+    arms = [[float(rate) for rate in arm] for arm in (paired.baseline, paired.challenger)]
+    task = max(0.0, float(np.cov(arms)[0, 1]))
+    shell = max(0.0, (task_sd(paired.differences) ** 2 - of_means) / 2)
+    total = task + shell + of_one / 2
+    return VarianceShares(task / total, shell / total, of_one / 2 / total) if total else None
+
+
+def passed_in_some_worlds(rows: pd.DataFrame, shell: str) -> int:
+    """Measured cells of one model's arm that passed in one world and failed in another."""
+    one_model(rows)
+    part = rows[(rows["shell"] == shell) & (rows["status"] == "measured")]
+    return int(((part["worlds_passed"] > 0) & (part["worlds_passed"] < part["worlds_run"])).sum())

@@ -1,25 +1,39 @@
-"""One model's gap with all its uncertainty, and the verdict of the decision table, or why there is none."""
+"""The gap, the claims that the data support, the verdict, and when there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
-from fluency.analysis.analysis_plan import ALPHA, MAX_MISSING, MIN_TASKS
-from fluency.analysis.bands import Band, bands_within
-from fluency.analysis.claims import Claims, Edge, claims_of
-from fluency.analysis.gap import Paired, missing_bounds, pair
 from fluency.analysis.intervals import (
     Interval,
+    PValue,
     band_shares,
     clopper_pearson,
     fixed_task_halfwidth,
     floored_interval,
+    sign_flip,
     t_interval,
     task_sd,
 )
-from fluency.analysis.outcomes import Outcomes
+from fluency.analysis.outcomes import Outcomes, Paired, Tally, missing_bounds, pair
+from fluency.analysis.plan import (
+    ALPHA,
+    DIRECTION,
+    DIRECTIONS,
+    MAX_MISSING,
+    MIN_TASKS,
+    NOISE,
+    Band,
+    Direction,
+    Edge,
+    band_of,
+    bands_within,
+    common_edge,
+)
+from fluency.analysis.power import SampleSizes, sample_sizes
 from fluency.analysis.robustness import (
     CeilingAndFloor,
     LeaveOut,
@@ -27,9 +41,6 @@ from fluency.analysis.robustness import (
     leave_categories_out,
     leave_tasks_out,
 )
-from fluency.analysis.sample_size import SampleSizes, sample_sizes
-from fluency.analysis.sign_flip import PValue, sign_flip
-from fluency.analysis.tally import Tally
 from fluency.core.shells import SHELLS
 
 
@@ -141,3 +152,75 @@ def refusals(outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, 
             f"{usable} of {len(outcomes.tasks)} tasks were measured in both shells; a verdict needs {MIN_TASKS}"
         )
     return tuple(reasons)
+
+
+Size = Literal["ten-or-more", "five-to-ten", "under-five", "under-ten", "open"]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """One model's claims, and the label of the table that they are to be held against.
+
+    edge: where both arms stand, so that the tasks cannot tell; None where a gap has room.
+    ahead: who is, on tasks like these; None if that is open.
+    size: of the gap on tasks like these.
+    rows: of the table, those that the 95 % interval meets.
+    these_tasks: who is ahead on these very tasks; `unknown` where their trials say nothing about their own noise.
+    """
+
+    band: Band
+    edge: Edge | None
+    ahead: Direction | None
+    size: Size
+    rows: tuple[Band, ...]
+    these_tasks: Direction | Literal["open", "unknown"]
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the data carry the table's label: who is ahead, noise, or a gap that lies where it has no rule."""
+        if self.band in DIRECTIONS:
+            return self.edge is None and self.ahead == self.band
+        return self.size == ("under-five" if self.band == "falsified" else "five-to-ten")
+
+
+def claims_of(
+    rates: tuple[Fraction, Fraction],
+    gap: Fraction,
+    s95: Interval,
+    s90: Interval,
+    p: Fraction | float,
+    fixed: float | None,
+) -> Claims:
+    """The claims of a gap; `rates`: pass@1 of baseline and challenger, `fixed`: the half-width on these tasks."""
+    edge = common_edge(rates)
+    ahead: Direction | None = None
+    if p <= ALPHA and (s95.low > 0 or s95.high < 0):
+        ahead = "challenger" if s95.low > 0 else "baseline"
+    return Claims(
+        band=band_of(gap),
+        edge=edge,
+        ahead=ahead,
+        size="open" if edge else _size(ahead, s95, s90),
+        rows=bands_within(*s95),
+        these_tasks=_on_these_tasks(gap, fixed),
+    )
+
+
+def _size(ahead: Direction | None, s95: Interval, s90: Interval) -> Size:
+    """Ten or more: by the 95 % interval, as who is ahead. Within bounds: by the 90 %, a test at 5 % at either bound."""
+    if max(abs(s90.low), abs(s90.high)) < NOISE:
+        return "under-five"
+    if ahead and min(abs(s95.low), abs(s95.high)) >= DIRECTION:
+        return "ten-or-more"
+    if max(abs(s90.low), abs(s90.high)) < DIRECTION:
+        return "five-to-ten" if ahead and min(abs(s90.low), abs(s90.high)) >= NOISE else "under-ten"
+    return "open"
+
+
+def _on_these_tasks(gap: Fraction, fixed: float | None) -> Direction | Literal["open", "unknown"]:
+    """Without a trial that varied there is no interval to lean on, whatever the gap."""
+    if not fixed:
+        return "unknown"
+    if abs(gap) <= fixed:
+        return "open"
+    return "challenger" if gap > 0 else "baseline"

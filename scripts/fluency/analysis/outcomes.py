@@ -1,19 +1,71 @@
-"""Passes and measured trials of ONE model; the only door through which the analysis sees pass marks.
-
-Everything that computes with passes takes an `Outcomes`, and an `Outcomes` is made from rows of a single
-model alias: pooling models is impossible, not merely avoided.
-"""
+"""One model's counts, rates and per-task pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, lcm
+from statistics import fmean
 
 import pandas as pd
 
 from fluency.core.shells import gap_shells, sort_shells
+from fluency.core.study import Cell
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Cells of one arm: planned = measured + missing + not measured."""
+
+    shell: str
+    planned: int
+    measured: int
+    missing: int
+    not_measured: int
+    reasons: tuple[tuple[str, int], ...]
+
+    @property
+    def state(self) -> str:
+        """`measured`, `not-measured` (the arm cannot be), or `missing` (nothing of it is there yet)."""
+        if self.measured:
+            return "measured"
+        return "not-measured" if self.not_measured else "missing"
+
+    @property
+    def lacking(self) -> Fraction:
+        """Share of planned cells without a measurement."""
+        return Fraction(self.planned - self.measured, self.planned) if self.planned else Fraction()
+
+
+def tally(rows: pd.DataFrame, model: str, shell: str, tasks: Sequence[str], trials: int) -> Tally:
+    """Count one arm of one model; a cell of the design that has no row is missing."""
+    if len(rows):
+        one_model(rows)
+    arm = rows[(rows["shell"] == shell) & rows["task"].isin(tasks) & rows["trial"].between(1, trials)]
+    planned = len(tasks) * trials
+    counts = {status: int((arm["status"] == status).sum()) for status in ("measured", "missing", "not_measured")}
+    absent = planned - len(arm)
+    unmeasured = arm.loc[arm["status"] != "measured", "reason"].fillna("no reason recorded")
+    reasons = list(unmeasured.value_counts(sort=False).items())
+    if absent:
+        reasons.append(("no row in the cells table", absent))
+    reasons.sort(key=lambda item: (-item[1], item[0]))
+    return Tally(
+        shell=shell,
+        planned=planned,
+        measured=counts["measured"],
+        missing=counts["missing"] + absent,
+        not_measured=counts["not_measured"],
+        reasons=tuple((str(reason), int(count)) for reason, count in reasons),
+    )
+
+
+def unknown_marks(rows: pd.DataFrame) -> tuple[str, ...]:
+    """Cells that call themselves measured and hold no pass mark: a damaged table."""
+    broken = rows[(rows["status"] == "measured") & rows["passed"].isna()]
+    columns = (broken["model"], broken["shell"], broken["task"], broken["trial"])
+    return tuple(Cell(m, s, t, int(n)).path for m, s, t, n in zip(*columns, strict=True))
 
 
 class PoolingError(ValueError):
@@ -122,3 +174,84 @@ def rate_over(arm: Arm, places: Sequence[int]) -> Rate:
     passes, scored = [arm.passes[i] for i in places], [arm.scored[i] for i in places]
     value = sum((Fraction(c, n) for c, n in zip(passes, scored, strict=True)), Fraction()) / len(places)
     return Rate(value, sum(passes), sum(scored), len(places))
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The tasks measured well enough in both contrasted arms, and their rates; never empty."""
+
+    tasks: tuple[str, ...]
+    dropped: tuple[str, ...]
+    baseline: tuple[Fraction, ...]
+    challenger: tuple[Fraction, ...]
+    baseline_rate: Rate
+    challenger_rate: Rate
+
+    @property
+    def differences(self) -> tuple[Fraction, ...]:
+        """Per task: the challenger's rate less the baseline's."""
+        return tuple(c - b for b, c in zip(self.baseline, self.challenger, strict=True))
+
+    @property
+    def gap(self) -> Fraction:
+        """Mean of the per-task differences."""
+        return mean(self.differences)
+
+    @property
+    def differing(self) -> int:
+        """Tasks whose two rates differ."""
+        return sum(d != 0 for d in self.differences)
+
+
+def mean(values: Sequence[Fraction]) -> Fraction:
+    """The exact mean of at least one fraction."""
+    return sum(values, Fraction()) / len(values)
+
+
+def pair(outcomes: Outcomes) -> Paired | None:
+    """The tasks that enter the comparison, or None if there are none."""
+    arms = (outcomes.baseline, outcomes.challenger)
+    kept = [i for i in range(len(outcomes.tasks)) if min(arm.scored[i] for arm in arms) >= outcomes.enough]
+    if not kept:
+        return None
+    baseline, challenger = (tuple(Fraction(arm.passes[i], arm.scored[i]) for i in kept) for arm in arms)
+    baseline_rate, challenger_rate = (rate_over(arm, kept) for arm in arms)
+    return Paired(
+        tasks=tuple(outcomes.tasks[i] for i in kept),
+        dropped=tuple(task for i, task in enumerate(outcomes.tasks) if i not in set(kept)),
+        baseline=baseline,
+        challenger=challenger,
+        baseline_rate=baseline_rate,
+        challenger_rate=challenger_rate,
+    )
+
+
+def integers(differences: Sequence[Fraction]) -> tuple[list[int], int]:
+    """Differences as integers over one denominator: (L*d_i, L)."""
+    scale = lcm(*(d.denominator for d in differences))
+    return [int(d * scale) for d in differences], scale
+
+
+def missing_bounds(outcomes: Outcomes) -> tuple[Fraction, Fraction]:
+    """The gap over ALL tasks if every unmeasured trial had gone against the challenger, and for it."""
+    size = outcomes.trials * len(outcomes.tasks)
+    baseline, challenger = outcomes.baseline, outcomes.challenger
+    measured = challenger.total_passes - baseline.total_passes
+    against = measured - (size - baseline.total_scored)
+    in_favour = measured + (size - challenger.total_scored)
+    return Fraction(against, size), Fraction(in_favour, size)
+
+
+def trial_noise(outcomes: Outcomes, paired: Paired) -> tuple[float, float] | None:
+    """Mean over the compared tasks of what trials alone give a per-task difference: (with one trial, as measured).
+
+    None where a task has a single trial in an arm.
+    """
+    of_one, of_means = [], []
+    for place in map(outcomes.tasks.index, paired.tasks):
+        cells = [(arm.passes[place], arm.scored[place]) for arm in (outcomes.baseline, outcomes.challenger)]
+        if min(n for _, n in cells) < 2:
+            return None
+        of_one.append(sum(c * (n - c) / n / (n - 1) for c, n in cells))
+        of_means.append(sum(c * (n - c) / n**2 / (n - 1) for c, n in cells))
+    return fmean(of_one), fmean(of_means)

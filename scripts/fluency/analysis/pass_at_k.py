@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 
-from fluency.analysis.gap import mean
 from fluency.analysis.intervals import clopper_pearson
-from fluency.analysis.outcomes import Arm, Outcomes
+from fluency.analysis.outcomes import Arm, Outcomes, mean
 
 
 def pass_any(passes: int, scored: int, k: int) -> Fraction | None:

@@ -1,29 +1,143 @@
-"""What a design could detect and what each question takes: from a pilot's variance if there is one, else scenarios."""
+"""What gap a design can detect, and how large a study must be."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import inf, sqrt
+from dataclasses import dataclass
+from functools import cache
+from math import ceil, inf, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
-from scipy.stats import chi2
+from scipy.optimize import brentq
+from scipy.stats import chi2, nct, norm
+from scipy.stats import t as student
 
-from fluency.analysis.analysis_plan import ALPHA, POWER
-from fluency.analysis.bands import DIRECTION_PP
-from fluency.analysis.detectable import Detect, Variance, detectable_like, detectable_these, scenario_variance
-from fluency.analysis.gap import pair
 from fluency.analysis.intervals import task_sd
-from fluency.analysis.outcomes import Outcomes, count_outcomes
-from fluency.analysis.sample_size import sample_sizes
-from fluency.analysis.scenarios import SCENARIOS
-from fluency.analysis.set_power import sets_table
+from fluency.analysis.outcomes import Outcomes, count_outcomes, pair, trial_noise
+from fluency.analysis.plan import ALPHA, DIRECTION, DIRECTION_PP, NOISE, POWER
+from fluency.analysis.scenarios import SCENARIOS, Scenario, moments
 from fluency.analysis.simulated import SAMPLE_SIZES
-from fluency.analysis.variance import trial_noise
 from fluency.common.paths import RESULTS
 from fluency.core.study import Study
 from fluency.core.table import read_table
 from fluency.core.tasks import load_tasks, task_sets
+
+Variance = Callable[[float], tuple[float, float]]
+"""By the true gap: between tasks, and of one trial in both arms."""
+Detect = Callable[[Variance, int, float], float]
+"""The smallest gap found, by variance, tasks and trials."""
+
+
+@cache
+def noncentrality(tasks: int) -> float:
+    """The t statistic's shift that a two-sided test at 5 % over so many tasks finds 80 % of the time."""
+    edge = student.ppf(1 - ALPHA / 2, tasks - 1)
+    found = brentq(lambda shift: nct.sf(edge, tasks - 1, shift) - POWER, 0.5, 30, xtol=1e-6)
+    return float(found)
+
+
+def detectable_like(variance: Variance, tasks: int, trials: float) -> float:
+    """Smallest gap (of one) detected for "tasks like these"; the variance may depend on the gap itself."""
+    gap = 0.1
+    for _ in range(20):
+        between, within = variance(gap)
+        gap, last = min(1.0, noncentrality(tasks) * sqrt((between + within / trials) / tasks)), gap
+        if abs(gap - last) < 0.0005:
+            break
+    return gap
+
+
+def detectable_these(variance: Variance, tasks: int, trials: float) -> float:
+    """Smallest gap (of one) detected on exactly these tasks: trial noise alone, normal approximation."""
+    _, within = variance(0.1)
+    return float((norm.ppf(1 - ALPHA / 2) + norm.ppf(POWER)) * sqrt(within / trials / tasks))
+
+
+def scenario_variance(scenario: Scenario) -> Variance:
+    """A scenario's variances by gap, looked up on a grid of 2.5 points."""
+    known = cache(lambda step: moments(scenario, step * 0.025))
+    return lambda gap: known(round(gap / 0.025))
+
+
+@dataclass(frozen=True)
+class SampleSizes:
+    """Tasks like these, with as many trials as were taken, at which a question is answered in 80 % of studies.
+
+    ahead: who is, of a true gap of 10 points; as many for 10 points or more, of a true gap of 20.
+    no_difference: that the gap is less than 5 points either way, of a true gap of 0.
+    """
+
+    ahead: int
+    no_difference: int
+
+
+def sample_sizes(spread: float) -> SampleSizes | None:
+    """From the standard deviation of the per-task differences, of one; None where it is 0, which is no certainty."""
+    if spread <= 0:
+        return None
+    direction, noise = float(DIRECTION) / spread, float(NOISE) / spread
+    two_sided = norm.ppf(1 - ALPHA / 2) + norm.ppf(POWER)
+    two_tests = norm.ppf(1 - ALPHA) + norm.ppf((1 + POWER) / 2)
+    return SampleSizes(
+        _smallest(lambda size: finds(direction, size), (two_sided / direction) ** 2),
+        _smallest(lambda size: excludes(noise, size), (two_tests / noise) ** 2),
+    )
+
+
+def finds(effect: float, size: int) -> float:
+    """Power of the two-sided paired t test at 5 % over so many tasks; `effect` in standard deviations."""
+    return float(nct.sf(student.ppf(1 - ALPHA / 2, size - 1), size - 1, effect * sqrt(size)))
+
+
+def excludes(margin: float, size: int) -> float:
+    """How often the 90 % interval lies within ± `margin` standard deviations, of a true gap of 0 and a known spread."""
+    room = margin * sqrt(size) - student.ppf(1 - ALPHA, size - 1)
+    return max(0.0, 2 * float(norm.cdf(room)) - 1)
+
+
+def _smallest(power: Callable[[int], float], about: float) -> int:
+    """The first size from just below the normal approximation on that has the power."""
+    size = max(2, ceil(about) - 1)
+    while power(size) < POWER:
+        size += 1
+    return size
+
+
+def half_width(variance: Variance, tasks: int, trials: int) -> float:
+    """Half-width (of one) of the 95 % interval for tasks like these at a true gap of 0, by the variances."""
+    between, within = variance(0.0)
+    return float(student.ppf(1 - ALPHA / 2, tasks - 1)) * sqrt((between + within / trials) / tasks)
+
+
+MEASURES: Mapping[str, Callable[[Variance, int, int], float]] = {
+    "half-width": half_width,
+    "gap, tasks like these": detectable_like,
+    "gap, these tasks": detectable_these,
+}
+"""The columns: half-width of the 95 % interval for tasks like these, and the smallest true gaps that are found."""
+
+
+def set_rows(sources: Sequence[tuple[str, Variance]], sets: Mapping[str, int], trials: int) -> list[list[str]]:
+    """A row for each source and set: both names, tasks, and each measure in points; `n/a` where nothing varies."""
+    return [
+        [title, name, str(tasks), *(_points(measure(variance, tasks, trials)) for measure in MEASURES.values())]
+        for title, variance in sources
+        for name, tasks in sets.items()
+        if tasks > 1
+    ]
+
+
+def sets_table(sources: Sequence[tuple[str, Variance]], sets: Mapping[str, int], trials: int) -> str:
+    """The rows in plain text."""
+    rows = [["source", "set", "tasks", *MEASURES], *set_rows(sources, sets, trials)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+
+
+def _points(gap: float) -> str:
+    return f"{100 * gap:.1f}" if gap else "n/a"
+
 
 TASKS = (20, 40, 60, 100, 200)
 TRIALS = (1, 2, 3, 5, 10, 20, inf)

@@ -9,13 +9,9 @@ from typing import Literal
 
 import pandas as pd
 
-from fluency.analysis.analysis_plan import MIN_DIFFERING, MIN_INFORMATIVE
-from fluency.analysis.bands import NOISE, Band, band_of
-from fluency.analysis.claims import common_edge, edge_of
-from fluency.analysis.gap import Paired, mean, pair
-from fluency.analysis.intervals import Interval, floored_interval, t_interval
-from fluency.analysis.outcomes import Outcomes, arms_of, count_outcomes
-from fluency.analysis.sign_flip import PValue, sign_flip
+from fluency.analysis.intervals import Interval, PValue, floored_interval, sign_flip, t_interval
+from fluency.analysis.outcomes import Outcomes, Paired, arms_of, count_outcomes, mean, pair
+from fluency.analysis.plan import MIN_DIFFERING, MIN_INFORMATIVE, NOISE, Band, band_of, common_edge, edge_of
 from fluency.core.records import EARLIER_CLASS, FailureClass
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition, gap_shells
 

@@ -1,21 +1,219 @@
-"""Everything the report says about a study: its models side by side, each analysed alone."""
+"""Everything about a study and each of its models."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
-from fluency.analysis.alias_pairs import AliasPair, alias_pairs
-from fluency.analysis.analysis_plan import plan_for, plan_sha256
-from fluency.analysis.bands import Band, BandWords, band_words
-from fluency.analysis.model_analysis import ModelAnalysis, analyse_model
-from fluency.analysis.outcomes import arms_of
-from fluency.core.shells import gap_shells
-from fluency.core.study import Study
+from fluency.analysis.descriptive import (
+    CategoryLine,
+    CompositionOfArm,
+    FailureLine,
+    Repeated,
+    ResourceUse,
+    Stretch,
+    VarianceShares,
+    category_lines,
+    composition,
+    drift,
+    failure_lines,
+    grew_after,
+    passed_in_some_worlds,
+    repeated,
+    resource_use,
+    side_effects,
+    variance_shares,
+)
+from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
+from fluency.analysis.outcomes import (
+    Outcomes,
+    Rate,
+    Tally,
+    arms_of,
+    count_outcomes,
+    one_model,
+    pass_at_1,
+    tally,
+    unknown_marks,
+)
+from fluency.analysis.pass_at_k import PassK, pass_k
+from fluency.analysis.plan import Band, BandWords, band_words, plan_for, plan_sha256
+from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivities
+from fluency.analysis.subgroups import AliasPair, Without, alias_pairs, lean_lines, without_leaning
+from fluency.analysis.times import Times, times
+from fluency.common.errors import REBUILD_HINT, UserError
+from fluency.core.shells import Condition, gap_shells
+from fluency.core.study import Cell, Study
 from fluency.core.tasks import Task
+
+
+@dataclass(frozen=True)
+class AnswerSummary:
+    """What the model was asked with and what it cost, as the answers' records tell it.
+
+    temperatures, echoed, outcomes: (value, answers), the commonest first. cost_usd: of the `costed` answers that have
+    a price, None without any. first_utc, last_utc: ISO 8601, None where no answer has a time.
+    """
+
+    answers: int
+    temperatures: tuple[tuple[str, int], ...]
+    echoed: tuple[tuple[str, int], ...]
+    outcomes: tuple[tuple[str, int], ...]
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    costed: int
+    first_utc: str | None
+    last_utc: str | None
+
+
+@dataclass(frozen=True)
+class ModelAnalysis:
+    """One model. `gap` is None when no task was measured in both contrasted arms; `verdict` always says why.
+
+    marks: by (task, shell), one a trial, see `trial_marks`. rates: of every arm in report order, None where no task
+    has enough measured trials. tallies, composition, resources, in_some_worlds (cells that passed in a part of their
+    worlds): of the study's shells.
+    """
+
+    model: str
+    tallies: dict[str, Tally]
+    outcomes: Outcomes
+    marks: dict[tuple[str, str], tuple[str, ...]]
+    rates: dict[str, Rate | None]
+    gap: GapEstimate | None
+    verdict: Verdict
+    pass_k: PassK
+    sensitivities: tuple[Sensitivity, ...]
+    categories: tuple[CategoryLine, ...]
+    leans: tuple[CategoryLine, ...]
+    without: tuple[Without, ...]
+    composition: dict[str, CompositionOfArm]
+    failures: tuple[FailureLine, ...]
+    side_effects: tuple[Cell, ...]
+    repeated: tuple[Repeated, ...]
+    times: Times
+    variance: VarianceShares | None
+    in_some_worlds: dict[str, int]
+    drift: tuple[Stretch, ...]
+    grew_after: tuple[int, ...]
+    resources: dict[str, ResourceUse]
+    answer_summary: AnswerSummary
+
+    @property
+    def words(self) -> dict[Band, BandWords]:
+        """The decision table in words, for the arms contrasted here."""
+        return band_words(self.outcomes.contrast)
+
+    def under(self, condition: Condition) -> BriefEstimate | None:
+        """The gap where an arm's answers ran again under a condition; None where that was not measured."""
+        return next((line.estimate for line in self.sensitivities if line.key == condition.name), None)
+
+
+def analyse_model(
+    rows: pd.DataFrame,
+    model: str,
+    shells: tuple[str, ...],
+    categories: Mapping[str, str],
+    trials: int,
+    leans: Mapping[str, str] | None = None,
+) -> ModelAnalysis:
+    """Analyse the rows of one model; `categories` names the study's tasks in order, `leans` the shell that those lean
+    to which say it. PoolingError on two models.
+    """
+    rows = rows if len(rows) else blank(rows, model, shells[0])
+    if one_model(rows) != model:
+        raise ValueError(f"these rows are not of {model}")
+    broken = unknown_marks(rows)
+    if broken:
+        raise UserError(
+            f"{len(broken)} measured cells hold no pass mark, the first is {broken[0]}",
+            where="cells.csv: passed",
+            hint=REBUILD_HINT,
+        )
+    tasks = tuple(categories)
+    tallies = {shell: tally(rows, model, shell, tasks, trials) for shell in shells}
+    outcomes = count_outcomes(rows, tasks, trials, shells)
+    gap = estimate_gap(outcomes, categories)
+    return ModelAnalysis(
+        model=model,
+        tallies=tallies,
+        outcomes=outcomes,
+        marks=trial_marks(rows, tasks, trials, shells),
+        rates={shell: pass_at_1(outcomes, shell) for shell in outcomes.arms},
+        gap=gap,
+        verdict=judge_gap(outcomes, gap, tallies),
+        pass_k=pass_k(outcomes),
+        sensitivities=sensitivities(rows, tasks, trials, shells),
+        categories=category_lines(outcomes, gap.paired, categories) if gap else (),
+        leans=lean_lines(outcomes, gap.paired, leans) if gap and leans else (),
+        without=without_leaning(outcomes, tallies, leans, categories) if gap and leans else (),
+        composition={shell: composition(rows, shell) for shell in shells},
+        failures=failure_lines(rows, shells),
+        side_effects=side_effects(rows),
+        repeated=repeated(rows),
+        times=times(rows, trials, shells),
+        variance=variance_shares(outcomes, gap.paired) if gap else None,
+        in_some_worlds={shell: passed_in_some_worlds(rows, shell) for shell in shells},
+        drift=drift(rows, list(shells)),
+        grew_after=grew_after(rows),
+        resources={shell: resource_use(rows, shell) for shell in shells},
+        answer_summary=_answer_summary(rows),
+    )
+
+
+def blank(rows: pd.DataFrame, model: str, shell: str) -> pd.DataFrame:
+    """One row that says nothing but the model's name, so that a model without rows is analysed like any other."""
+    empty = rows.reindex([0])
+    return empty.assign(model=model, shell=shell, task="", trial=0, status="missing").astype(rows.dtypes)
+
+
+def trial_marks(
+    rows: pd.DataFrame, tasks: tuple[str, ...], trials: int, shells: tuple[str, ...]
+) -> dict[tuple[str, str], tuple[str, ...]]:
+    """The state of every trial by (task, shell): pass, fail, refusal, no-command, missing, not-measured."""
+    marks = {(task, shell): ["missing"] * trials for task in tasks for shell in arms_of(shells)}
+    columns = ("task", "shell", "trial", "status", "passed", "outcome", "command")
+    for task, shell, trial, status, passed, outcome, command in zip(*(rows[c] for c in columns), strict=True):
+        if (task, shell) not in marks or not 1 <= trial <= trials:
+            continue
+        if status != "measured":
+            mark = "not-measured" if status == "not_measured" else "missing"
+        elif passed:
+            mark = "pass"
+        elif not pd.isna(outcome) and outcome == "refusal":
+            mark = "refusal"
+        else:
+            mark = "no-command" if pd.isna(command) else "fail"
+        marks[task, shell][trial - 1] = mark
+    return {key: tuple(value) for key, value in marks.items()}
+
+
+def _answer_summary(rows: pd.DataFrame) -> AnswerSummary:
+    answered = rows[rows["outcome"].notna()]
+    costs = answered["cost_usd"].dropna()
+    days = sorted(answered["asked_utc"].dropna())
+    return AnswerSummary(
+        answers=len(answered),
+        temperatures=_counted(answered["temperature_sent"]),
+        echoed=_counted(answered["model_echoed"]),
+        outcomes=_counted(answered["outcome"]),
+        input_tokens=int(answered["input_tokens"].sum()),
+        output_tokens=int(answered["output_tokens"].sum()),
+        cost_usd=float(Fraction(0) + sum(Fraction(str(cost)) for cost in costs)) if len(costs) else None,
+        costed=len(costs),
+        first_utc=days[0] if days else None,
+        last_utc=days[-1] if days else None,
+    )
+
+
+def _counted(values: pd.Series) -> tuple[tuple[str, int], ...]:
+    counts = values.fillna("not recorded").value_counts()
+    return tuple(sorted(((str(k), int(n)) for k, n in counts.items()), key=lambda item: (-item[1], item[0])))
 
 
 @dataclass(frozen=True)

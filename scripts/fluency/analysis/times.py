@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from fluency.analysis.analysis_plan import ALPHA, HORIZON_S
 from fluency.analysis.outcomes import arms_of, one_model
+from fluency.analysis.plan import ALPHA, HORIZON_S
 from fluency.core.shells import gap_shells
 
 

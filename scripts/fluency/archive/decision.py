@@ -7,21 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fluency.analysis import ModelAnalysis, analyse
-from fluency.analysis.headline import headline_of
-from fluency.archive.archived_study import ArchivedStudy
-from fluency.archive.contents import registration_name
-from fluency.archive.registration_file import read_registration
-from fluency.archive.study_reader import read_archived_study
+from fluency.analysis.study_analysis import ModelAnalysis, analyse
+from fluency.archive.archived_study import ArchivedStudy, read_archived_study
+from fluency.archive.findings import VerifyReport
+from fluency.archive.pack import registration_name
+from fluency.archive.registration import read_registration
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
-from fluency.archive.verify_report import VerifyReport
 from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.core.provenance import read_provenance
 from fluency.core.table import read_table
 from fluency.report import first_paragraph, result_rows, wording
+from fluency.report.headline import headline_of
 from fluency.report.provenance_facts import other_builds, registered_how
 from fluency.report.render import render
 

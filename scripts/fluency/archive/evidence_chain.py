@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.findings import Findings
-from fluency.archive.strict_json import strict_json
+from fluency.archive.untrusted_json import strict_json
 from fluency.common.canonical import hashes_to
 from fluency.common.clock import is_time
 from fluency.common.errors import ArchiveError

@@ -1,4 +1,4 @@
-"""MANIFEST.json: what an archive is, and the SHA-256 and size of every other file in it."""
+"""MANIFEST.json, and the archives' file names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from fluency.archive.strict_json import untrusted_json
+from fluency.archive.untrusted_json import untrusted_json
 from fluency.common.canonical import has_valid_self_hash, with_self_hash
 from fluency.common.clock import parse_time
 from fluency.common.errors import ArchiveError
@@ -96,3 +96,17 @@ def manifest_problem(data: bytes) -> str | None:
     if pretty_json(values).encode() != data:
         return "its bytes are not of the form this project writes"
     return None
+
+
+SUFFIX = ".tar.zst"
+
+
+def archive_name(study: str, utc_date: str, commit: str, *, dirty: bool, partial: bool) -> str:
+    """`<study>-<UTC date>-<commit>[-dirty][-partial].tar.zst`; date YYYY-MM-DD, the commit's first 12 digits."""
+    marks = ("-dirty" if dirty else "") + ("-partial" if partial else "")
+    return f"{study}-{utc_date}-{commit[:12]}{marks}{SUFFIX}"
+
+
+def private_name(name: str) -> str:
+    """The name of the part that holds an archive's private tasks."""
+    return f"{name.removesuffix(SUFFIX)}-private{SUFFIX}"

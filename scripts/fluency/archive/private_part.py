@@ -12,7 +12,7 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from fluency.archive.strict_json import untrusted_json
+from fluency.archive.untrusted_json import untrusted_json
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
 from fluency.core.held_out import HeldOutFacts, facts_of

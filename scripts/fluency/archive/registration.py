@@ -1,27 +1,154 @@
-"""Pre-registration: what a study will ask, run and conclude from, frozen before the first answer is bought.
-
-A study names the file by `preregistration:`; the report then states every deviation from it, or none.
-"""
+"""Freeze a design, read it back, list deviations."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fluency.archive.design import design
+from fluency.analysis.plan import plan_for, plan_sha256
 from fluency.archive.private_part import Hashed
-from fluency.archive.registration_file import KIND, SCHEMA_VERSION, read_registration
-from fluency.common.canonical import KEY, with_self_hash
+from fluency.archive.untrusted_json import untrusted_json
+from fluency.common.canonical import KEY, has_valid_self_hash, with_self_hash
 from fluency.common.clock import is_time, parse_time, utc_now
-from fluency.common.errors import UserError
+from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import pretty_json, sha256_file, write_atomic
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
+from fluency.core.held_out import folder_sha256
 from fluency.core.provenance import Provenance, Registered
-from fluency.core.study import Study, seed_commitment
+from fluency.core.shells import SHELLS, gap_shells
+from fluency.core.stage_code import deciding_hashes
+from fluency.core.study import ModelConfig, Study, seed_commitment
 from fluency.core.task_world import world_for
-from fluency.core.tasks import Task
+from fluency.core.tasks import Task, set_name
+from fluency.execution.image_content import content_sha256
+from fluency.generation.policies import resolve
+from fluency.generation.prompt import PREAMBLE
+from fluency.generation.request import PROTOCOL
+
+SCHEMA_VERSION = 2
+"""2: hashes are of RFC 8785 JSON; 1: of Python's own."""
+KIND = "pre-registration"
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+
+
+def read_registration(path: Path) -> dict[str, Any]:
+    """A registration; UserError when it is missing, edited, or from a newer version."""
+    try:
+        document = untrusted_json(Path(path).read_bytes(), str(path))
+    except FileNotFoundError:
+        raise UserError(
+            "there is no such registration", where=str(path), hint="`make preregister` writes one; mind the path"
+        ) from None
+    except (OSError, ArchiveError):
+        document = None
+    if not isinstance(document, dict) or document.get("kind") != KIND:
+        raise UserError("this is not a registration", where=str(path), hint="name the file `make preregister` wrote")
+    version = document.get("schema_version")
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise UserError(
+            f"the registration is of schema {version}, this version reads up to {SCHEMA_VERSION}",
+            where=str(path),
+            hint="update this project",
+        )
+    if not has_valid_self_hash(document):
+        raise UserError(
+            f"the registration was edited after it was made: its {KEY} does not fit its content",
+            where=str(path),
+            hint="take the file back from version control; what changed belongs into the study's file",
+        )
+    _check_time(document, path)
+    return document
+
+
+def _check_time(document: dict[str, Any], path: Path) -> None:
+    """UserError for a day or time of registering that is unreadable, or that has not come yet."""
+    stated: Any = document.get("registered_utc", document.get("registered"))
+    form = _TIME if "registered_utc" in document else _DAY
+    try:
+        if (
+            not form.fullmatch(stated)
+            or stated[:10] != document["registered"]
+            or parse_time(stated) > parse_time(utc_now())
+        ):
+            raise ValueError
+    except (ValueError, TypeError):
+        raise UserError(
+            f"the registration says it was made at {ascii(stated)[:40]}, which is no time or has not come yet",
+            where=str(path),
+            hint="set this machine's clock right; if it is right, register anew",
+        ) from None
+
+
+EXCLUSIONS = [
+    "a task enters a model's gap only with enough measured trials in both shells, as the plan's `task_enters` says",
+    "a cell that could not be measured is missing, never failed, and is measured by a later run",
+    "no task, model, trial or answer is left out for what came out of it",
+]
+
+
+def design(study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int], Hashed] = world_for) -> dict[str, Any]:
+    """Everything a result depends on and nothing of the machine, as it reads back from JSON."""
+    plan = plan_for(gap_shells(study.shells))
+    frozen = {
+        "study": study.study,
+        "task_set": set_name([task.id for task in tasks]),
+        "tasks": {
+            task.id: {
+                "sha256": task.sha256,
+                "prompt_sha256": task.prompt_sha256,
+                "check_sha256": task.check_sha256,
+                "worlds": {str(seed): world_for(task, seed).sha256 for seed in study.seeds},
+                **({"folder_sha256": folder_sha256(task)} if task.private else {}),
+            }
+            for task in tasks
+        },
+        "models": {model.alias: _sampling(model) for model in study.models},
+        "shells": list(study.shells),
+        "trials": study.trials,
+        "conditions": sorted(study.conditions),
+        "seeds": study.seeds_sealed or list(study.seeds),
+        "order_seed": study.order_seed,
+        "limits": study.sandbox.limits.model_dump(mode="json"),
+        "prompt": {"preamble": PREAMBLE, **{shell: SHELLS[shell].prompt_line for shell in study.shells}},
+        "analysis": {"version": plan["version"], "sha256": plan_sha256(plan), "plan": plan},
+        "code": deciding_hashes(),
+        "sandbox_sha256": content_sha256(),
+        "protocol": PROTOCOL,
+        "exclusions": EXCLUSIONS,
+    }
+    document: dict[str, Any] = json.loads(pretty_json(frozen))
+    return document
+
+
+def _sampling(model: ModelConfig) -> dict[str, Any]:
+    """How a model will be asked, as the policy table and the config resolve it; prices may change freely."""
+    policy = resolve(model)
+    return {
+        "id": policy.model_id,
+        "served_by": model.served_by,
+        "base_url": model.base_url,
+        "transport": model.transport,
+        "temperature_requested": policy.temperature_requested,
+        "temperature_sent": policy.temperature_sent,
+        "on_refused_temperature": model.on_refused_temperature,
+        "max_tokens": policy.max_tokens,
+        "thinking": policy.thinking,
+        "effort": policy.effort,
+        "headers": dict(policy.headers),
+        "extra_body": dict(policy.extra_body),
+        "seeded": policy.seeded,
+    } | {
+        # Only where they say something: earlier registrations know none of them.
+        key: value
+        for key in ("wire", "interface", "region", "project")
+        if (value := getattr(model, key)) not in ("messages", "reply", None)
+    }
+
 
 _MODEL_FIELDS = {
     "id": "model id",

@@ -14,7 +14,7 @@ from jinja2 import TemplateError
 
 from fluency.archive.findings import Finding
 from fluency.archive.manifest import MANIFEST_NAME, MAX_BYTES, Manifest, manifest_problem, read_manifest
-from fluency.archive.tar_reader import LIMITS, ReadLimits, TarReader
+from fluency.archive.tar_format import LIMITS, ReadLimits, TarReader
 from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fluency.archive.strict_json import untrusted_json
-from fluency.archive.tar_writer import Entry
+from fluency.archive.tar_format import Entry
+from fluency.archive.untrusted_json import untrusted_json
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
 from fluency.core.tasks import Task

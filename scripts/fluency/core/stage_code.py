@@ -103,10 +103,10 @@ LAYERS: Mapping[str, StageCode] = {
     + StageCode(
         (
             *_package(
-                "archive/design.py",
+                "archive/registration.py",
                 "archive/private_part.py",
                 "archive/registration*.py",
-                "archive/strict_json.py",
+                "archive/untrusted_json.py",
             ),
             _SETS,
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from fluency.archive.study_reader import read_archived_study
+from fluency.archive.archived_study import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError
 from fluency.core.held_out import HeldOutTask, public_tasks

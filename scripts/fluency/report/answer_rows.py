@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fluency.analysis import Analysis, ModelAnalysis
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS
 from fluency.report.markdown import table
 

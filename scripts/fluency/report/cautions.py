@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fluency.analysis import Analysis, ModelAnalysis
-from fluency.analysis.bands import DIRECTIONS, NOISE_PP, Direction, band_of
-from fluency.analysis.claims import edge_of
 from fluency.analysis.estimate import GapEstimate
-from fluency.analysis.number_format import signed
+from fluency.analysis.plan import DIRECTIONS, NOISE_PP, Direction, band_of, edge_of
 from fluency.analysis.robustness import Change, change
 from fluency.analysis.simulated import STOPPING
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.core.provenance import Provenance
 from fluency.core.shells import SHELLS, SUMMARY_CONDITIONS
+from fluency.report.numbers import signed
 from fluency.report.wording import listed
 
 CHANGES: dict[Change, str] = {

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from fluency.analysis import Analysis, analysis_plan, bands, simulated
-from fluency.analysis.headline import headline_of, tasks_needed
+from fluency.analysis import plan, simulated
+from fluency.analysis.study_analysis import Analysis
 from fluency.core.provenance import Provenance
 from fluency.core.records import Control
 from fluency.core.shells import SHELLS
@@ -25,6 +25,7 @@ from fluency.report import (
     wording,
 )
 from fluency.report.canvas import Drawing
+from fluency.report.headline import headline_of, tasks_needed
 from fluency.report.provenance_facts import facts_of, other_builds, registered_how
 
 
@@ -49,8 +50,7 @@ def document(
         "registered": registered_how(provenance),
         "other_builds": other_builds(provenance),
         "start_up": {shell: s for shell, s in provenance.start_up_s.items() if s is not None},
-        "bands": bands,
-        "plan": analysis_plan,
+        "plan": plan,
         "simulated": simulated,
         "tasks_needed": tasks_needed,
         "results": result_rows,

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fluency.analysis import Analysis, ModelAnalysis
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.core.shells import SHELLS
 from fluency.report.canvas import INK, LIGHT, MID, PAPER, Drawing, label_rows, sheet, text_width, to_svg
 

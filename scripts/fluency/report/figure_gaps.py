@@ -6,12 +6,12 @@ from math import ceil
 
 from matplotlib.axes import Axes
 
-from fluency.analysis import Analysis
-from fluency.analysis.bands import DIRECTION_PP, NOISE_PP
 from fluency.analysis.estimate import GapEstimate
-from fluency.analysis.number_format import points, signed, span
+from fluency.analysis.plan import DIRECTION_PP, NOISE_PP
+from fluency.analysis.study_analysis import Analysis
 from fluency.core.shells import SHELLS
 from fluency.report.canvas import INK, LIGHT, MID, PAPER, Drawing, label_rows, sheet, text_width, to_svg
+from fluency.report.numbers import points, signed, span
 
 ROW = 0.55
 

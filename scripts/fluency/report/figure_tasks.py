@@ -9,7 +9,7 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from fluency.analysis import Analysis, ModelAnalysis
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.core.shells import SHELLS
 from fluency.report.canvas import INK, LIGHT, MID, PAPER, Drawing, label_rows, sheet, text_width, to_svg
 from fluency.report.wording import listed

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fluency.analysis import ModelAnalysis
-from fluency.analysis.number_format import seconds
+from fluency.analysis.study_analysis import ModelAnalysis
 from fluency.core.shells import SHELLS
 from fluency.report.canvas import INK, LIGHT, MID, Drawing, sheet, to_svg
+from fluency.report.numbers import seconds
 
 BASELINE, CHALLENGER = (MID, (0, (4.0, 2.0))), (INK, "-")
 FURTHER = (MID, (0, (1.0, 1.5)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fluency.analysis import Analysis
+from fluency.analysis.study_analysis import Analysis
 from fluency.report.canvas import Drawing, style
 from fluency.report.figure_cells import draw_cells
 from fluency.report.figure_gaps import draw_gaps

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from fluency.analysis import Analysis, ModelAnalysis
-from fluency.analysis.analysis_plan import ALPHA
-from fluency.analysis.bands import DIRECTION_PP, NOISE_PP, band_words
-from fluency.analysis.claims import Claims
-from fluency.analysis.estimate import GapEstimate
-from fluency.analysis.number_format import percent, points, signed, span
+from fluency.analysis.estimate import Claims, GapEstimate
 from fluency.analysis.outcomes import Rate
+from fluency.analysis.plan import ALPHA, DIRECTION_PP, NOISE_PP, band_words
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.core.provenance import Provenance
 from fluency.core.shells import SHELLS
 from fluency.report.cautions import leader, model_cautions, study_cautions
 from fluency.report.escape import text
+from fluency.report.numbers import percent, points, signed, span
 from fluency.report.wording import listed, question
 
 SIZES = {

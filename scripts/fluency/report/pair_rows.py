@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fluency.analysis import Analysis
-from fluency.analysis.alias_pairs import GAP, AliasDifference, AliasPair
-from fluency.analysis.number_format import percent, signed, span
+from fluency.analysis.study_analysis import Analysis
+from fluency.analysis.subgroups import GAP, AliasDifference, AliasPair
 from fluency.core.shells import SHELLS
 from fluency.report.escape import text
 from fluency.report.markdown import table
+from fluency.report.numbers import percent, signed, span
 
 
 def pair_tables(analysis: Analysis) -> str:

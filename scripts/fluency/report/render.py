@@ -8,10 +8,10 @@ from typing import Any
 
 import jinja2
 
-from fluency.analysis.number_format import percent, points, probability, seconds, signed, span
 from fluency.common.paths import REPORT
 from fluency.report import escape
 from fluency.report.markdown import table
+from fluency.report.numbers import percent, points, probability, seconds, signed, span
 
 
 def environment(folder: Path = REPORT) -> jinja2.Environment:

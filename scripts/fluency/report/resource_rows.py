@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fluency.analysis import ModelAnalysis
-from fluency.analysis.number_format import seconds
-from fluency.analysis.resource_use import Most
+from fluency.analysis.descriptive import Most
+from fluency.analysis.study_analysis import ModelAnalysis
 from fluency.core.shells import SHELLS
 from fluency.report.markdown import table
+from fluency.report.numbers import seconds
 
 LIMITS = (
     "arm",

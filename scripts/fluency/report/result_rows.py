@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from fluency.analysis import Analysis, ModelAnalysis
 from fluency.analysis.estimate import Verdict
-from fluency.analysis.number_format import percent, points, probability, signed, span
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.pass_at_k import ShareOfTasks
 from fluency.analysis.robustness import conditions_of
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.core.shells import SHELLS, Condition
 from fluency.report.escape import text
 from fluency.report.markdown import table
+from fluency.report.numbers import percent, points, probability, signed, span
 from fluency.report.wording import listed
 
 COUNTS = ("model", "arm", "planned", "measured", "missing", "not measured", "why not")

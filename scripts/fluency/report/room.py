@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from fluency.analysis import Analysis, ModelAnalysis
-from fluency.analysis.analysis_plan import MISSING_APART
-from fluency.analysis.number_format import points, signed
 from fluency.analysis.outcomes import Rate
+from fluency.analysis.plan import MISSING_APART
 from fluency.analysis.robustness import MISSING_PROGRAM, BriefEstimate
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.core.records import EARLIER_CLASS
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
+from fluency.report.numbers import points, signed
 
 LEAST = int(100 * MISSING_APART)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fluency.analysis import ModelAnalysis
-from fluency.analysis.number_format import seconds
+from fluency.analysis.study_analysis import ModelAnalysis
 from fluency.analysis.times import Quartiles
 from fluency.core.shells import SHELLS
 from fluency.report.escape import text
 from fluency.report.markdown import table
+from fluency.report.numbers import seconds
 
 TIMES = (
     "arm",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fluency.analysis import Analysis, ModelAnalysis
-from fluency.analysis.number_format import seconds, signed, span
 from fluency.analysis.robustness import conditions_of, setting_for
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.core.shells import SHELLS, Condition, Shell
 from fluency.core.study import Study
+from fluency.report.numbers import seconds, signed, span
 
 
 def question(analysis: Analysis) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fluency.analysis import analyse
+from fluency.analysis.study_analysis import analyse
 from fluency.common.files import write_atomic
 from fluency.core.provenance import Provenance
 from fluency.core.records import Control

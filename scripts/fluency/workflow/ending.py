@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fluency.analysis import analyse, headline
+from fluency.analysis.study_analysis import analyse
 from fluency.common.paths import RESULTS
 from fluency.core.records import read_control
 from fluency.core.table import read_table
 from fluency.report.control_rows import control_sentence
+from fluency.report.headline import headline
 from fluency.workflow.ready_study import ReadyStudy
 
 

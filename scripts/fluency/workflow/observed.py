@@ -11,7 +11,7 @@ import pandas as pd
 
 from fluency.analysis.outcomes import count_outcomes
 from fluency.analysis.power import Pilot, pilot_variance
-from fluency.archive.study_reader import read_archived_study
+from fluency.archive.archived_study import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.common.paths import ROOT
 from fluency.core.study import Study

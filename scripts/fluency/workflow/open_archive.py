@@ -6,7 +6,7 @@ import os
 import webbrowser
 from pathlib import Path
 
-from fluency.archive.opened import write_opened
+from fluency.archive.archived_study import write_opened
 from fluency.common.paths import ROOT
 from fluency.workflow.record_keeping import verify
 

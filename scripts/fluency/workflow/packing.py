@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fluency.archive.naming import private_name
+from fluency.archive.manifest import private_name
 from fluency.archive.pack import make_archive
 from fluency.common.clock import utc_date
 from fluency.common.git import git_state

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fluency.archive.naming import archive_name
+from fluency.archive.manifest import archive_name
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_date, utc_now
 from fluency.common.errors import ResultLost, SandboxError, UserError

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fluency.archive.registration_file import read_registration
+from fluency.archive.registration import read_registration
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG, RESULTS, ROOT
 from fluency.core.config_files import file_defining, merge, read_yaml

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Literal
 
 from fluency.archive.decision import write_decision
+from fluency.archive.findings import EXIT_CODES
 from fluency.archive.registration import preregister as freeze
-from fluency.archive.registration_file import read_registration
+from fluency.archive.registration import read_registration
 from fluency.archive.replay import replay_archive
 from fluency.archive.verify import verify_archive
-from fluency.archive.verify_report import EXIT_CODES
 from fluency.common.clock import utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from fluency.archive.findings import EXIT_CODES, PROVEN, VerifyReport
 from fluency.archive.private_part import HELD_OUT
 from fluency.archive.unpack import manifest_of
-from fluency.archive.verify_report import EXIT_CODES, PROVEN, VerifyReport
 from fluency.common.errors import UserError
 from fluency.common.git import git, in_history
 from fluency.common.paths import ROOT

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from fluency.analysis.gap import mean, pair
-from fluency.analysis.intervals import Interval, fixed_task_halfwidth, floored_interval, t_interval
-from fluency.analysis.outcomes import Arm, Outcomes, count_outcomes
-from fluency.analysis.sign_flip import PValue, sign_flip
+from fluency.analysis.intervals import Interval, PValue, fixed_task_halfwidth, floored_interval, sign_flip, t_interval
+from fluency.analysis.outcomes import Arm, Outcomes, count_outcomes, mean, pair
 from fluency.report.compare.compared_study import ComparedStudy
 
 GAP = "gap"

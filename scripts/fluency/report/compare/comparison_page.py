@@ -10,13 +10,13 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from fluency.analysis.number_format import percent, points, probability, signed, span
 from fluency.common.files import write_atomic
 from fluency.core.shells import SHELLS
 from fluency.report import escape
 from fluency.report.compare.changes import GAP, Change, ModelChange, TaskChange
 from fluency.report.compare.comparison import Comparison, compare
 from fluency.report.markdown import table as markdown_table
+from fluency.report.numbers import percent, points, probability, signed, span
 from fluency.report.show import terminal
 
 CAVEAT = (

@@ -1,4 +1,4 @@
-"""JSON from an untrusted archive: only documents in the one form this project writes are read."""
+"""Bounded parsing of JSON that others wrote."""
 
 from __future__ import annotations
 

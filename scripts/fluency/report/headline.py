@@ -1,15 +1,14 @@
-"""The headline of one model in one line, with its uncertainty in the same breath."""
+"""The headline of a study: one line a model."""
 
 from __future__ import annotations
 
-from fluency.analysis.bands import DIRECTION_PP, NOISE_PP
 from fluency.analysis.estimate import GapEstimate
-from fluency.analysis.model_analysis import ModelAnalysis
-from fluency.analysis.number_format import percent, points, probability, signed, span
+from fluency.analysis.plan import DIRECTION_PP, NOISE_PP
+from fluency.analysis.power import SampleSizes
 from fluency.analysis.robustness import arms_under, conditions_of
-from fluency.analysis.sample_size import SampleSizes
-from fluency.analysis.study_analysis import Analysis
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.core.shells import SHELLS
+from fluency.report.numbers import percent, points, probability, signed, span
 
 
 def headline(analysis: Analysis) -> str:

@@ -1,13 +1,12 @@
-"""Numbers as people read them: points, per cent, p. Rounding never moves a gap across a band's edge."""
+"""Numbers as people read them."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from math import isinf
 
-from fluency.analysis.bands import band_of
-from fluency.analysis.intervals import Interval
-from fluency.analysis.sign_flip import PValue
+from fluency.analysis.intervals import Interval, PValue
+from fluency.analysis.plan import band_of
 
 MINUS = "\u2212"
 
