@@ -150,11 +150,8 @@ chaos: $(DEV) ## Disturb runs of 200 cells at random moments, finish them (N=50 
 simulate: $(DEV) ## Simulate studies of the design again (5 min); writes every simulated figure of docs and report
 	@python -m tools.simulate
 
-bench: $(DEV) ## Measure the harness against bare loops; ratios into tools/bench/results/ (`make bench inspect`: against Inspect AI)
-	@python -m tools.bench $(filter inspect,$(MAKECMDGOALS))
-
-inspect:
-	@: $(if $(filter bench,$(MAKECMDGOALS)),,$(error `make bench inspect` measures, `make export FORMAT=inspect` writes logs))
+bench: $(DEV) ## Measure the harness against bare loops; ratios into tools/bench/results/ (NAMES="designed peer_inspect": these; SMALL=1: a trial of each)
+	@python -m tools.bench $(if $(SMALL),--small) $(NAMES)
 
 docs: $(DOCS) ## Build the documentation into site/, strictly; it opens from the disk
 	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet && echo site/index.html
@@ -168,4 +165,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf site results logs .snakemake .cache/worlds tools/bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister seeds archive verify open example replay decision export interop inspect-verdicts harbor mine unlock test lint fix mutate chaos simulate bench inspect docs lock clean
+  preregister seeds archive verify open example replay decision export interop inspect-verdicts harbor mine unlock test lint fix mutate chaos simulate bench docs lock clean

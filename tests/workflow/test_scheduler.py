@@ -18,7 +18,7 @@ from fluency.workflow.scheduling import Bell
 from snakemake_scheduler_plugin_fluency import EVENLY, Scheduler
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import model
-from tools.bench.workflow import noop_project, noop_run
+from tools.bench.scale import noop_project, noop_run
 
 
 def test_waiting_for_answers_costs_no_looks(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 from fluency.common.files import pretty_json, write_atomic
 
 RESULTS = Path(__file__).parent / "results"
-ALL = ("workflow", "scale", "sandbox", "generation", "archive")
-BY_NAME = ("designed", "slices", "inspect")
+ALL = ("scale", "sandbox", "generation", "archive")
+BY_NAME = ("designed", "slices", "peer_inspect")
 """Only when asked for: one takes a quarter of an hour, one a Slurm, one another environment and its own packages."""
 
 
@@ -29,24 +29,30 @@ def machine() -> dict[str, object]:
     }
 
 
-def chosen(arguments: Sequence[str] | None = None) -> list[str]:
-    """The benchmarks that the command line names, or all."""
+def chosen(arguments: Sequence[str] | None = None) -> tuple[list[str], bool]:
+    """The benchmarks that the command line names, or all; and whether to run them small."""
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(ALL + BY_NAME))
-    names = parser.parse_args(arguments).names
+    parser.add_argument("--small", action="store_true", help="a few seconds of each: whether it works, not how fast")
+    given = parser.parse_args(arguments)
+    names = given.names
     if unknown := sorted(set(names) - {*ALL, *BY_NAME}):
         parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(ALL + BY_NAME)}")
-    return names or list(ALL)
+    return names or list(ALL), given.small
 
 
 def main() -> None:
     """Run the benchmarks one after the other and print each figure."""
-    for name in chosen():
+    names, small = chosen()
+    for name in names:
         print(f"== {name}", flush=True)
         about, started = machine(), time.monotonic()
-        figures = importlib.import_module(f"tools.bench.{name}").main()
+        figures = importlib.import_module(f"tools.bench.{name}").main(small)
         seconds = round(time.monotonic() - started, 1)
-        write_atomic(RESULTS / f"{name}.json", pretty_json({"machine": about, "seconds": seconds, "figures": figures}))
+        if not small:
+            write_atomic(
+                RESULTS / f"{name}.json", pretty_json({"machine": about, "seconds": seconds, "figures": figures})
+            )
         for key, value in figures.items():
             print(f"  {key}: {value}")
 

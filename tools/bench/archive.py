@@ -11,23 +11,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 MODELS, TRIALS = 10, 5
+SMALL = (1, 1)
 LIMIT_S, LIMIT_MB = 20, 500
 
 
-def main() -> dict[str, object]:
+def main(small: bool = False) -> dict[str, object]:
     """Seconds and peak resident megabytes of each step, each in a process of its own that makes its imports too."""
     from fluency.core.study import PILOT
     from tests.archive.factory import make, make_study
 
     with tempfile.TemporaryDirectory(prefix="fluency-bench-") as folder:
         root = Path(folder)
+        models, trials = SMALL if small else (MODELS, TRIALS)
         started = time.monotonic()
-        made = make(root, make_study(PILOT, trials=TRIALS, models=MODELS))
+        made = make(root, make_study(PILOT, trials=trials, models=models))
         figures: dict[str, object] = {
             "cells": len(made.cells),
             "making the study, s": round(time.monotonic() - started, 1),
         }
-        steps = {step: _child(step, root) for step in STEPS}
+        steps = {step: _child(step, root, models, trials) for step in STEPS}
     for step, measured in steps.items():
         figures |= {f"{step}, {unit}": value for unit, value in measured.items()}
     figures["archive / bare pack"] = round(steps["archive"]["s"] / steps["bare pack"]["s"], 2)
@@ -38,29 +40,29 @@ def main() -> dict[str, object]:
     return figures
 
 
-def _child(step: str, root: Path) -> dict[str, float]:
+def _child(step: str, root: Path, models: int, trials: int) -> dict[str, float]:
     """Run a step in a fresh process, so that its memory is its own."""
-    command = [sys.executable, "-m", "tools.bench.archive", step, str(root)]
+    command = [sys.executable, "-m", "tools.bench.archive", step, str(root), str(models), str(trials)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _made(root: Path):
+def _made(root: Path, models: int, trials: int):
     from fluency.core.study import PILOT
     from fluency.core.tasks import load_tasks
     from tests.archive.factory import Made, make_study
 
-    return Made(root, make_study(PILOT, trials=TRIALS, models=MODELS), load_tasks(PILOT))
+    return Made(root, make_study(PILOT, trials=trials, models=models), load_tasks(PILOT))
 
 
-def _archive(root: Path) -> dict[str, float]:
+def _archive(root: Path, models: int, trials: int) -> dict[str, float]:
     from tests.archive.factory import archived
 
-    path = archived(_made(root), root / "out")
+    path = archived(_made(root, models, trials), root / "out")
     return {"packed MB": round(path.stat().st_size / 1e6, 1)}
 
 
-def _verify(root: Path) -> dict[str, float]:
+def _verify(root: Path, models: int, trials: int) -> dict[str, float]:
     from fluency.archive.verify import verify_archive
 
     report = verify_archive(next((root / "out").glob("*.zst")))
@@ -69,7 +71,7 @@ def _verify(root: Path) -> dict[str, float]:
     return {"links": report.checked["links"]}
 
 
-def _bare_pack(root: Path) -> dict[str, float]:
+def _bare_pack(root: Path, models: int, trials: int) -> dict[str, float]:
     """The same folders by the system's tar, compressed at the same level in one thread."""
     import zstandard
 
@@ -82,13 +84,13 @@ def _bare_pack(root: Path) -> dict[str, float]:
     return {"packed MB": round((root / "bare").stat().st_size / 1e6, 1)}
 
 
-def _bare_judging(root: Path) -> dict[str, float]:
+def _bare_judging(root: Path, models: int, trials: int) -> dict[str, float]:
     """Every cell's records read and judged once, and nothing else."""
     from fluency.core.table import load_records
     from fluency.core.task_world import world_for
     from fluency.scoring.score_cell import score_cell
 
-    made = _made(root)
+    made = _made(root, models, trials)
     tasks = {task.id: task for task in made.tasks}
     for cell in made.cells:
         generation, execution, _ = load_records(made.results, cell)
@@ -97,7 +99,7 @@ def _bare_judging(root: Path) -> dict[str, float]:
     return {}
 
 
-STEPS: dict[str, Callable[[Path], dict[str, float]]] = {
+STEPS: dict[str, Callable[[Path, int, int], dict[str, float]]] = {
     "archive": _archive,
     "verify": _verify,
     "bare pack": _bare_pack,
@@ -106,7 +108,7 @@ STEPS: dict[str, Callable[[Path], dict[str, float]]] = {
 
 if __name__ == "__main__":
     begun = time.monotonic()
-    more = STEPS[sys.argv[1]](Path(sys.argv[2]))
+    more = STEPS[sys.argv[1]](Path(sys.argv[2]), *map(int, sys.argv[3:]))
     # Not getrusage: its peak is inherited from the process that started this one.
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     peak = int(status["VmHWM"].split()[0]) / 1024

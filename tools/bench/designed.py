@@ -3,13 +3,12 @@
 Its time is held against the larger of its two floors: the calls at the rate that a model allows, and the executions
 back to back, as many at a time as the run had. Every answer works half a processor second before the task's reference,
 about what PowerShell needs to start, and is run in Bash alone, so that the figure can be had without PowerShell.
-`python -m tools.bench.designed 40` asks for so many cells instead of 400; those take about ten minutes on two cores.
+400 cells take about ten minutes on two cores.
 """
 
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -22,15 +21,16 @@ from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import open_sandbox
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import Project, model, reference_answer
-from tools.bench.workflow import processor_s
+from tools.bench.scale import processor_s
 
-CELLS, LATENCY_S, AT_MOST = 400, 2.0, 1.15
+CELLS, SMALL, LATENCY_S, AT_MOST = 400, 40, 2.0, 1.10
 WORK = "for ((i = 0; i < 150000; i++)); do :; done\n"
 
 
-def main(cells: int = CELLS) -> dict[str, object]:
+def main(small: bool = False) -> dict[str, object]:
     """Seconds of the study and of both floors, their ratio, and processor seconds of the process that runs it."""
-    per_minute = int(ModelConfig.model_fields["requests_per_minute"].default)
+    cells = SMALL if small else CELLS
+    per_minute = 600 if small else int(ModelConfig.model_fields["requests_per_minute"].default)
     with (
         tempfile.TemporaryDirectory() as folder,
         Endpoint(lambda prompt: WORK + reference_answer(prompt), delay_s=LATENCY_S) as endpoint,
@@ -79,8 +79,3 @@ def _back_to_back(trials: int) -> float:
         for result in pool.map(sandbox.run, invocations):
             assert result.exit_code == 0
     return time.monotonic() - began
-
-
-if __name__ == "__main__":
-    for key, value in main(int(sys.argv[1]) if sys.argv[1:] else CELLS).items():
-        print(f"{key}: {value}")

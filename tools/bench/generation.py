@@ -21,6 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 CELLS, DELAY_S, IN_FLIGHT, ROUNDS = 2000, 0.02, 8, 3
+SMALL = (80, 1)
+"""Cells and rounds of a trial of the benchmark itself."""
 MESSAGE = {
     "id": "msg_bench",
     "type": "message",
@@ -52,14 +54,14 @@ async def serve() -> None:
     await server.serve_forever()
 
 
-def bare(port: int) -> float:
+def bare(port: int, cells: int) -> float:
     """Answers a second of the bare loop."""
     body = json.dumps({"model": "m", "max_tokens": 1024, "messages": [{"role": "user", "content": "x" * 400}]}).encode()
     request = b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(body) + body
 
     def loop(number: int) -> None:
         with socket.create_connection(("127.0.0.1", port)) as connection:
-            for _ in range(CELLS // IN_FLIGHT):
+            for _ in range(cells // IN_FLIGHT):
                 connection.sendall(request)
                 data = b""
                 while not data.endswith(b"}}"):
@@ -68,10 +70,10 @@ def bare(port: int) -> float:
     start = time.perf_counter()
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
         list(pool.map(loop, range(IN_FLIGHT)))
-    return CELLS / (time.perf_counter() - start)
+    return cells / (time.perf_counter() - start)
 
 
-def sdk_alone(port: int) -> float:
+def sdk_alone(port: int, cells: int) -> float:
     """Answers a second of the SDK in eight threads with nothing around it."""
     import anthropic
 
@@ -85,11 +87,11 @@ def sdk_alone(port: int) -> float:
     ask(0)
     start = time.perf_counter()
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
-        list(pool.map(ask, range(CELLS)))
-    return CELLS / (time.perf_counter() - start)
+        list(pool.map(ask, range(cells)))
+    return cells / (time.perf_counter() - start)
 
 
-def generated(port: int, folder: Path) -> tuple[float, list[float]]:
+def generated(port: int, cells: int, folder: Path) -> tuple[float, list[float]]:
     """Answers a second of the whole way into a fresh store in `folder`, and resident memory in MB along it."""
     from fluency.core.study import Cell, validate_study
     from fluency.generation.generate import Generator
@@ -97,7 +99,7 @@ def generated(port: int, folder: Path) -> tuple[float, list[float]]:
 
     entry = {"alias": "m", "id": "claude-sonnet-4-6", "in_flight": IN_FLIGHT, "requests_per_minute": 1_000_000}
     study = validate_study({"study": "bench", "trials": 100, "models": [entry], "budget": {"stop_usd": 1e6}})
-    cells = [Cell("m", "bash", f"task-{n // 100}", n % 100 + 1) for n in range(CELLS + 1)]
+    asked = [Cell("m", "bash", f"task-{n // 100}", n % 100 + 1) for n in range(cells + 1)]
     memory: list[float] = []
     generator = Generator(
         study,
@@ -111,11 +113,11 @@ def generated(port: int, folder: Path) -> tuple[float, list[float]]:
         if cell.trial == 1:
             memory.append(_resident_mb())
 
-    ask(cells[0])  # the imports, and the probe
+    ask(asked[0])  # the imports, and the probe
     start = time.perf_counter()
     with ThreadPoolExecutor(2 * IN_FLIGHT) as pool:
-        list(pool.map(ask, cells[1:]))
-    speed = CELLS / (time.perf_counter() - start)
+        list(pool.map(ask, asked[1:]))
+    speed = cells / (time.perf_counter() - start)
     generator.close()
     return speed, memory
 
@@ -125,28 +127,29 @@ def _resident_mb() -> float:
     return pages * resource.getpagesize() / 1e6
 
 
-def main() -> dict[str, object]:
+def main(small: bool = False) -> dict[str, object]:
     """Measure in turns; speeds in answers a second, the ratio wanted is 0.9."""
-    command = [sys.executable, __file__, "serve"]
+    cells, rounds = SMALL if small else (CELLS, ROUNDS)
+    command = [sys.executable, "-m", "tools.bench.generation", "serve"]
     bare_speeds, sdk_speeds, speeds, memory = [], [], [], []
     with (
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as server,
         # On the project's disk, and removed after the last round: ext4 makes files slowly after many removals.
         tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder,
     ):
         port = int(server.stdout.readline())
         try:
-            for number in range(ROUNDS):
-                bare_speeds.append(bare(port))
-                sdk_speeds.append(sdk_alone(port))
-                speed, seen = generated(port, Path(folder) / str(number))
+            for number in range(rounds):
+                bare_speeds.append(bare(port, cells))
+                sdk_speeds.append(sdk_alone(port, cells))
+                speed, seen = generated(port, cells, Path(folder) / str(number))
                 speeds.append(speed)
                 memory.append(seen)
         finally:
             server.kill()
     ratios = [mine / possible for mine, possible in zip(speeds, bare_speeds, strict=True)]
     return {
-        "cells": CELLS,
+        "cells": cells,
         "delay_s": DELAY_S,
         "in_flight": IN_FLIGHT,
         "bare_per_s": [round(speed, 1) for speed in bare_speeds],
@@ -163,4 +166,4 @@ def main() -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve()) if sys.argv[1:] == ["serve"] else print(json.dumps(main(), indent=2))
+    asyncio.run(serve())

@@ -1,16 +1,12 @@
 """What an execution costs against the bare loop, `docker run --rm` without a network, and what each part of it costs.
 
 The loops take turns, so that a busy machine hits them alike; figures are medians over the rounds. About three minutes.
-`python -m tools.bench.sandbox 2000` runs the memory part that often instead of 100 times; it then takes a quarter of an
-hour.
-`python -m tools.bench.sandbox 2000 memory` runs nothing else.
 """
 
 from __future__ import annotations
 
 import shutil
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -36,8 +32,9 @@ EVERYTHING = ("processes", "http")
 NEEDED = {"world-size", "tmp-size", "home-size", "removed-at-its-end"}
 
 
-def main(memory_runs: int = MEMORY_RUNS) -> dict[str, object]:
+def main(small: bool = False) -> dict[str, object]:
     """Executions a minute at 1, 2 and 8 at a time, their ratios to the bare loop, cost of isolation, memory."""
+    rounds, per_round, memory_runs = (1, {2: 2}, 10) if small else (ROUNDS, PER_ROUND, MEMORY_RUNS)
     sandbox, world = open_sandbox(SandboxConfig(parallel=8)), build_world(11)
     figures: dict[str, object] = {}
     for shell in [shell for shell in COMMAND if not sandbox.why_missing(shell)]:
@@ -49,9 +46,9 @@ def main(memory_runs: int = MEMORY_RUNS) -> dict[str, object]:
         }
         if shutil.which("docker"):
             loops = {"bare docker run": lambda shell=shell: bare(sandbox, shell)} | loops
-        for at_a_time, count in PER_ROUND.items():
+        for at_a_time, count in per_round.items():
             seconds = {name: [] for name in loops}
-            for _ in range(ROUNDS):
+            for _ in range(rounds):
                 for name, loop in loops.items():
                     seconds[name].append(timed(loop, at_a_time, count))
             figures |= _ratios(shell, at_a_time, seconds)
@@ -144,13 +141,3 @@ def memory(sandbox: Sandbox, world: World, runs: int) -> dict[str, object]:
         f"memory: MiB after {runs} executions": round(late, 1),
         "memory: KiB more for each further execution": round(1024 * (late - early) / (runs - runs // 10), 2),
     }
-
-
-if __name__ == "__main__":
-    times = [int(argument) for argument in sys.argv[1:2]]
-    if sys.argv[2:] == ["memory"]:
-        figures = memory(open_sandbox(SandboxConfig(parallel=8)), build_world(11), *times)
-    else:
-        figures = main(*times)
-    for key, value in figures.items():
-        print(f"{key}: {value}")

@@ -2,27 +2,27 @@
 
 Model and sandbox answer at once, so that what is left is Snakemake's work and ours. The 40,000 cells are the 4,000 ten
 times over: their files and Snakemake's notes on them are copied for nine more aliases of the same model, and the run
-that follows must find nothing to do. `python -m tools.bench.scale 40 400` measures other sizes.
+that follows must find nothing to do.
 """
 
 from __future__ import annotations
 
 import base64
 import os
+import resource
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from fluency.common.paths import ROOT
+from fluency.core.tasks import load_tasks
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import Project, model
-from tools.bench.workflow import noop_project, noop_run
 
-SIZES, FOLD = (400, 4000), 10
+SIZES, SMALL, FOLD = (400, 4000), (4,), 10
 JOBS_PER_CELL = 3
 STAGES = ("generations", "executions", "scores")
 
@@ -35,11 +35,12 @@ class Cost(NamedTuple):
     memory_mb: float
 
 
-def main(sizes: Sequence[int] = SIZES) -> dict[str, object]:
+def main(small: bool = False) -> dict[str, object]:
     """Costs by size; the overhead a job is what a fresh run takes beyond its no-op.
 
     Aims: 15 ms a job, a no-op of 400 in 6 s and of 4,000 in 60 s.
     """
+    sizes = SMALL if small else SIZES
     figures: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder, Endpoint(lambda prompt: "true") as endpoint:
         for size in sizes:
@@ -96,6 +97,23 @@ def told(name: str, found: Cost) -> dict[str, object]:
     }
 
 
-if __name__ == "__main__":
-    for key, value in main([int(word) for word in sys.argv[1:]] or SIZES).items():
-        print(f"{key}: {value}", flush=True)
+def noop_project(root: Path, models: list[dict[str, object]], cells: int) -> Project:
+    """A project of so many cells of each model, of tasks that start no processes, since nothing is started."""
+    project = Project.make(root, models=models)
+    static = [task.id for task in load_tasks() if not task.needs]
+    tasks = static[: min(10, cells // 2)] if cells <= 2000 else static[:20]
+    project.configure(tasks=tasks, trials=max(1, cells // (2 * len(tasks))))
+    for part in ("tools", "tests"):
+        (project.root / part).symlink_to(ROOT / part)
+    return project
+
+
+def noop_run(project: Project, target: str) -> list[str]:
+    """The command line of a run with the sandbox that runs nothing."""
+    return project.command("--snakefile", "tools/bench/noop.smk", "--workflow-profile", "profiles/default", target)
+
+
+def processor_s() -> float:
+    """Processor seconds of the runs that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

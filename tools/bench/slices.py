@@ -25,7 +25,7 @@ from tools.bench.designed import WORK
 AT_MOST = 0.1
 
 
-def main() -> dict[str, object]:
+def main(small: bool = False) -> dict[str, object]:
     """Seconds of start-up and of work of each slice, and the larger share of the two."""
     if why := slurm.why_not():
         raise SystemExit(why)

@@ -12,14 +12,13 @@ import statistics
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
+from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.study import SandboxConfig
 from fluency.execution.sandbox import open_sandbox
-from tools.bench.compose import with_compose
 
 ROUNDS = 3
 AT_A_TIME = (2, 8)
@@ -29,17 +28,23 @@ ENGINE = {"dockerd", "containerd", "containerd-shim", "containerd-shim-runc-v2",
 TICK = os.sysconf("SC_CLK_TCK")
 
 
-def main(rounds: int = ROUNDS) -> dict[str, object]:
+def main(small: bool = False) -> dict[str, object]:
     """Wall, processor time and memory of each loop and of the engine under it; medians over the rounds."""
     subprocess.run(["make", "-s", ".venv-interop/.made"], check=True, cwd=ROOT)
-    variables = with_compose()
+    if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode:
+        raise UserError(
+            "Inspect AI's sandbox needs `docker compose`",
+            where="peer_inspect",
+            hint="install Docker's compose plugin (2.21 or newer) and run again",
+        )
+    rounds = 1 if small else ROUNDS
     image = open_sandbox(SandboxConfig()).image.image_id
     figures: dict[str, object] = {}
     for at_once in AT_A_TIME:
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in LOOPS}
         for _ in range(rounds):
             for name in LOOPS:
-                found[name].append(turn(name, image, at_once, variables))
+                found[name].append(turn(name, image, at_once))
         outputs = {one["digest"] for turns in found.values() for one in turns}
         if len(outputs) > 1:
             raise RuntimeError(f"the loops printed different things: {found}")
@@ -54,10 +59,10 @@ def main(rounds: int = ROUNDS) -> dict[str, object]:
     return figures
 
 
-def turn(name: str, image: str, at_once: int, variables: dict[str, str]) -> dict[str, Any]:
+def turn(name: str, image: str, at_once: int) -> dict[str, Any]:
     """One loop in a process of its own, watched from outside."""
     command = [str(LOOPS[name]), "-m", "tools.bench.peer_loops", name, image, str(at_once)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=os.environ | variables) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout
         while (line := process.stdout.readline()) not in ("ready\n", ""):
             pass
@@ -127,10 +132,3 @@ def memory_bytes(pid: int) -> int:
     except OSError:
         return 0
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
-
-
-if __name__ == "__main__":
-    began = time.monotonic()
-    for key, value in main(*map(int, sys.argv[1:2])).items():
-        print(f"{key}: {value}")
-    print(f"seconds: {time.monotonic() - began:.0f}")
