@@ -11,43 +11,44 @@ from __future__ import annotations
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fluency.core.study import PILOT, ModelConfig, SandboxConfig, Study
 from fluency.core.task_world import world_for
-from fluency.core.tasks import load_tasks
+from fluency.core.tasks import Task, load_tasks
 from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import open_sandbox
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import Project, model, reference_answer
 from tools.bench.scale import processor_s
 
-CELLS, SMALL, LATENCY_S, AT_MOST = 400, 40, 2.0, 1.10
+CELLS, LATENCY_S, AT_MOST = 400, 2.0, 1.10
 WORK = "for ((i = 0; i < 150000; i++)); do :; done\n"
 
 
 def main(small: bool = False) -> dict[str, object]:
     """Seconds of the study and of both floors, their ratio, and processor seconds of the process that runs it."""
-    cells = SMALL if small else CELLS
-    per_minute = 600 if small else int(ModelConfig.model_fields["requests_per_minute"].default)
+    tasks = load_tasks(PILOT)[: 2 if small else None]
+    per_minute = int(ModelConfig.model_fields["requests_per_minute"].default)
     with (
         tempfile.TemporaryDirectory() as folder,
         Endpoint(lambda prompt: WORK + reference_answer(prompt), delay_s=LATENCY_S) as endpoint,
     ):
         models = [model(endpoint.url, alias, requests_per_minute=per_minute) for alias in ("one", "other")]
         project = Project.make(Path(folder) / "project", models=models)
-        trials = max(1, cells // (len(models) * len(load_tasks(PILOT))))
-        project.configure(tasks=PILOT, shells=["bash"], trials=trials)
+        trials = 1 if small else CELLS // (len(models) * len(tasks))
+        project.configure(tasks=[task.id for task in tasks], shells=["bash"], trials=trials)
         project.snakemake("--", "results/image.json")
-        executions_s = _back_to_back(trials)
+        executions_s = _back_to_back(tasks, trials)
         before, began = processor_s(), time.monotonic()
         done = subprocess.run(
             project.command("--workflow-profile", "profiles/default"), cwd=project.root, env=project.environ(),
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         seconds, used_s = time.monotonic() - began, processor_s() - before
-        executions_s += _back_to_back(trials)
+        executions_s += _back_to_back(tasks, trials)
         assert done.returncode == 0, done.stderr
         asked = len(endpoint.requests)
     calls_s = asked / len(models) / per_minute * 60
@@ -62,7 +63,7 @@ def main(small: bool = False) -> dict[str, object]:
     }
 
 
-def _back_to_back(trials: int) -> float:
+def _back_to_back(tasks: Sequence[Task], trials: int) -> float:
     """Seconds of the executions that one model's answers need, with nothing else going on.
 
     Half of the study's: once before it and once after, so that a machine that is slower for a while is so for both.
@@ -72,7 +73,7 @@ def _back_to_back(trials: int) -> float:
     invocations = [
         Invocation("bash", WORK + task.references["bash"][0], world_for(task, seed), limits, limits.timeout_s["bash"],
                    task.needs)
-        for _ in range(trials) for task in load_tasks(PILOT) for seed in seeds
+        for _ in range(trials) for task in tasks for seed in seeds
     ]  # fmt: skip
     began = time.monotonic()
     with ThreadPoolExecutor(sandbox.parallel) as pool:

@@ -52,7 +52,11 @@ def main(small: bool = False) -> dict[str, object]:
                 for name, loop in loops.items():
                     seconds[name].append(timed(loop, at_a_time, count))
             figures |= _ratios(shell, at_a_time, seconds)
-    figures |= isolation_cost(sandbox, world) | made_ahead(sandbox, world) | memory(sandbox, world, memory_runs)
+    figures |= (
+        isolation_cost(sandbox, world, rounds)
+        | made_ahead(sandbox, world, rounds)
+        | memory(sandbox, world, memory_runs)
+    )
     return figures
 
 
@@ -89,12 +93,12 @@ def _ratios(shell: str, at_a_time: int, seconds: dict[str, list[float]]) -> dict
     return figures
 
 
-def isolation_cost(sandbox: Sandbox, world: World) -> dict[str, object]:
+def isolation_cost(sandbox: Sandbox, world: World, rounds: int) -> dict[str, object]:
     """Milliseconds that the isolation measures add to an execution, one at a time, in turns with and without them."""
     every = isolation(Limits(), sandbox.engine["name"])
     few = {name: part for name, part in every.items() if name in NEEDED}
     seconds: dict[int, list[float]] = {0: [], 1: []}
-    for _ in range(8):
+    for _ in range(3 * rounds):
         for which, measures in enumerate((every, few)):
             began = time.monotonic()
             sandbox._run(Invocation("bash", "true", world, Limits(), 30), measures)
@@ -103,7 +107,7 @@ def isolation_cost(sandbox: Sandbox, world: World) -> dict[str, object]:
     return {"isolation: milliseconds added to an execution": round(1000 * cost)}
 
 
-def made_ahead(sandbox: Sandbox, world: World) -> dict[str, object]:
+def made_ahead(sandbox: Sandbox, world: World, rounds: int) -> dict[str, object]:
     """Ratio of executions in containers created before the clock starts to ordinary ones, two at a time.
 
     The most that creating them ahead of time could gain.
@@ -113,7 +117,7 @@ def made_ahead(sandbox: Sandbox, world: World) -> dict[str, object]:
     )
     data = encode(Invocation("bash", COMMAND["bash"], world, Limits(), 60), "ahead")
     ratios = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         made = [sandbox._engine.client().create_container_from_config(config)["Id"] for _ in range(12)]
         ahead = timed(
             lambda made=made: read_result(
