@@ -133,7 +133,10 @@ unlock: $(RUN) ## Take away the lock that a killed run left
 	@snakemake --unlock
 
 test: $(DEV) ## All tests, in real containers, with a real model once
-	@pytest
+	@pytest -n 2 --dist loadgroup
+
+quick: $(DEV) ## The tests that need no container engine and no network (3 min)
+	@pytest -n 2 --dist loadgroup -m "not engine and not slow"
 
 lint: $(DEV) ## ruff, the layers of packages, strict types, snakefmt and Snakemake's own linter
 	@ruff check . && ruff format --check . && lint-imports --no-cache && mypy && snakefmt --check Snakefile profiles && snakemake --lint
@@ -165,4 +168,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf site results logs .snakemake .cache/worlds tools/bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister seeds archive verify open example replay decision export interop inspect-verdicts harbor mine unlock test lint fix mutate chaos simulate bench docs lock clean
+  preregister seeds archive verify open example replay decision export interop inspect-verdicts harbor mine unlock test quick lint fix mutate chaos simulate bench docs lock clean
