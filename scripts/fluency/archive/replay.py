@@ -112,7 +112,7 @@ def diff_cell(records: CellRecords, execution: Execution, score: Score) -> CellD
     judged = verdict or old.why != score.why or (old.failure_class or "") not in (now, EARLIER_CLASS.get(now))
     if not judged and not also:
         return None
-    return CellDiff(score.cell.cell.path, verdict, _judgement(old), _judgement(score), "; ".join(also))
+    return CellDiff(score.cell.path, verdict, _judgement(old), _judgement(score), "; ".join(also))
 
 
 def _judgement(score: Score) -> str:

@@ -10,9 +10,10 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import (
+    ConfigDict,
     Discriminator,
     Field,
     Tag,
@@ -20,16 +21,14 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.dataclasses import dataclass
 
 from fluency.common.canonical import EXACT, canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
 from fluency.common.paths import CONFIG
 from fluency.core.config_files import config_error, merge, read_yaml
-from fluency.core.schema import (
-    FrozenModel,
-    StrictModel,
-)
+from fluency.core.schema import StrictModel
 from fluency.core.shells import AS_DESIGNED, CONDITIONS, DESIGN_SHELLS, SHELLS, ConditionName, ShellName
 
 PILOT = "pilot-20"
@@ -58,18 +57,19 @@ def min_deadline_s(slowest_s: float) -> float:
     return max(MIN_DEADLINE_S, TIMES_THE_SLOWEST * slowest_s)
 
 
-class Cell(NamedTuple):
+@dataclass(frozen=True, order=True, config=ConfigDict(extra="forbid"))
+class Cell:
     """A point of the design; `model` is the short alias from config, `trial` counts from 1."""
 
     model: str
-    shell: str
+    shell: ShellName
     task: str
     trial: int
 
     @property
     def path(self) -> str:
         """`model/shell/task/trial`, the name of the cell's files and of the cell on the command line."""
-        return "/".join(map(str, self))
+        return f"{self.model}/{self.shell}/{self.task}/{self.trial}"
 
     @classmethod
     def parse(cls, path: str) -> Cell:
@@ -308,22 +308,3 @@ def validate_study(values: dict[str, Any], files: Sequence[Path] = (CONFIG,)) ->
         return Study.model_validate(values)
     except ValidationError as error:
         raise config_error(error, files) from None
-
-
-class CellName(FrozenModel):
-    """A cell as a record holds it."""
-
-    model: str
-    shell: ShellName
-    task: str
-    trial: int
-
-    @classmethod
-    def of(cls, cell: Cell) -> CellName:
-        """The record's form of a cell."""
-        return cls(model=cell.model, shell=cell.shell, task=cell.task, trial=cell.trial)
-
-    @property
-    def cell(self) -> Cell:
-        """The cell itself."""
-        return Cell(self.model, self.shell, self.task, self.trial)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Literal, NamedTuple
@@ -141,7 +142,7 @@ def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
 def _full_row(cell: Cell, category: str, records: CellRecords) -> Row:
     """A cell's row. A cell without a score is missing, and the row says which stage it waits for."""
     generation, execution, score = records
-    values: dict[str, object] = dict(cell._asdict(), category=category)
+    values: dict[str, object] = dict(asdict(cell), category=category)
     if generation:
         values |= _asked(generation)
     if execution:

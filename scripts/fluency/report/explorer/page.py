@@ -121,7 +121,7 @@ def _details(
     """The views at one size; None as soon as they are over the budget, in characters."""
     by_id = {task.id: task for task in tasks}
     pool, cells = Pool(), []
-    for model, shell, task, trial in zip(*(frame[name] for name in Cell._fields), strict=True):
+    for model, shell, task, trial in zip(*(frame[name] for name in ("model", "shell", "task", "trial")), strict=True):
         cell = Cell(model, shell, task, int(trial))
         view = cell_view(cell, load(cell), by_id.get(task), size)
         cells.append(pool.add(view))

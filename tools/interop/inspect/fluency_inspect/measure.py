@@ -8,7 +8,7 @@ from functools import cache
 from fluency import __version__
 from fluency.common.clock import utc_now
 from fluency.core.records import Answer, Execution, Generation, Outcome, Score, Usage
-from fluency.core.study import Cell, CellName, Study, load_study, validate_study
+from fluency.core.study import Cell, Study, load_study, validate_study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.execute import Executor, execute_cell
@@ -63,7 +63,7 @@ def _generation(study: Study, task: Task, text: str, outcome: Outcome, trial: in
         client=f"fluency-inspect {__version__}",
     )
     return Generation(
-        cell=CellName.of(cell),
+        cell=cell,
         answer=answer,
         temperature_requested="provider-default",
         cost_usd=None,
