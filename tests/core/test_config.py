@@ -11,18 +11,18 @@ from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG, ROOT
 from fluency.core import config_doc
 from fluency.core.config_files import merge, read_yaml
-from fluency.core.study import load_study, validate_study
+from fluency.core.study import read_study, validate_study
 
 DEFAULT = read_yaml(CONFIG)
 
 
 def test_the_default_study_is_the_embedded_model_with_five_trials():
-    study = load_study()
+    study = read_study()
     assert [(m.served_by, study.trials) for m in study.models] == [("embedded", 5)]
 
 
 def test_the_paid_study_is_the_design():
-    study = load_study(ROOT / "config" / "study.yaml")
+    study = read_study(ROOT / "config" / "study.yaml")
     assert (study.tasks, study.trials, study.shells) == ("pilot-20", 5, ["bash", "pwsh"])
     assert [model.id for model in study.models] == ["claude-opus-4-7", "claude-sonnet-4-6"]
     assert study.budget.confirm_usd == 0, "a paid study always asks"
@@ -36,8 +36,10 @@ def test_the_paid_study_is_the_design():
         ({"trials": "many"}, "trials", "Hint: write a whole number, as in `trials: 5`"),
         ({"trials": True}, "trials", "true stands here"),
         ({"trials": "5"}, "trials", '"5" stands here'),
-        ({"tasks": []}, "tasks", "Hint: write at least one entry, as in `tasks: [one]`"),
-        ({"tasks": 20}, "tasks", "Hint: write a list, as in `tasks: [one, two]`"),
+        ({"shells": []}, "shells", "Hint: write at least one entry, as in `shells: [one]`"),
+        ({"shells": "bash"}, "shells", "Hint: write a list, as in `shells: [one, two]`"),
+        ({"tasks": []}, "tasks", "as in `tasks: pilot-20`, or a list of ids, as in `tasks: [one, two]`"),
+        ({"tasks": 20}, "tasks", "as in `tasks: pilot-20`, or a list of ids, as in `tasks: [one, two]`"),
         ({"tasks": "Pilot 20"}, "tasks", "pattern"),
         ({"seeds": [11, "24"]}, "seeds.1", "as in `seeds: 5`"),
         ({"budget": 5}, "budget", "indented below `budget:`"),
@@ -72,7 +74,7 @@ def test_a_wrong_key_is_named_with_its_file(tmp_path, change, key, says):
     file = tmp_path / "mine.yaml"
     file.write_text(yaml.safe_dump(change))
     with pytest.raises(UserError) as caught:
-        load_study(file)
+        read_study(file)
     text = str(caught.value)
     assert says in text and "Hint:" in text
     if key:
@@ -94,7 +96,7 @@ def test_a_file_that_is_no_configuration(tmp_path, content, says):
     file = tmp_path / "mine.yaml"
     file.write_bytes(content.encode("latin-1"))
     with pytest.raises(UserError, match=says):
-        load_study(file)
+        read_study(file)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from fluency.common.errors import ArchiveError, UserError
 from fluency.common.terminal import log_line
 from fluency.core.records import EARLIER_CLASS, Execution, Score
 from fluency.core.shells import EXTRA_CONDITIONS
-from fluency.core.study import Cell, load_study
+from fluency.core.study import Cell, read_study
 from fluency.core.table import CellRecords, Row, headline_runs, to_frame
 from fluency.core.task_world import world_for
 from fluency.execution.execute import Executor, execute_cell
@@ -180,7 +180,7 @@ def replay_archive(
 
 def _check_limits(archived: ArchivedStudy, allowed: Collection[str]) -> None:
     """UserError for limits that would give archived commands more of this machine than its own studies give."""
-    theirs, ours = (limits.model_dump() for limits in (archived.study.sandbox.limits, load_study().sandbox.limits))
+    theirs, ours = (limits.model_dump() for limits in (archived.study.sandbox.limits, read_study().sandbox.limits))
     unknown = sorted(set(allowed) - ours.keys())
     if unknown:
         raise UserError(f"there is no limit {unknown[0]}", where="ALLOW", hint=f"the limits are {', '.join(ours)}")

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    BeforeValidator,
     ConfigDict,
-    Discriminator,
     Field,
-    Tag,
     ValidationError,
     field_validator,
     model_validator,
@@ -166,11 +165,18 @@ class ModelConfig(StrictModel):
 
 Seed = Annotated[int, Field(ge=-EXACT, le=EXACT)]
 STUDY_NAME = r"^[a-z0-9][a-z0-9-]{0,40}$"
-# One form or the other, so that a mistake is told of the form that was meant.
+
+
+def _set_or_ids(value: object) -> object:
+    ids = [value] if isinstance(value, str) else value
+    if not (isinstance(ids, list) and ids and all(isinstance(name, str) for name in ids)):
+        raise ValueError("write a set's name, as in `tasks: pilot-20`, or a list of ids, as in `tasks: [one, two]`")
+    return value
+
+
 Wanted = Annotated[
-    Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$"), Tag("literal[set]")]
-    | Annotated[list[str], Field(min_length=1), Tag("list[ids]")],
-    Discriminator(lambda value: "literal[set]" if isinstance(value, str) else "list[ids]"),
+    Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")] | Annotated[list[str], Field(min_length=1)],
+    BeforeValidator(_set_or_ids),
 ]
 
 
@@ -293,13 +299,16 @@ class Study(StrictModel):
                         yield Cell(model.alias, shell, task, trial)
 
 
-def load_study(*overrides: Path) -> Study:
-    """The study of `config.yaml` with each override file laid over it."""
+def read_study(*overrides: str | Path, merged: dict[str, Any] | None = None) -> Study:
+    """The study of `config.yaml` with the override files merged over it.
+
+    merged: the values as Snakemake merged them from these files and its command line; the files are then only checked.
+    """
     files = [CONFIG, *map(Path, overrides)]
     values: dict[str, Any] = {}
     for file in files:
         values = merge(values, read_yaml(file))
-    return validate_study(values, files)
+    return validate_study(values if merged is None else merged, files)
 
 
 def validate_study(values: dict[str, Any], files: Sequence[Path] = (CONFIG,)) -> Study:
