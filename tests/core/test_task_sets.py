@@ -69,7 +69,11 @@ def test_only_the_tasks_of_the_set_are_read(bank: Path) -> None:
 @pytest.mark.parametrize(
     ("sets", "wanted", "what", "where"),
     [
-        ({}, "smal", "there is no set of tasks of this name", "tasks: smal"),
+        ({}, "smal", "there are: other, all; tasks by id are a list", "tasks: smal"),
+        ({}, "othr", 'Hint: did you mean "other"?', "tasks: othr"),
+        ({}, ["tree-sise-bytes"], 'Hint: did you mean "tree-size-bytes"?', "tasks: tree-sise-bytes"),
+        ({"small": {"words": "x", "tasks": TWO, "task": []}}, "small", 'did you mean "tasks"?', "small.task"),
+        ({"small": {"words": "x", "tasks": TWO, "colour": 1}}, "small", "docs/adding-a-task.md lists", "small.colour"),
         ({"small": {"words": "x", "tasks": ["lost"]}}, "small", "there is no such task", "tasks: small: lost"),
         ({"small": {"words": "x", "tasks": TWO[:1] * 2}}, "small", "stands twice", "small"),
         ({"small": {"words": "x", "tasks": []}}, "small", "at least one entry", "small.tasks"),

@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from fluency.common.canonical import EXACT, canonical_json
-from fluency.common.errors import UserError
+from fluency.common.errors import UserError, did_you_mean
 from fluency.common.files import sha256
 from fluency.common.paths import CONFIG
 from fluency.core.config_files import config_error, merge, read_yaml
@@ -163,7 +163,7 @@ class ModelConfig(StrictModel):
         return value
 
 
-Seed = Annotated[int, Field(ge=-EXACT, le=EXACT)]
+Seed = Annotated[int, Field(ge=0, le=EXACT)]
 STUDY_NAME = r"^[a-z0-9][a-z0-9-]{0,40}$"
 
 
@@ -287,8 +287,8 @@ class Study(StrictModel):
         for model in self.models:
             if model.alias == alias:
                 return model
-        known = ", ".join(model.alias for model in self.models)
-        raise UserError("the study has no such model", where=alias, hint=f"its models are: {known}")
+        hint = did_you_mean(alias, [model.alias for model in self.models])
+        raise UserError("the study has no such model", where=alias, hint=hint)
 
     def cells(self, task_ids: Sequence[str]) -> Iterator[Cell]:
         """Every cell of the design, model by model."""
@@ -316,4 +316,4 @@ def validate_study(values: dict[str, Any], files: Sequence[Path] = (CONFIG,)) ->
     try:
         return Study.model_validate(values)
     except ValidationError as error:
-        raise config_error(error, files) from None
+        raise config_error(error, files, Study) from None
