@@ -19,6 +19,7 @@ from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import read_json, sha256_file
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
+from fluency.core.held_out import HeldOutTask
 from fluency.core.records import Answer, Execution, Generation, ImageInfo
 from fluency.core.schema import SCHEMA_VERSION, Commit, Digest, FrozenModel, SchemaVersion, UtcTime, first_problem
 from fluency.core.shells import ConditionName
@@ -174,7 +175,7 @@ Document = TypeVar("Document", bound=FrozenModel | dict[str, Any] | None)
 
 def collect_provenance(
     study: Study,
-    tasks: Sequence[Task],
+    tasks: Sequence[Task | HeldOutTask],
     cells: Iterable[Cell],
     files: Iterable[Path],
     load: Callable[[Cell], CellRecords],

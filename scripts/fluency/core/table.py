@@ -13,10 +13,7 @@ from pydantic import Field
 
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import write_atomic
-from fluency.core.held_out import (
-    HELD_OUT_TEXT,
-    HeldOutTask,
-)
+from fluency.core.held_out import HELD_OUT_TEXT, HeldOutTask
 from fluency.core.records import Execution, Generation, Run, Score
 from fluency.core.schema import FrozenModel, RecordType, read_record
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS
@@ -127,13 +124,15 @@ def load_records(results: Path, cell: Cell) -> CellRecords:
     return CellRecords(load("generations", Generation), load("executions", Execution), load("scores", Score))
 
 
-def gather_rows(cells: Sequence[Cell], tasks: Sequence[Task], load: Callable[[Cell], CellRecords]) -> list[Row]:
+def gather_rows(
+    cells: Sequence[Cell], tasks: Sequence[Task | HeldOutTask], load: Callable[[Cell], CellRecords]
+) -> list[Row]:
     """One row for each cell of the design, whatever there is of it; less its texts where the task is held out."""
     by_id = {task.id: task for task in tasks}
     return [cell_row(cell, by_id[cell.task], load(cell)) for cell in cells]
 
 
-def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
+def cell_row(cell: Cell, task: Task | HeldOutTask, records: CellRecords) -> Row:
     """A cell's row as it may be shown."""
     row = _full_row(cell, task.category, records)
     return held_out_row(row) if isinstance(task, HeldOutTask) else row
