@@ -8,7 +8,8 @@ export PYTHONUNBUFFERED := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 CONFIG ?=
-CONFIGS := $(foreach file,$(CONFIG),--configfile $(file))
+SPACE := $() $()
+CONFIGS := $(if $(wildcard $(subst $(SPACE),\ ,$(CONFIG))),--configfile "$(CONFIG)",$(foreach file,$(CONFIG),--configfile $(file)))
 RUN := .venv/.requirements
 DEV := .venv/.dev
 DATA := .venv/.data

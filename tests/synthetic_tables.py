@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import pandas as pd
@@ -50,7 +51,7 @@ def make_rows(study: Study, tasks, passes, seed: int = 1, **fixed) -> list[Row]:
     rows = []
     for cell in study.cells([task.id for task in tasks]):
         mark = passes(cell)
-        base = dict(cell._asdict(), category=by_id[cell.task].category)
+        base = dict(asdict(cell), category=by_id[cell.task].category)
         if mark is None:
             rows.append(Row(**base, status="missing", reason="no generation yet"))
         elif mark == "not_measured":

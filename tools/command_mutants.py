@@ -18,7 +18,7 @@ from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
 from fluency.core.grammar import BASH, syntax_tree
 from fluency.core.shells import SHELLS
-from fluency.core.study import Limits, load_study
+from fluency.core.study import Limits, read_study
 from fluency.core.tasks import ALL, Task, load_tasks
 from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.validation.probes import Probe
@@ -321,7 +321,7 @@ def _row(name: str, outcomes: Sequence[Outcome], reasons: Reasons) -> str:
 
 def main(task_ids: Sequence[str] = ()) -> int:
     """Execute every mutant, write docs/mutants.md (of all tasks only), print survivors; 1 if one is unexplained."""
-    study, reasons = load_study(), read_reasons()
+    study, reasons = read_study(), read_reasons()
     # The page is published.
     tasks = [task for task in load_tasks(list(task_ids) or ALL) if task_ids or not task.private]
     sandbox = open_sandbox(study.sandbox)

@@ -29,7 +29,7 @@ from fluency.analysis.power import (
 from fluency.analysis.scenarios import SCENARIOS, draw_rates
 from fluency.analysis.simulated import SAMPLE_SIZES
 from fluency.common.paths import ROOT
-from fluency.core.study import PILOT, load_study
+from fluency.core.study import PILOT, read_study
 from fluency.core.table import write_table
 from fluency.core.tasks import load_tasks, task_sets
 from tests.synthetic_tables import contrasted, make_rows, make_study, random_passes
@@ -154,7 +154,7 @@ def test_the_half_width_of_a_set_is_the_one_that_was_simulated(name: str) -> Non
 
 
 def test_the_study_of_sixty_asks_both_shells_five_times_and_its_sets_stand_in_one_table() -> None:
-    study = load_study(ROOT / "config" / "study-60.yaml")
+    study = read_study(ROOT / "config" / "study-60.yaml")
     assert (study.tasks, study.trials, study.shells) == ("full-60", 5, ["bash", "pwsh"])
     assert study.budget.confirm_usd == 0, "a paid study always asks"
     sets = {name: len(found.tasks) for name, found in task_sets().items()}

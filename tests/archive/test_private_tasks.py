@@ -270,6 +270,14 @@ def test_nothing_else_can_be_held_out(listed, archive, tmp_path) -> None:
     assert found.exit_code != 0 and f"it holds out {name}, which is of no private task" in str(found.problems)
 
 
+def test_a_record_without_its_task_shows(archive, tmp_path) -> None:
+    name = f"results/generations/qwen-0.5b/bash/{SECRET}/1.json"
+    record = contents(part_of(archive))[name]
+    held_out = [other for other in json.loads(contents(archive)[MANIFEST_NAME])["held_out"] if other != name]
+    found = verified(repaired(archive, tmp_path, lambda files: files.update({name: record}), held_out=held_out))
+    assert found.exit_code == 1 and "it has records though its task is held out" in str(found.problems)
+
+
 def test_what_stands_for_them_is_made_anew_from_the_private_part(known, archive, tmp_path) -> None:
     def less(held) -> None:
         held["tasks"][0]["lean"] = "pwsh"

@@ -1,5 +1,6 @@
 """A wrong configuration is one sentence with file and key, and the page describes every key."""
 
+import shlex
 import subprocess
 import sys
 from datetime import date
@@ -11,18 +12,18 @@ from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG, ROOT
 from fluency.core import config_doc
 from fluency.core.config_files import merge, read_yaml
-from fluency.core.study import load_study, validate_study
+from fluency.core.study import read_study, validate_study
 
 DEFAULT = read_yaml(CONFIG)
 
 
 def test_the_default_study_is_the_embedded_model_with_five_trials():
-    study = load_study()
+    study = read_study()
     assert [(m.served_by, study.trials) for m in study.models] == [("embedded", 5)]
 
 
 def test_the_paid_study_is_the_design():
-    study = load_study(ROOT / "config" / "study.yaml")
+    study = read_study(ROOT / "config" / "study.yaml")
     assert (study.tasks, study.trials, study.shells) == ("pilot-20", 5, ["bash", "pwsh"])
     assert [model.id for model in study.models] == ["claude-opus-4-7", "claude-sonnet-4-6"]
     assert study.budget.confirm_usd == 0, "a paid study always asks"
@@ -31,17 +32,23 @@ def test_the_paid_study_is_the_design():
 @pytest.mark.parametrize(
     ("change", "key", "says"),
     [
-        ({"trails": 4}, "trails", "unknown key"),
+        ({"trails": 4}, "trails", 'unknown key\nHint: did you mean "trials"?'),
+        ({"colour": 4}, "colour", "unknown key\nHint: docs/config.md lists every key"),
+        ({"sandbox": {"limits": {"pid": 9}}}, "sandbox.limits.pid", 'did you mean "pids"?'),
         ({"trials": 0}, "trials", "greater than or equal to 1"),
         ({"trials": "many"}, "trials", "Hint: write a whole number, as in `trials: 5`"),
         ({"trials": True}, "trials", "true stands here"),
         ({"trials": "5"}, "trials", '"5" stands here'),
-        ({"tasks": []}, "tasks", "Hint: write at least one entry, as in `tasks: [one]`"),
-        ({"tasks": 20}, "tasks", "Hint: write a list, as in `tasks: [one, two]`"),
+        ({"shells": []}, "shells", "Hint: write at least one entry, as in `shells: [one]`"),
+        ({"shells": "bash"}, "shells", "Hint: write a list, as in `shells: [one, two]`"),
+        ({"tasks": []}, "tasks", "as in `tasks: pilot-20`, or a list of ids, as in `tasks: [one, two]`"),
+        ({"tasks": 20}, "tasks", "as in `tasks: pilot-20`, or a list of ids, as in `tasks: [one, two]`"),
         ({"tasks": "Pilot 20"}, "tasks", "pattern"),
         ({"seeds": [11, "24"]}, "seeds.1", "as in `seeds: 5`"),
         ({"budget": 5}, "budget", "indented below `budget:`"),
-        ({"shells": ["fish"]}, "shells.0", "there is no shell 'fish'"),
+        ({"shells": ["fish"]}, "shells.0", "there is no shell 'fish'; there are: bash, pwsh"),
+        ({"shells": ["bsh"]}, "shells.0", "there is no shell 'bsh'; did you mean \"bash\"?"),
+        ({"seeds": [-1, 2]}, "seeds.0", "greater than or equal to 0"),
         ({"shells": ["bash", "bash"]}, "", "must be different"),
         ({"seeds": [2, 4]}, "", "one odd and one even"),
         ({"models": []}, "models", "at least 1"),
@@ -50,6 +57,7 @@ def test_the_paid_study_is_the_design():
         ({"models": [{"id": "b"}]}, "models.0.alias", "missing"),
         ({"models": [{"alias": "a", "id": "b"}, {"alias": "a", "id": "c"}]}, "", "must be different"),
         ({"models": [{"alias": "a", "id": "b", "temperature": 7.0}]}, "models.0.temperature", "between 0 and 2"),
+        ({"models": [{"alias": "a", "id": "b", "temperature": "x"}]}, "models.0.temperature:", "`temperature: 0.5`"),
         ({"seeds": [1, 2**60]}, "seeds.1", "less than or equal to 9007199254740991"),
         ({"models": [{"alias": "a", "id": "b", "extra_body": {"x": float("nan")}}]}, "models.0.extra_body", "alike"),
         ({"models": [{"alias": "a", "id": "b", "extra_body": {"x": 2**60}}]}, "models.0.extra_body", "alike"),
@@ -72,7 +80,7 @@ def test_a_wrong_key_is_named_with_its_file(tmp_path, change, key, says):
     file = tmp_path / "mine.yaml"
     file.write_text(yaml.safe_dump(change))
     with pytest.raises(UserError) as caught:
-        load_study(file)
+        read_study(file)
     text = str(caught.value)
     assert says in text and "Hint:" in text
     if key:
@@ -80,21 +88,42 @@ def test_a_wrong_key_is_named_with_its_file(tmp_path, change, key, says):
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "where", "says", "hint"),
     [
-        ("a: [1", "not YAML"),
-        ("", "no keys"),
-        ("- 1", "no keys"),
-        ("\xff\xfe", "not YAML"),
-        ("trials: 1\nstudy: x\ntrials: 2", "'trials' stands twice"),
-        ("budget:\n  stop_usd: 1\n  stop_usd: 2", "'stop_usd' stands twice"),
+        ("a: [1", "mine.yaml", "not YAML", "indentation"),
+        ("", "mine.yaml", "no keys", "key: value"),
+        ("- 1", "mine.yaml", "no keys", "key: value"),
+        ("trials: 1\ndecision: caf\xe9", "mine.yaml: line 2", "not UTF-8", "UTF-8"),
+        ("trials: 1\nstudy: x\ntrials: 2", "mine.yaml: line 3", "'trials' is given twice", "remove one"),
+        ("budget:\n  stop_usd: 1\n  stop_usd: 2", "mine.yaml: line 3", "'stop_usd' is given twice", "remove one"),
     ],
 )
-def test_a_file_that_is_no_configuration(tmp_path, content, says):
+def test_a_file_that_is_no_configuration(tmp_path, content, where, says, hint):
     file = tmp_path / "mine.yaml"
     file.write_bytes(content.encode("latin-1"))
-    with pytest.raises(UserError, match=says):
-        load_study(file)
+    with pytest.raises(UserError, match=says) as caught:
+        read_study(file)
+    assert caught.value.where.endswith(where) and hint in caught.value.hint
+
+
+def test_a_folder_is_no_configuration(tmp_path):
+    with pytest.raises(UserError, match="cannot be read"):
+        read_study(tmp_path)
+
+
+def test_make_takes_a_configuration_whose_name_has_a_space(tmp_path):
+    files = [tmp_path / name for name in ("with space.yaml", "a.yaml", "b.yaml")]
+    for file in files:
+        file.touch()
+
+    def plan(config: str) -> str:
+        command = ["make", "--dry-run", "--always-make", "plan", f"CONFIG={config}"]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+
+    spaced, first, second = map(str, files)
+    assert shlex.split(plan(spaced)) == ["fluency", "plan", "--configfile", spaced]
+    assert shlex.split(plan(f"{first} {second}")) == ["fluency", "plan", "--configfile", first, "--configfile", second]
+    assert shlex.split(plan("")) == ["fluency", "plan"]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_every_stage_reads_what_it_wrote_and_says_its_schema(made, cell, tmp_pat
         write_record(tmp_path / "record.json", record)
         assert read_record(type(record), tmp_path / "record.json") == record
         assert record.schema_version == SCHEMA_VERSION
-        assert record.cell.cell == cell
+        assert record.cell == cell
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import yaml
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG, ROOT, TASKS
 from fluency.core.config_files import read_yaml
-from fluency.core.study import PILOT, load_study
+from fluency.core.study import PILOT, read_study
 from fluency.core.tasks import SETS, load_tasks, set_name, task_sets
 
 FULL = "full-60"
@@ -43,7 +43,7 @@ def test_the_pilot_is_twenty_of_the_sixty_and_every_folder_is_in_a_set() -> None
 def test_default_demo_and_paid_study_ask_the_pilot() -> None:
     assert read_yaml(CONFIG)["tasks"] == PILOT
     for name in ("demo", "study"):
-        assert load_study(ROOT / "config" / f"{name}.yaml").tasks == PILOT
+        assert read_study(ROOT / "config" / f"{name}.yaml").tasks == PILOT
 
 
 def test_a_set_all_and_a_list_choose_their_tasks_in_the_order_of_ids(bank: Path) -> None:
@@ -69,7 +69,11 @@ def test_only_the_tasks_of_the_set_are_read(bank: Path) -> None:
 @pytest.mark.parametrize(
     ("sets", "wanted", "what", "where"),
     [
-        ({}, "smal", "there is no set of tasks of this name", "tasks: smal"),
+        ({}, "smal", "there are: other, all; tasks by id are a list", "tasks: smal"),
+        ({}, "othr", 'Hint: did you mean "other"?', "tasks: othr"),
+        ({}, ["tree-sise-bytes"], 'Hint: did you mean "tree-size-bytes"?', "tasks: tree-sise-bytes"),
+        ({"small": {"words": "x", "tasks": TWO, "task": []}}, "small", 'did you mean "tasks"?', "small.task"),
+        ({"small": {"words": "x", "tasks": TWO, "colour": 1}}, "small", "docs/adding-a-task.md lists", "small.colour"),
         ({"small": {"words": "x", "tasks": ["lost"]}}, "small", "there is no such task", "tasks: small: lost"),
         ({"small": {"words": "x", "tasks": TWO[:1] * 2}}, "small", "stands twice", "small"),
         ({"small": {"words": "x", "tasks": []}}, "small", "at least one entry", "small.tasks"),

@@ -60,7 +60,7 @@ def test_a_wrong_key_is_named_with_its_file(tmp_path: Path, values: dict, key: s
     assert str(folder / "task.yaml") in caught.value.where
     assert key in caught.value.where
     assert what in caught.value.what
-    assert caught.value.hint
+    assert caught.value.hint and "docs/config.md" not in caught.value.hint
 
 
 def test_what_the_author_expects_changes_neither_prompt_nor_check(tmp_path: Path) -> None:

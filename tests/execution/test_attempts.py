@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ class OneCell:
     def execute(self, *errors: SandboxError) -> Execution:
         self.sandbox.errors = list(errors)
         generation = self.made.results / "generations" / f"{self.cell.path}.json"
-        wildcards = Wildcards(*self.cell[:3], str(self.cell.trial))
+        wildcards = Wildcards(*map(str, astuple(self.cell)))
         self.pipeline.execute(wildcards, Rule([str(generation)]), [str(self.output)], log=[str(self.made.root / "log")])
         return read_record(Execution, self.output)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fluency.core.records import Extraction
-from fluency.core.study import Study, load_study
+from fluency.core.study import Study, read_study
 from fluency.execution.execute import planned_runs
 
 BOTH = ["as_designed", "no_unix_tools"]
@@ -14,7 +14,7 @@ SAME = Extraction(strict="ls", lenient="ls")
 
 
 def study_with(conditions: list[str]) -> Study:
-    return load_study().model_copy(update={"conditions": conditions})
+    return read_study().model_copy(update={"conditions": conditions})
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_s
 
 from fluency.cli import main
 from fluency.common.errors import UserError
-from fluency.core.held_out import HeldOutTask, facts_of
+from fluency.core.held_out import HeldOutTask
 from fluency.core.table import CellRecords, held_out_row
 from fluency.export.formats import export
 from fluency.export.source import archived_source
@@ -73,7 +73,7 @@ if __name__ == "__main__":
         except UserError as error:
             answer["unasked"] = str(error)
     with archived_source(archives[-1]) as source:
-        tasks = [HeldOutTask.of(facts_of(source.tasks[0])), *source.tasks[1:]]
+        tasks = [HeldOutTask.of(source.tasks[0]), *source.tasks[1:]]
         hidden = tasks[0].id
         held_out = replace(
             source,

@@ -14,7 +14,7 @@ import pytest
 
 from fluency.common.paths import ROOT
 from fluency.core.shells import SHELLS
-from fluency.core.study import Cell, load_study
+from fluency.core.study import Cell, read_study
 from fluency.core.tasks import load_tasks
 from fluency.export.formats import export
 from fluency.export.harbor_check import WANTED, check_tasks
@@ -30,7 +30,7 @@ def unread(cell: Cell) -> NoReturn:
 
 
 def source_of(tasks: tuple[str, ...]) -> Source:
-    study = load_study().model_copy(update={"tasks": list(tasks)})
+    study = read_study().model_copy(update={"tasks": list(tasks)})
     return Source("sample", "a test", study, load_tasks(tasks), [], unread, unread)
 
 
@@ -86,7 +86,7 @@ def test_nothing_of_the_verifier_is_in_the_environment(written):
 
 def test_the_same_tasks_are_the_same_bytes_and_judged_by_the_studys_own_modules(written):
     (task,) = load_tasks([SAMPLE[0]])
-    again = dict(task_files(task, SHELLS["bash"], load_study()))
+    again = dict(task_files(task, SHELLS["bash"], read_study()))
     folder = written / f"{task.id}-bash"
     for name, data in again.items():
         assert (folder / name).read_bytes() == (data if isinstance(data, bytes) else data.encode()), name

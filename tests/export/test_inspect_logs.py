@@ -41,7 +41,7 @@ def odd(tmp_path_factory):
 
 
 def again(made, task, generation, failed=()):
-    cell, study = generation.cell.cell, made.study
+    cell, study = generation.cell, made.study
     execution = execute_cell(
         study, task, generation, Executor(made.tasks, ["bash"]), world_for, "2026-11-22T01:03:04Z", failed
     )

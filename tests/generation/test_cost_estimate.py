@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from fluency.common.errors import UserError
-from fluency.core.study import PILOT, Study, load_study
+from fluency.core.study import PILOT, Study, read_study
 from fluency.core.tasks import load_tasks
 from fluency.generation.cost_estimate import confirm, estimate_cost
 from fluency.generation.prompt import PREAMBLE, PREAMBLES, build_prompt, earlier_prompts
@@ -47,7 +47,7 @@ def test_the_study_as_designed_costs_what_its_author_said(paid, store):
 
 
 def test_the_committed_study_costs_nothing():
-    made = estimate_cost(load_study(), TASKS, AnswerStore(TASKS[0].folder / "none"), environ={})
+    made = estimate_cost(read_study(), TASKS, AnswerStore(TASKS[0].folder / "none"), environ={})
     assert (made.most_usd, made.missing) == (0, [])
     assert "cost     nothing" in render(made)
 

@@ -24,7 +24,7 @@ def test_every_cell_is_asked_once_and_answered_from_the_store_afterwards(endpoin
     for cell, record in zip(cells, first, strict=True):
         assert isinstance(record, Generation)
         assert record.answer.text == f"echo '{prompt_of(cell)}'"
-        assert record.cell.cell == cell
+        assert record.cell == cell
         assert record.answer.request_key == request_key(request_for(study, cell, prompt_of(cell)))
         assert record.cost_usd is not None and record.cost_usd > 0
     assert verify(store).sound == 24

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fluency.common.errors import UserError
@@ -107,7 +109,7 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
         "temperature": 0.7,
     }
     keys = {request_key(request), request_key(request_for(base, cell, "prompt "))}
-    keys.add(request_key(request_for(base, cell._replace(trial=2), "prompt")))
+    keys.add(request_key(request_for(base, replace(cell, trial=2), "prompt")))
     for entry in (
         {"id": "claude-haiku-4-5"},
         {"temperature": 0.6},
@@ -122,7 +124,7 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     assert len(keys) == 10
     # Nothing but the request counts: not the alias, the address, the price, the rate or the shell's name.
     renamed = study_of({"alias": "n", "id": "claude-sonnet-4-6", "base_url": "http://x", "price": PRICE})
-    assert request_key(request_for(renamed, cell._replace(model="n"), "prompt")) == request_key(request)
+    assert request_key(request_for(renamed, replace(cell, model="n"), "prompt")) == request_key(request)
 
 
 def test_keys_bought_today_are_found_tomorrow():

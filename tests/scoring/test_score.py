@@ -23,7 +23,7 @@ from fluency.core.records import (
 from fluency.core.schema import read_record, write_record
 from fluency.core.shells import CONDITIONS
 from fluency.core.stage_code import code_sha256
-from fluency.core.study import CellName, Limits
+from fluency.core.study import Cell, Limits
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.extract import extract
@@ -52,7 +52,7 @@ def generation(reply=COMMAND, outcome="ok", shell="bash", task=TASK):
         client="anthropic",
     )
     return Generation(
-        cell=CellName(model="m", shell=shell, task=task.id, trial=1),
+        cell=Cell("m", shell, task.id, 1),
         answer=answer,
         temperature_requested=0.7,
         cost_usd=None,
@@ -229,7 +229,7 @@ def test_what_a_command_is_made_of_takes_the_shells_word():
     ("records", "seeds"),
     [
         (execution(right(), request_key="cd" * 32), None),
-        (execution(right(), cell=CellName(model="m", shell="pwsh", task=TASK.id, trial=1)), None),
+        (execution(right(), cell=Cell("m", "pwsh", TASK.id, 1)), None),
         (execution(right()[:1]), SEEDS),
         (execution([*right(), *right()]), SEEDS),
         (execution([each.model_copy(update={"world_sha256": "0" * 64}) for each in right()]), SEEDS),

@@ -224,7 +224,7 @@ def test_a_task_folder_without_its_task_is_an_error_and_not_one_task_less(fresh,
 def test_a_key_that_stands_twice_is_told_by_snakemake_too(fresh):
     with (fresh.root / "config" / "test.yaml").open("a") as file:
         file.write("trials: 1\n")
-    explained(fresh.snakemake(code=2), "test.yaml", "'trials' stands twice")
+    explained(fresh.snakemake(code=2), "test.yaml", "'trials' is given twice")
 
 
 def test_a_run_told_to_end_while_snakemake_holds_its_lock_ends(fresh):

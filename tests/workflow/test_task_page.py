@@ -8,7 +8,7 @@ import pytest
 
 from fluency.analysis.power import main
 from fluency.core.shells import SHELLS
-from fluency.core.study import PILOT, load_study
+from fluency.core.study import PILOT, read_study
 from fluency.core.tasks import load_tasks, task_sets
 from fluency.workflow.observed import observed_pilots, observed_studies
 from fluency.workflow.task_edges import edges
@@ -86,7 +86,7 @@ def test_power_rests_on_what_was_observed_where_the_study_has_no_results(studies
     found = observed_pilots([task.id for task in load_tasks(PILOT)], studies)
     assert [title for title, _ in found] == ["qwen-1.5b in the study example (20 of these tasks)"]
     assert observed_pilots(["bench-regressions"], studies) == []
-    assert main(load_study(), tmp_path, lambda tasks: observed_pilots(tasks, studies)) == 0
+    assert main(read_study(), tmp_path, lambda tasks: observed_pilots(tasks, studies)) == 0
     said = capsys.readouterr().out
     assert "from the results of qwen-1.5b in the study example (20 of these tasks)" in said
     assert "full-60" in said and "scenario A" not in said

@@ -46,6 +46,7 @@ from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivitie
 from fluency.analysis.subgroups import AliasPair, Without, alias_pairs, lean_lines, without_leaning
 from fluency.analysis.times import Times, times
 from fluency.common.errors import REBUILD_HINT, UserError
+from fluency.core.held_out import HeldOutTask
 from fluency.core.shells import Condition, gap_shells
 from fluency.core.study import Cell, Study
 from fluency.core.tasks import Task
@@ -253,7 +254,7 @@ class Analysis:
         return plan_sha256(self.plan)
 
 
-def analyse(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> Analysis:
+def analyse(frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOutTask]) -> Analysis:
     """Analyse the cells table of a study."""
     categories: dict[str, str] = {task.id: task.category for task in tasks}
     leans: dict[str, str] = {task.id: task.lean for task in tasks if task.lean}

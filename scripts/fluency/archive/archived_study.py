@@ -50,11 +50,11 @@ def read_archived_study(archive: UnpackedArchive, *, trust_tasks: bool = False) 
     facts = {fact.id: fact for fact in held.tasks} if held else {}
     if unknown := absent - facts.keys():
         raise ArchiveError(f"it does not describe the task {min(unknown)}", where=HELD_OUT)
-    tasks = [HeldOutTask.of(facts[name]) if name in absent else _task(archive, name) for name in names]
+    tasks: list[Task | HeldOutTask] = [facts[name] if name in absent else _task(archive, name) for name in names]
     if not isinstance(study.tasks, str) and set(study.tasks) != set(names):
         raise ArchiveError("the archived tasks are not those of the study", where=STUDY_FILE)
     runnable, edited = (
-        ({task.id: task for task in tasks if task.id not in absent}, frozenset())
+        ({task.id: task for task in tasks if isinstance(task, Task)}, frozenset())
         if trust_tasks
         else trusted_tasks(archive, tasks)
     )
@@ -124,7 +124,7 @@ class ArchivedStudy:
 
     unpacked: UnpackedArchive
     study: Study
-    tasks: list[Task]
+    tasks: list[Task | HeldOutTask]
     trusted: frozenset[str]
     edited: frozenset[str] = frozenset()
     held: HeldOut | None = None
@@ -134,7 +134,7 @@ class ArchivedStudy:
     _in_rows: int = 0
 
     @cached_property
-    def _shown(self) -> dict[str, Task]:
+    def _shown(self) -> dict[str, Task | HeldOutTask]:
         return {task.id: task for task in self.shown_tasks}
 
     @property
@@ -153,7 +153,7 @@ class ArchivedStudy:
         return self.results / self.study.study
 
     @cached_property
-    def shown_tasks(self) -> list[Task]:
+    def shown_tasks(self) -> list[Task | HeldOutTask]:
         """The tasks as table, report and explorer know them: private ones without their texts."""
         return public_tasks(self.tasks, self.study)
 
@@ -200,7 +200,7 @@ class ArchivedStudy:
         except ValidationError as error:
             raise ArchiveError(f"it does not describe an image: {first_problem(error)}", where=IMAGE_FILE) from None
 
-    def world(self, task: Task, seed: int) -> World:
+    def world(self, task: Task | HeldOutTask, seed: int) -> World:
         """The archived world of a task, checked against its own hash."""
         folder = self.index[task.id][str(seed)]
         if folder not in self._worlds:
@@ -218,7 +218,7 @@ class ArchivedStudy:
             self._kept[cell] = records
         return records
 
-    def known_world(self, task: Task, seed: int) -> Hashed:
+    def known_world(self, task: Task | HeldOutTask, seed: int) -> Hashed:
         """The world of a task, or what is stated of it where it is held out."""
         if task.id not in self.held_out:
             return self.world(task, seed)

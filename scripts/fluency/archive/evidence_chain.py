@@ -53,7 +53,7 @@ class EvidenceChain:
         """The record holds the stored answer, whose file carries its own hash."""
         key = generation.answer.request_key
         self._link(is_time(generation.answer.received_utc), "generations", cell, "it was received at no time there is")
-        self._link(generation.cell.cell == cell, "generations", cell, "it is the record of another cell")
+        self._link(generation.cell == cell, "generations", cell, "it is the record of another cell")
         where = f"answers/{key[:2]}/{key}.json"
         if not (self._archived.root / where).is_file():
             self._link(False, "generations", cell, f"the archive does not hold its answer {key[:16]}…")
@@ -113,7 +113,7 @@ class EvidenceChain:
     def _execution(self, cell: Cell, task: Task, generation: Generation, execution: Execution) -> None:
         """What ran is this answer's command, in the study's worlds, under its limits, in the archived image."""
         study = self._study
-        self._link(execution.cell.cell == cell, "executions", cell, "it is the record of another cell")
+        self._link(execution.cell == cell, "executions", cell, "it is the record of another cell")
         self._link(is_time(execution.provenance.get("utc")), "executions", cell, "it ran at no time there is")
         same = execution.request_key == generation.answer.request_key
         self._link(same, "executions", cell, "it executed another answer")
@@ -146,7 +146,7 @@ class EvidenceChain:
 
     def _score(self, cell: Cell, task: Task, generation: Generation, score: Score) -> None:
         """The score names this cell, this answer and this task; `rebuild` makes the score itself anew."""
-        self._link(score.cell.cell == cell, "scores", cell, "it is the record of another cell")
+        self._link(score.cell == cell, "scores", cell, "it is the record of another cell")
         same = score.request_key == generation.answer.request_key
         self._link(same, "scores", cell, "it judges another answer")
         if score.task_sha256 != task.sha256:

@@ -21,7 +21,7 @@ from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import plain_files, pretty_json, sha256
 from fluency.common.paths import ROOT
-from fluency.core.held_out import public_tasks
+from fluency.core.held_out import HeldOutTask, public_tasks
 from fluency.core.stage_code import layer_hashes, library_versions
 from fluency.core.study import Cell, Study
 from fluency.core.table import PRODUCTS, RECORD_TYPES, Row, gather_rows, load_records, record_path, to_frame
@@ -55,7 +55,7 @@ class Coverage:
         return {f"{r.model}/{r.shell}": r.reason or "" for r in self.rows if r.status == "not_measured"}
 
 
-def coverage_of(study: Study, tasks: Sequence[Task], results: Path) -> Coverage:
+def coverage_of(study: Study, tasks: Sequence[Task | HeldOutTask], results: Path) -> Coverage:
     """Read every record of the study; a damaged one is a UserError that names it."""
     cells = list(study.cells([task.id for task in tasks]))
     return Coverage(gather_rows(cells, tasks, lambda cell: load_records(results, cell)))

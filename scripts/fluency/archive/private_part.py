@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
 from fluency.archive.untrusted_json import untrusted_json
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
-from fluency.core.held_out import HeldOutFacts, facts_of
+from fluency.core.held_out import HeldOutTask
 from fluency.core.schema import Digest, FrozenModel, first_problem
 from fluency.core.study import Study
 from fluency.core.table import RECORD_TYPES, Row
@@ -43,18 +43,18 @@ class StatedWorld(FrozenModel):
 class HeldOut(FrozenModel):
     """`held_out.json`. `worlds`: task -> seed -> what is stated of its world. `rows`: those of the tasks' cells."""
 
-    tasks: list[HeldOutFacts]
+    tasks: list[HeldOutTask]
     worlds: dict[str, dict[str, StatedWorld]]
     rows: list[Row]
 
 
-def held_out_tasks(tasks: Sequence[Task], study: Study) -> list[Task]:
+def held_out_tasks(tasks: Sequence[Task | HeldOutTask], study: Study) -> list[Task | HeldOutTask]:
     """The tasks whose files do not go into the public part."""
     return [] if study.show_private else [task for task in tasks if task.private]
 
 
 def held_out_document(
-    tasks: Sequence[Task], study: Study, rows: Sequence[Row], world_for: Callable[[Task, int], Hashed]
+    tasks: Sequence[Task | HeldOutTask], study: Study, rows: Sequence[Row], world_for: Callable[[Any, int], Hashed]
 ) -> bytes:
     """The bytes of `held_out.json` for these private tasks; `rows` are the table's."""
     ids = {task.id for task in tasks}
@@ -62,7 +62,7 @@ def held_out_document(
         task.id: {str(seed): StatedWorld(sha256=world_for(task, seed).sha256) for seed in study.seeds} for task in tasks
     }
     document = HeldOut(
-        tasks=[facts_of(task) for task in tasks], worlds=worlds, rows=[row for row in rows if row.task in ids]
+        tasks=[HeldOutTask.of(task) for task in tasks], worlds=worlds, rows=[row for row in rows if row.task in ids]
     )
     return pretty_json(document.model_dump(mode="json")).encode()
 

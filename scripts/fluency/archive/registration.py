@@ -17,7 +17,7 @@ from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import pretty_json, sha256_file, write_atomic
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
-from fluency.core.held_out import folder_sha256
+from fluency.core.held_out import HeldOutTask, folder_sha256
 from fluency.core.provenance import Provenance, Registered
 from fluency.core.shells import SHELLS, gap_shells
 from fluency.core.stage_code import deciding_hashes
@@ -91,7 +91,9 @@ EXCLUSIONS = [
 ]
 
 
-def design(study: Study, tasks: Sequence[Task], world_for: Callable[[Task, int], Hashed] = world_for) -> dict[str, Any]:
+def design(
+    study: Study, tasks: Sequence[Task | HeldOutTask], world_for: Callable[[Any, int], Hashed] = world_for
+) -> dict[str, Any]:
     """Everything a result depends on and nothing of the machine, as it reads back from JSON."""
     plan = plan_for(gap_shells(study.shells))
     frozen = {
@@ -252,11 +254,11 @@ def registered(name: str, path: Path) -> Registered:
 
 def deviations(
     study: Study,
-    tasks: Sequence[Task],
+    tasks: Sequence[Task | HeldOutTask],
     registration_path: Path,
     first_answer_utc: str | None = None,
     *,
-    world_for: Callable[[Task, int], Hashed] = world_for,
+    world_for: Callable[[Any, int], Hashed] = world_for,
 ) -> list[str]:
     """One sentence for each way in which the study is not the registered one; an empty list: none."""
     frozen = read_registration(registration_path)

@@ -16,9 +16,10 @@ from fluency.common.errors import ArchiveError, UserError
 from fluency.common.terminal import log_line
 from fluency.core.records import EARLIER_CLASS, Execution, Score
 from fluency.core.shells import EXTRA_CONDITIONS
-from fluency.core.study import Cell, load_study
+from fluency.core.study import Cell, read_study
 from fluency.core.table import CellRecords, Row, headline_runs, to_frame
 from fluency.core.task_world import world_for
+from fluency.core.tasks import Task
 from fluency.execution.execute import Executor, execute_cell
 from fluency.report.escape import code, text, visible
 from fluency.report.headline import headline_of
@@ -112,7 +113,7 @@ def diff_cell(records: CellRecords, execution: Execution, score: Score) -> CellD
     judged = verdict or old.why != score.why or (old.failure_class or "") not in (now, EARLIER_CLASS.get(now))
     if not judged and not also:
         return None
-    return CellDiff(score.cell.cell.path, verdict, _judgement(old), _judgement(score), "; ".join(also))
+    return CellDiff(score.cell.path, verdict, _judgement(old), _judgement(score), "; ".join(also))
 
 
 def _judgement(score: Score) -> str:
@@ -180,7 +181,7 @@ def replay_archive(
 
 def _check_limits(archived: ArchivedStudy, allowed: Collection[str]) -> None:
     """UserError for limits that would give archived commands more of this machine than its own studies give."""
-    theirs, ours = (limits.model_dump() for limits in (archived.study.sandbox.limits, load_study().sandbox.limits))
+    theirs, ours = (limits.model_dump() for limits in (archived.study.sandbox.limits, read_study().sandbox.limits))
     unknown = sorted(set(allowed) - ours.keys())
     if unknown:
         raise UserError(f"there is no limit {unknown[0]}", where="ALLOW", hint=f"the limits are {', '.join(ours)}")
@@ -221,10 +222,8 @@ class _Replayer:
         self._archived, self._stage, self._sandbox = archived, stage, sandbox
         self._parallel, self._utc = parallel, utc
         ours = {} if trust else present_tasks(task.id for task in archived.tasks)
-        theirs = {task.id: task for task in archived.tasks}
-        runnable = theirs if trust else {name: ours[name] for name in theirs if name in ours}
-        self._runnable = {name: task for name, task in runnable.items() if name not in archived.held_out}
-        self._tasks = theirs | self._runnable
+        theirs = {task.id: task for task in archived.tasks if isinstance(task, Task)}
+        self._runnable = theirs if trust else {name: ours[name] for name in theirs if name in ours}
 
     def replay(self) -> ReplayDiff:
         """Every cell, in parallel, then the comparison."""
@@ -250,11 +249,11 @@ class _Replayer:
 
     def _cell(self, cell: Cell) -> tuple[Row, Row, CellDiff | None]:
         """A cell's row before and after, and what differs; the archived row where it cannot be replayed."""
-        task, study = self._tasks[cell.task], self._archived.study
+        task, study = self._runnable.get(cell.task), self._archived.study
         records = self._archived.records(cell)
         old = self._archived.row(cell, records)
         generation, execution, _ = records
-        if cell.task not in self._runnable or generation is None or execution is None:
+        if task is None or generation is None or execution is None:
             return old, old, None
         # The archived worlds: what a replay changes is the judge or the image, never what the command met.
         world = self._archived.world

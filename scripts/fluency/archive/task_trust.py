@@ -13,7 +13,9 @@ TEXT = "task.yaml"
 """The one file of a task that is data."""
 
 
-def trusted_tasks(archive: UnpackedArchive, tasks: Sequence[Task]) -> tuple[dict[str, Task], frozenset[str]]:
+def trusted_tasks(
+    archive: UnpackedArchive, tasks: Sequence[Task | HeldOutTask]
+) -> tuple[dict[str, Task], frozenset[str]]:
     """The tasks whose code may run, by id, and which of those have another text than this project's.
 
     A task of which all files are the checkout's is the checkout's own. Otherwise its code is the project's if all of

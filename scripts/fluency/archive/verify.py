@@ -22,11 +22,12 @@ from fluency.common.git import file_at, git_state, in_history
 from fluency.common.paths import ROOT, TASKS
 from fluency.common.terminal import log_line
 from fluency.common.words import plural
+from fluency.core.held_out import HeldOutTask
 from fluency.core.records import ImageInfo
 from fluency.core.stage_code import layer_hashes, layer_hashes_with
 from fluency.core.study import Cell
 from fluency.core.table import PRODUCTS, RECORD_TYPES, CellRecords, Row
-from fluency.core.tasks import ALL, task_sets
+from fluency.core.tasks import ALL, Task, task_sets
 from fluency.execution.image_content import SOURCES, content_sha256
 
 
@@ -81,7 +82,7 @@ def check_worlds(archived: ArchivedStudy, findings: Findings) -> set[str]:
     """Each world gives its hash; for trusted tasks this checkout's generator makes the same."""
     used = set(archived.unpacked.absent)
     for task in archived.tasks:
-        if task.id in archived.held_out:
+        if isinstance(task, HeldOutTask):
             continue
         with findings.noting_errors(f"tasks/{task.id}"):
             for seed in archived.study.seeds:
@@ -112,7 +113,7 @@ def check_tasks(archived: ArchivedStudy, findings: Findings) -> set[str]:
         findings.check(same, STUDY_FILE, what, kind="files", layer="report")
     for task in archived.tasks:
         where = f"tasks/{task.id}"
-        if task.id in archived.held_out:
+        if isinstance(task, HeldOutTask):
             continue
         if task.id not in archived.trusted:
             what = "it is not this checkout's task; its code was not run, its scores were not made anew"
@@ -310,10 +311,14 @@ def _cells(archived: ArchivedStudy, findings: Findings, image: ImageInfo | None)
         records = CellRecords(None, None, None)
         with findings.noting_errors():
             records = archived.records(cell)
-            chain.check(cell, tasks[cell.task], records)
-            if cell.task in archived.trusted:
-                rebuild_score(archived, findings, cell, tasks[cell.task], records)
-            elif records.score is not None or cell in archived.stated_rows:
+            task = tasks[cell.task]
+            if isinstance(task, Task):
+                chain.check(cell, task, records)
+                if cell.task in archived.trusted:
+                    rebuild_score(archived, findings, cell, task, records)
+            elif any(records):
+                findings.check(False, cell.path, "it has records though its task is held out", kind="links")
+            if cell.task not in archived.trusted and (records.score is not None or cell in archived.stated_rows):
                 findings.not_judged[cell.task] = findings.not_judged.get(cell.task, 0) + 1
         used |= _names(cell, records)
         with findings.noting_errors(cell.path):

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 from fluency.common.terminal import one_line
 
 REBUILD_HINT = "delete the file and run again; no answer is asked for twice"
 """The hint for a damaged file that a run makes."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint for a mistyped name: the nearest known one; where none is near, the first eight."""
+    names = list(known)
+    for near in get_close_matches(name, names, 1):
+        return f'did you mean "{near}"?'
+    more = f", … ({len(names)} in all)" if len(names) > 8 else ""
+    return f"there are: {', '.join(names[:8])}{more}"
 
 
 class UserError(Exception):

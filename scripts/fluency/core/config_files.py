@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, ValidationError
 
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG
@@ -27,17 +28,25 @@ _FORMS = {
 """The right form of a key by pydantic's type of error."""
 
 
+_UNION_BRANCH = re.compile(r"str|float|(literal|list)\[.*|constrained-.*")
+"""How pydantic's locations name the branch of a union: no part of the key's path."""
+
+
+class _DuplicateKey(yaml.YAMLError):
+    def __init__(self, node: yaml.ScalarNode) -> None:
+        self.key, self.line = node.value, node.start_mark.line + 1
+
+
 class _Loader(yaml.CSafeLoader):
-    """YAML in which no key of a mapping stands twice: the second would silently win."""
+    """YAML that refuses a key given twice in one mapping; the second would silently win."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
-            if key.value in seen and isinstance(key, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value!r} stands twice in one mapping", key.start_mark
-                )
-            seen.add(str(key.value))
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise _DuplicateKey(key)
+                seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
@@ -51,54 +60,57 @@ def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """A YAML file's mapping; UserError names the file and the line where it does not parse."""
+    """A YAML file's mapping; UserError names the file, and the line where it does not parse."""
     try:
         value = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
     except FileNotFoundError:
         raise UserError("there is no such file", where=str(path), hint="check the name") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UserError(f"this file cannot be read: {error.strerror}", where=str(path), hint="name a file") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise UserError("this is not UTF-8 text", where=f"{path}: line {line}", hint="save it as UTF-8") from None
+    except _DuplicateKey as error:
+        what = f"the key {error.key!r} is given twice"
+        raise UserError(what, where=f"{path}: line {error.line}", hint="remove one of the two") from None
+    except yaml.YAMLError as error:
         why = " ".join(str(error).split())
-        raise UserError(f"this is not YAML: {why}", where=str(path), hint="mind indentation and quotes") from None
+        raise UserError(f"this is not YAML: {why}", where=str(path), hint="check indentation and quotes") from None
     if not isinstance(value, dict):
         raise UserError("this file holds no keys", where=str(path), hint="write `key: value` lines")
     return value
 
 
-def config_error(error: ValidationError, files: Sequence[Path]) -> UserError:
-    """The first problem of a validation as one sentence with file and key."""
-    problem, choices = _most_telling(error)
-    keys = [str(part) for part in problem["loc"] if not str(part).startswith(("literal[", "list[", "constrained-"))]
-    what, hint = problem["msg"].removeprefix("Value error, "), "docs/config.md says what each key takes"
+def config_error(
+    error: ValidationError, files: Sequence[Path], model: type[BaseModel], page: str = "docs/config.md"
+) -> UserError:
+    """The first problem of a validation as one sentence with file and key.
+
+    model: what the files should hold; its keys, and those of its parts, are suggested for a mistyped one.
+    page: the documentation of these keys.
+    """
+    problem = error.errors()[0]
+    keys = [str(part) for part in problem["loc"] if not _UNION_BRANCH.fullmatch(str(part))]
+    what, hint = problem["msg"].removeprefix("Value error, "), f"{page} says what each key takes"
     if problem["type"] == "extra_forbidden":
-        what, hint = "unknown key", "check the spelling; docs/config.md lists every key"
+        near = get_close_matches(keys[-1], _key_names(model) - {keys[-1]}, 1)
+        what, hint = "unknown key", f'did you mean "{near[0]}"?' if near else f"{page} lists every key"
     elif problem["type"] == "missing":
-        what, hint = "this key is missing", "docs/config.md says what it is for"
+        what, hint = "this key is missing", f"{page} says what it is for"
     elif problem["type"] in _FORMS and keys:
         named = [key for key in keys if not key.isdecimal()]
         form = _FORMS[problem["type"]].format(key=named[-1])
-        other = "".join(f", or `{keys[-1]}: {choice}`" for choice in choices)
-        what, hint = f"{json.dumps(problem['input'], default=str)} stands here; {what}", f"write {form}{other}"
+        what, hint = f"{json.dumps(problem['input'], default=str)} stands here; {what}", f"write {form}"
     where = f"{file_defining(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
     return UserError(what, where=where, hint=hint)
 
 
-def _most_telling(error: ValidationError) -> tuple[ErrorDetails, list[str]]:
-    """The first problem, and the words that would also have been right there.
-
-    Where a key takes a word or another form, the complaint about the other form says more.
-    """
-    problems = error.errors()
-    key, words = problems[0]["loc"][:1], []
-    while problems[0]["type"] == "literal_error" and len(problems) > 1 and problems[1]["loc"][:1] == key:
-        words.append(problems.pop(0)["ctx"]["expected"].strip("'"))
-    return problems[0], words
+def _key_names(model: type[BaseModel]) -> set[str]:
+    schema = model.model_json_schema()
+    return {key for part in (schema, *schema.get("$defs", {}).values()) for key in part.get("properties", {})}
 
 
 def file_defining(key: str, files: Sequence[Path]) -> str:
     """The last of the files that has a top-level key: the one a user would edit."""
-    having = [file for file in files if key in read_yaml(file)]
-    return _shown((having or list(files))[-1])
-
-
-def _shown(file: Path) -> str:
+    file = ([file for file in files if key in read_yaml(file)] or list(files))[-1]
     return str(file.relative_to(CONFIG.parent)) if file.is_relative_to(CONFIG.parent) else str(file)

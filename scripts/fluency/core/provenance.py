@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -19,7 +19,8 @@ from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import read_json, sha256_file
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
-from fluency.core.records import Answer, Execution, Generation, ImageInfo
+from fluency.core.held_out import HeldOutTask
+from fluency.core.records import Answer, Generation, ImageInfo
 from fluency.core.schema import SCHEMA_VERSION, Commit, Digest, FrozenModel, SchemaVersion, UtcTime, first_problem
 from fluency.core.shells import ConditionName
 from fluency.core.study import Cell, Limits, Price, Study
@@ -168,13 +169,82 @@ LIBRARIES = (
     "jinja2",
     "xllamacpp",
 )
-Value = TypeVar("Value", str, int)
-Document = TypeVar("Document", bound=FrozenModel | dict[str, Any] | None)
+
+
+class _Distinct(defaultdict[str, dict[Any, Any]]):
+    """Field -> its distinct values."""
+
+    def __init__(self) -> None:
+        super().__init__(dict)
+
+    def add(self, field: str, value: Any) -> None:
+        """Texts and numbers are told apart by themselves, documents by their canonical text."""
+        plain = value.model_dump(mode="json") if isinstance(value, FrozenModel) else value
+        self[field][plain if isinstance(plain, str | int) else canonical_json(plain)] = value
+
+    def lists(self) -> dict[str, list[Any]]:
+        """The values of each field in order."""
+        return {field: [values[key] for key in sorted(values)] for field, values in self.items()}
+
+
+class _Answers:
+    """What one model was sent and what came back."""
+
+    def __init__(self) -> None:
+        self.distinct, self.costs = _Distinct(), list[float]()
+        self.totals, self.refusals, self.places = Counter[str](), Counter[str](), Counter[str]()
+
+    def add(self, generation: Generation) -> None:
+        answer, request = generation.answer, generation.answer.request
+        sent = request.temperature
+        values = {
+            "id": request.model_id,
+            "echoed": answer.model_echoed or None,
+            "temperature_requested": str(generation.temperature_requested),
+            "temperature_sent": "provider-default" if sent is None else f"{sent:g}",
+            "max_tokens": request.max_tokens,
+            "thinking": request.thinking,
+            "effort": request.effort or None,
+            "extra_body": request.extra_body,
+            "headers": request.headers,
+            "transport": answer.transport,
+            "server": answer.server,
+            "client": answer.client,
+            "wire": None if request.wire == "messages" else request.wire,
+            "tool": request.tool and request.tool.name,
+            "price": generation.price,
+        }
+        for field, value in values.items():
+            if value is not None or field == "thinking":
+                self.distinct.add(field, value)
+        used = answer.usage
+        self.totals.update(answers=1, input_tokens=used.input_tokens or 0, output_tokens=used.output_tokens or 0)
+        self.costs += [] if generation.cost_usd is None else [generation.cost_usd]
+        if answer.outcome == "refusal":
+            self.refusals[_text_in(answer, "stop_details", "category") or "none stated"] += 1
+        if place := _text_in(answer, "usage", "inference_geo"):
+            self.places[place] += 1
+
+    def sampling(self) -> Sampling:
+        counts = {"refusals": self.refusals, "inference_geo": self.places}
+        sorted_counts = {name: dict(sorted(count.items())) for name, count in counts.items()}
+        return Sampling(**self.distinct.lists(), **sorted_counts, **self.totals, cost_usd=_total(self.costs))
+
+
+def _text_in(answer: Answer, part: str, key: str) -> str | None:
+    """A text in a part of the message as the service sent it; None if it is not there."""
+    found = answer.raw.get(part)
+    value = found.get(key) if isinstance(found, dict) else None
+    return value if isinstance(value, str) else None
+
+
+def _total(costs: Sequence[float]) -> float | None:
+    return round(sum(costs), 6) if costs else None
 
 
 def collect_provenance(
     study: Study,
-    tasks: Sequence[Task],
+    tasks: Sequence[Task | HeldOutTask],
     cells: Iterable[Cell],
     files: Iterable[Path],
     load: Callable[[Cell], CellRecords],
@@ -185,19 +255,28 @@ def collect_provenance(
 
     files: the configuration. load: the records of a cell. start_up_s: shell -> seconds of an empty command.
     """
-    generations: list[Generation] = []
-    executions: list[Execution] = []
-    ran: set[tuple[int, str, str]] = set()
-    for cell in cells:  # one after the other: outputs and answers of a large study do not fit into memory together
+    sent = {model.alias: _Answers() for model in study.models}
+    ran, worlds = _Distinct(), _Distinct()
+    answered, executed = [], []
+    for cell in cells:
         generation, execution, _ = load(cell)
-        generations += [_without_words(generation)] if generation else []
-        executions += [execution.model_copy(update={"runs": []})] if execution else []
-        ran |= {(run.seed, run.world_sha256, run.condition) for run in execution.runs} if execution else set()
-    sampling = {
-        model.alias: _sampling([g for g in generations if g.cell.model == model.alias]) for model in study.models
-    }
-    answered = [generation.answer.received_utc for generation in generations]
-    times = answered + [execution.provenance["utc"] for execution in executions]
+        if generation:
+            answered.append(generation.answer.received_utc)
+            if generation.cell.model in sent:
+                sent[generation.cell.model].add(generation)
+        if execution:
+            executed.append(execution.provenance["utc"])
+            for name, value in (
+                ("limits", execution.limits),
+                ("images", execution.image),
+                ("engines", execution.engine),
+            ):
+                ran.add(name, value)
+            for run in execution.runs:
+                ran.add("conditions", run.condition)
+                worlds.add(str(run.seed), run.world_sha256)
+    sampling = {alias: answers.sampling() for alias, answers in sent.items()}
+    times = answered + executed
     commit, dirty = git_state()
     return Provenance(
         commit=commit,
@@ -208,14 +287,11 @@ def collect_provenance(
         config_files={_relative(file): sha256_file(file) for file in files},
         decision=study.decision or None,
         task_sha256={task.id: task.sha256 for task in tasks},
-        worlds=_worlds(ran),
-        conditions=_distinct(condition for _, _, condition in ran),
-        limits=_documents(execution.limits for execution in executions),
-        images=_documents(execution.image for execution in executions),
-        engines=_documents(execution.engine for execution in executions),
+        worlds=dict(sorted(worlds.lists().items())),
+        **ran.lists(),
         start_up_s=dict(start_up_s),
         sampling=sampling,
-        spent_usd=_total(model.cost_usd for model in sampling.values()),
+        spent_usd=_total([model.cost_usd for model in sampling.values() if model.cost_usd is not None]),
         first_answer_utc=min(answered, default=None),
         started_utc=min(times, default=None),
         ended_utc=max(times, default=None),
@@ -226,80 +302,6 @@ def read_startup_times(results: Path) -> dict[str, float | None]:
     """Shell -> seconds of an empty command, as measured when the image was made ready; empty where it was not."""
     path = Path(results) / "image.json"
     return read_json(path).get("start_up_s", {}) if path.exists() else {}
-
-
-def _sampling(generations: Sequence[Generation]) -> Sampling:
-    answers = [generation.answer for generation in generations]
-    requests = [answer.request for answer in answers]
-    return Sampling(
-        id=_distinct(request.model_id for request in requests),
-        echoed=_distinct(answer.model_echoed for answer in answers if answer.model_echoed),
-        temperature_requested=_distinct(str(generation.temperature_requested) for generation in generations),
-        temperature_sent=_distinct(
-            "provider-default" if request.temperature is None else f"{request.temperature:g}" for request in requests
-        ),
-        max_tokens=_distinct(request.max_tokens for request in requests),
-        thinking=_documents(request.thinking for request in requests),
-        effort=_distinct(request.effort for request in requests if request.effort),
-        extra_body=_documents(request.extra_body for request in requests),
-        headers=_documents(request.headers for request in requests),
-        transport=_distinct(answer.transport for answer in answers),
-        server=_distinct(answer.server for answer in answers),
-        client=_distinct(answer.client for answer in answers),
-        wire=_distinct(request.wire for request in requests if request.wire != "messages"),
-        tool=_distinct(request.tool.name for request in requests if request.tool),
-        refusals=_counts(
-            _said(answer, "stop_details", "category") for answer in answers if answer.outcome == "refusal"
-        ),
-        inference_geo=_counts(filter(None, (_said(answer, "usage", "inference_geo") for answer in answers))),
-        answers=len(answers),
-        input_tokens=sum(answer.usage.input_tokens or 0 for answer in answers),
-        output_tokens=sum(answer.usage.output_tokens or 0 for answer in answers),
-        cost_usd=_total(generation.cost_usd for generation in generations),
-        price=[Price.model_validate(p) for p in _documents(g.price for g in generations if g.price)],
-    )
-
-
-def _said(answer: Answer, part: str, key: str) -> str | None:
-    """A text in a part of the message as the service sent it; null if it is not there."""
-    found = answer.raw.get(part)
-    value = found.get(key) if isinstance(found, dict) else None
-    return value if isinstance(value, str) else None
-
-
-def _counts(values: Iterable[str | None]) -> dict[str, int]:
-    return dict(sorted(Counter(value or "none stated" for value in values).items()))
-
-
-def _without_words(generation: Generation) -> Generation:
-    """The record less prompt and answer."""
-    answer = generation.answer
-    request = answer.request.model_copy(update={"prompt": ""})
-    kept = {key: answer.raw[key] for key in ("stop_details", "usage") if key in answer.raw}
-    short = answer.model_copy(update={"request": request, "raw": kept, "text": ""})
-    return generation.model_copy(update={"answer": short})
-
-
-def _worlds(ran: Iterable[tuple[int, str, str]]) -> dict[str, list[str]]:
-    found: dict[str, set[str]] = {}
-    for seed, world, _ in ran:
-        found.setdefault(str(seed), set()).add(world)
-    return {seed: sorted(hashes) for seed, hashes in sorted(found.items())}
-
-
-def _total(costs: Iterable[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return round(sum(known), 6) if known else None
-
-
-def _distinct(values: Iterable[Value]) -> list[Value]:
-    return sorted(set(values))
-
-
-def _documents(values: Iterable[Document]) -> list[Document]:
-    """The distinct ones in the order of their canonical texts."""
-    texts = {canonical_json(v.model_dump(mode="json") if isinstance(v, FrozenModel) else v): v for v in values}
-    return [texts[text] for text in sorted(texts)]
 
 
 def _relative(path: Path) -> str:

@@ -15,7 +15,7 @@ from pydantic import Field, field_validator
 
 from fluency.core.schema import SCHEMA_VERSION, Count, Digest, FrozenModel, SchemaVersion, UtcTime, read_record
 from fluency.core.shells import SHELLS, ConditionName, ShellName
-from fluency.core.study import CellName, Limits, Price, Wire
+from fluency.core.study import Cell, Limits, Price, Wire
 
 Outcome = Literal["ok", "refusal", "truncated", "empty", "no-call"]
 """no-call: a tool call was asked for, and the reply holds none, or one of another shape."""
@@ -89,7 +89,7 @@ class Generation(FrozenModel):
     """`results/generations/{cell}.json`."""
 
     schema_version: SchemaVersion = SCHEMA_VERSION
-    cell: CellName
+    cell: Cell
     answer: Answer
     temperature_requested: float | Literal["provider-default"]
     cost_usd: float | None
@@ -251,7 +251,7 @@ class Execution(FrozenModel):
     """`results/executions/{cell}.json`."""
 
     schema_version: SchemaVersion = SCHEMA_VERSION
-    cell: CellName
+    cell: Cell
     request_key: Digest
     extraction: Extraction
     runs: list[Run] = Field(description="Empty when there was no command to run, or the arm is not measured.")
@@ -321,7 +321,7 @@ class Score(FrozenModel):
     """`results/scores/{cell}.json`. `passed` is null when the cell is not measured."""
 
     schema_version: SchemaVersion = SCHEMA_VERSION
-    cell: CellName
+    cell: Cell
     request_key: Digest
     passed: bool | None
     structural_pass: bool | None = Field(description="Exit 0 and structure: the design document's own check.")

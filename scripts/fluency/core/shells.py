@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from fluency.common.errors import UserError
+from fluency.common.errors import UserError, did_you_mean
 
 WINDOWS_ALIASES: Mapping[str, str] = {
     "ac": "Add-Content",
@@ -111,7 +111,7 @@ SUMMARY_CONDITIONS = frozenset(condition.name for condition in EXTRA_CONDITIONS 
 
 def _known_condition(name: str) -> str:
     if name not in CONDITIONS:
-        raise ValueError(f"there is no condition {name!r}; there are: {', '.join(CONDITIONS)}")
+        raise ValueError(f"there is no condition {name!r}; {did_you_mean(name, CONDITIONS)}")
     return name
 
 
@@ -224,7 +224,7 @@ DESIGN_SHELLS: tuple[str, str] = ("bash", "pwsh")
 def find_shell(name: str) -> Shell:
     """The shell of a name; UserError if there is none."""
     if name not in SHELLS:
-        raise UserError("there is no such shell", where=name, hint=f"there are: {', '.join(SHELLS)}")
+        raise UserError("there is no such shell", where=name, hint=did_you_mean(name, SHELLS))
     return SHELLS[name]
 
 
@@ -235,7 +235,7 @@ def other_dialect(shell: Shell) -> Shell:
 
 def _known_shell(name: str) -> str:
     if name not in SHELLS:
-        raise ValueError(f"there is no shell {name!r}; there are: {', '.join(SHELLS)}")
+        raise ValueError(f"there is no shell {name!r}; {did_you_mean(name, SHELLS)}")
     return name
 
 

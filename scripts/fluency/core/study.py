@@ -10,26 +10,24 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import (
-    Discriminator,
+    BeforeValidator,
+    ConfigDict,
     Field,
-    Tag,
     ValidationError,
     field_validator,
     model_validator,
 )
+from pydantic.dataclasses import dataclass
 
 from fluency.common.canonical import EXACT, canonical_json
-from fluency.common.errors import UserError
+from fluency.common.errors import UserError, did_you_mean
 from fluency.common.files import sha256
 from fluency.common.paths import CONFIG
 from fluency.core.config_files import config_error, merge, read_yaml
-from fluency.core.schema import (
-    FrozenModel,
-    StrictModel,
-)
+from fluency.core.schema import StrictModel
 from fluency.core.shells import AS_DESIGNED, CONDITIONS, DESIGN_SHELLS, SHELLS, ConditionName, ShellName
 
 PILOT = "pilot-20"
@@ -58,18 +56,19 @@ def min_deadline_s(slowest_s: float) -> float:
     return max(MIN_DEADLINE_S, TIMES_THE_SLOWEST * slowest_s)
 
 
-class Cell(NamedTuple):
+@dataclass(frozen=True, order=True, config=ConfigDict(extra="forbid"))
+class Cell:
     """A point of the design; `model` is the short alias from config, `trial` counts from 1."""
 
     model: str
-    shell: str
+    shell: ShellName
     task: str
     trial: int
 
     @property
     def path(self) -> str:
         """`model/shell/task/trial`, the name of the cell's files and of the cell on the command line."""
-        return "/".join(map(str, self))
+        return f"{self.model}/{self.shell}/{self.task}/{self.trial}"
 
     @classmethod
     def parse(cls, path: str) -> Cell:
@@ -164,13 +163,20 @@ class ModelConfig(StrictModel):
         return value
 
 
-Seed = Annotated[int, Field(ge=-EXACT, le=EXACT)]
+Seed = Annotated[int, Field(ge=0, le=EXACT)]
 STUDY_NAME = r"^[a-z0-9][a-z0-9-]{0,40}$"
-# One form or the other, so that a mistake is told of the form that was meant.
+
+
+def _set_or_ids(value: object) -> object:
+    ids = [value] if isinstance(value, str) else value
+    if not (isinstance(ids, list) and ids and all(isinstance(name, str) for name in ids)):
+        raise ValueError("write a set's name, as in `tasks: pilot-20`, or a list of ids, as in `tasks: [one, two]`")
+    return value
+
+
 Wanted = Annotated[
-    Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$"), Tag("literal[set]")]
-    | Annotated[list[str], Field(min_length=1), Tag("list[ids]")],
-    Discriminator(lambda value: "literal[set]" if isinstance(value, str) else "list[ids]"),
+    Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")] | Annotated[list[str], Field(min_length=1)],
+    BeforeValidator(_set_or_ids),
 ]
 
 
@@ -281,8 +287,8 @@ class Study(StrictModel):
         for model in self.models:
             if model.alias == alias:
                 return model
-        known = ", ".join(model.alias for model in self.models)
-        raise UserError("the study has no such model", where=alias, hint=f"its models are: {known}")
+        hint = did_you_mean(alias, [model.alias for model in self.models])
+        raise UserError("the study has no such model", where=alias, hint=hint)
 
     def cells(self, task_ids: Sequence[str]) -> Iterator[Cell]:
         """Every cell of the design, model by model."""
@@ -293,13 +299,16 @@ class Study(StrictModel):
                         yield Cell(model.alias, shell, task, trial)
 
 
-def load_study(*overrides: Path) -> Study:
-    """The study of `config.yaml` with each override file laid over it."""
+def read_study(*overrides: str | Path, merged: dict[str, Any] | None = None) -> Study:
+    """The study of `config.yaml` with the override files merged over it.
+
+    merged: the values as Snakemake merged them from these files and its command line; the files are then only checked.
+    """
     files = [CONFIG, *map(Path, overrides)]
     values: dict[str, Any] = {}
     for file in files:
         values = merge(values, read_yaml(file))
-    return validate_study(values, files)
+    return validate_study(values if merged is None else merged, files)
 
 
 def validate_study(values: dict[str, Any], files: Sequence[Path] = (CONFIG,)) -> Study:
@@ -307,23 +316,4 @@ def validate_study(values: dict[str, Any], files: Sequence[Path] = (CONFIG,)) ->
     try:
         return Study.model_validate(values)
     except ValidationError as error:
-        raise config_error(error, files) from None
-
-
-class CellName(FrozenModel):
-    """A cell as a record holds it."""
-
-    model: str
-    shell: ShellName
-    task: str
-    trial: int
-
-    @classmethod
-    def of(cls, cell: Cell) -> CellName:
-        """The record's form of a cell."""
-        return cls(model=cell.model, shell=cell.shell, task=cell.task, trial=cell.trial)
-
-    @property
-    def cell(self) -> Cell:
-        """The cell itself."""
-        return Cell(self.model, self.shell, self.task, self.trial)
+        raise config_error(error, files, Study) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Literal, NamedTuple
@@ -12,10 +13,7 @@ from pydantic import Field
 
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import write_atomic
-from fluency.core.held_out import (
-    HELD_OUT_TEXT,
-    HeldOutTask,
-)
+from fluency.core.held_out import HELD_OUT_TEXT, HeldOutTask
 from fluency.core.records import Execution, Generation, Run, Score
 from fluency.core.schema import FrozenModel, RecordType, read_record
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS
@@ -126,13 +124,15 @@ def load_records(results: Path, cell: Cell) -> CellRecords:
     return CellRecords(load("generations", Generation), load("executions", Execution), load("scores", Score))
 
 
-def gather_rows(cells: Sequence[Cell], tasks: Sequence[Task], load: Callable[[Cell], CellRecords]) -> list[Row]:
+def gather_rows(
+    cells: Sequence[Cell], tasks: Sequence[Task | HeldOutTask], load: Callable[[Cell], CellRecords]
+) -> list[Row]:
     """One row for each cell of the design, whatever there is of it; less its texts where the task is held out."""
     by_id = {task.id: task for task in tasks}
     return [cell_row(cell, by_id[cell.task], load(cell)) for cell in cells]
 
 
-def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
+def cell_row(cell: Cell, task: Task | HeldOutTask, records: CellRecords) -> Row:
     """A cell's row as it may be shown."""
     row = _full_row(cell, task.category, records)
     return held_out_row(row) if isinstance(task, HeldOutTask) else row
@@ -141,7 +141,7 @@ def cell_row(cell: Cell, task: Task, records: CellRecords) -> Row:
 def _full_row(cell: Cell, category: str, records: CellRecords) -> Row:
     """A cell's row. A cell without a score is missing, and the row says which stage it waits for."""
     generation, execution, score = records
-    values: dict[str, object] = dict(cell._asdict(), category=category)
+    values: dict[str, object] = dict(asdict(cell), category=category)
     if generation:
         values |= _asked(generation)
     if execution:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, PrivateAttr, TypeAdapter, ValidationError, field_validator, model_validator
 
 from fluency.common.canonical import canonical_json
-from fluency.common.errors import UserError
+from fluency.common.errors import UserError, did_you_mean
 from fluency.common.files import sha256
 from fluency.common.paths import ROOT, TASKS
 from fluency.core.config_files import config_error, read_yaml
@@ -93,6 +93,8 @@ def _in(root: Path) -> dict[str, Path]:
     return folders
 
 
+PAGE = "docs/adding-a-task.md"
+"""What describes a task's files, for hints."""
 SETS = "sets.yaml"
 ALL = "all"
 
@@ -115,7 +117,7 @@ def task_sets(root: Path = TASKS) -> dict[str, TaskSet]:
     try:
         sets = _SETS.validate_python(read_yaml(path))
     except ValidationError as error:
-        raise config_error(error, [path]) from None
+        raise config_error(error, [path], TaskSet, PAGE) from None
     for name, found in sets.items():
         if len(set(found.tasks)) < len(found.tasks):
             raise UserError("a task stands twice in this set", where=f"{path}: {name}", hint="name each once")
@@ -136,12 +138,12 @@ def resolve_task_ids(wanted: str | Sequence[str], there: Collection[str], root: 
             raise UserError(
                 "there is no set of tasks of this name",
                 where=f"tasks: {wanted}",
-                hint=f"there are: {', '.join([*sets, ALL])}; tasks by id are a list, as in `tasks: [one, two]`",
+                hint=f"{did_you_mean(wanted, [*sets, ALL])}; tasks by id are a list, as in `tasks: [one, two]`",
             )
         where, wanted = f"tasks: {wanted}", sets[wanted].tasks
     for name in wanted:
         if name not in there:
-            raise UserError("there is no such task", where=f"{where}: {name}", hint=f"there are: {', '.join(there)}")
+            raise UserError("there is no such task", where=f"{where}: {name}", hint=did_you_mean(name, there))
     return list(wanted)
 
 
@@ -289,7 +291,7 @@ def load_task(folder: Path) -> Task:
     try:
         task = Task.model_validate(values)
     except ValidationError as error:
-        raise config_error(error, [path]) from None
+        raise config_error(error, [path], Task, PAGE) from None
     if task.id != path.parent.name:
         raise UserError(
             f"the id is {task.id}, the folder {path.parent.name}",

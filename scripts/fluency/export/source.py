@@ -27,7 +27,7 @@ class Source:
     name: str
     origin: str
     study: Study
-    tasks: Sequence[Task]
+    tasks: Sequence[Task | HeldOutTask]
     cells: Sequence[Cell]
     load: Callable[[Cell], CellRecords]
     """A cell's records; each may be None where the study is not finished."""
@@ -89,7 +89,7 @@ def ready_source(ready: Ready) -> Iterator[Source]:
     )
 
 
-def _shown(tasks: Sequence[Task], load: Callable[[Cell], CellRecords]) -> Callable[[Cell], CellRecords]:
+def _shown(tasks: Sequence[Task | HeldOutTask], load: Callable[[Cell], CellRecords]) -> Callable[[Cell], CellRecords]:
     """Records as they may be exported: none of a task that is held out."""
     held_out = {task.id for task in tasks if isinstance(task, HeldOutTask)}
     return lambda cell: CellRecords(None, None, None) if cell.task in held_out else load(cell)

@@ -9,7 +9,7 @@ import fluency
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.locks import Once
 from fluency.core.records import Answer, Generation, Request
-from fluency.core.study import Cell, CellName
+from fluency.core.study import Cell
 from fluency.generation.batch_queue import BatchQueue
 from fluency.generation.budget import WaitsForBatches, cost_of
 from fluency.generation.context import GenerationContext
@@ -55,7 +55,7 @@ class ModelSession:
         policy = self.context.policy
         price = policy.price_of(answer.transport)
         return Generation(
-            cell=CellName.of(cell),
+            cell=cell,
             answer=answer,
             temperature_requested=policy.temperature_requested,
             cost_usd=cost_of(policy, answer),

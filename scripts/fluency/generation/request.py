@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import astuple
 from typing import Any
 
 from fluency.common.canonical import canonical_json, legacy_canonical_json
@@ -79,4 +80,4 @@ def seed_of(request: Request, form: Callable[[Any], str] = canonical_json) -> in
 
 def order_key(study: Study, cell: Cell) -> int:
     """A cell's place in the seeded random order, 0 … 2^31 - 1: the shells mix in time, so drift hits both alike."""
-    return int(sha256(canonical_json([study.order_seed, *cell]))[:8], 16) >> 1
+    return int(sha256(canonical_json([study.order_seed, *astuple(cell)]))[:8], 16) >> 1

@@ -8,6 +8,7 @@ from typing import Any
 
 from fluency.analysis import plan, simulated
 from fluency.analysis.study_analysis import Analysis
+from fluency.core.held_out import HeldOutTask
 from fluency.core.provenance import Provenance
 from fluency.core.records import Control
 from fluency.core.shells import SHELLS
@@ -32,7 +33,7 @@ from fluency.report.provenance_facts import facts_of, other_builds, registered_h
 def document(
     analysis: Analysis,
     study: Study,
-    tasks: Sequence[Task],
+    tasks: Sequence[Task | HeldOutTask],
     provenance: Provenance,
     figures: Sequence[Drawing],
     control: Control | None = None,

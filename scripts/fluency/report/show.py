@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import astuple
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -146,7 +147,7 @@ def _nothing(cell: Cell, results: Path) -> UserError:
     }
     if not there:
         return UserError("there are no records yet", where=str(results), hint="`make demo` measures some cells")
-    wanted = tuple(map(str, cell))
+    wanted = tuple(map(str, astuple(cell)))
     for depth, noun in enumerate(("model", "shell", "task", "trial")):
         known = sorted({parts[depth] for parts in there if parts[:depth] == wanted[:depth]})
         if wanted[depth] not in known:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from fluency.analysis.study_analysis import analyse
 from fluency.common.files import write_atomic
+from fluency.core.held_out import HeldOutTask
 from fluency.core.provenance import Provenance
 from fluency.core.records import Control
 from fluency.core.study import Study
@@ -22,7 +23,7 @@ def write_report(
     path: Path,
     frame: pd.DataFrame,
     study: Study,
-    tasks: Sequence[Task],
+    tasks: Sequence[Task | HeldOutTask],
     provenance: Provenance | None = None,
     control: Control | None = None,
 ) -> None:

@@ -71,9 +71,9 @@ DECIDES: tuple[ConditionName, Reading] = (AS_DESIGNED.name, "strict")
 
 
 def _check(task: Task, generation: Generation, execution: Execution, seeds: Sequence[int] | None) -> None:
-    cell = generation.cell.cell
+    cell = generation.cell
     if execution.cell != generation.cell or cell.task != task.id:
-        what = f"the records are of different cells: {cell.path}, {execution.cell.cell.path}, task {task.id}"
+        what = f"the records are of different cells: {cell.path}, {execution.cell.path}, task {task.id}"
         raise UserError(what, where=cell.path, hint="delete the execution and run again")
     if execution.request_key != generation.answer.request_key:
         raise UserError(

@@ -16,7 +16,7 @@ from fluency.common.paths import TASKS
 from fluency.common.terminal import log_line
 from fluency.core.records import Result
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS, SHELLS, Condition, other_dialect
-from fluency.core.study import MIN_DEADLINE_S, TIMES_THE_SLOWEST, Limits, load_study, min_deadline_s
+from fluency.core.study import MIN_DEADLINE_S, TIMES_THE_SLOWEST, Limits, min_deadline_s, read_study
 from fluency.core.task_world import check_world_pair, world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.protocol import Invocation
@@ -277,7 +277,7 @@ def validate(
 
 def main(task_ids: Sequence[str] = (), seeds: Sequence[int] = (), *, repeats: int = REPEATS) -> int:
     """Print the table of `make validate`; 1 if anything is unsound, else 0."""
-    study = load_study()
+    study = read_study()
     config = study.sandbox
     load_tasks(list(task_ids) or "all")
     sandbox = open_sandbox(config)

@@ -18,7 +18,7 @@ from fluency.common.errors import UserError
 from fluency.common.paths import CACHE, ROOT
 from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS
-from fluency.core.study import Limits, load_study
+from fluency.core.study import Limits, read_study
 from fluency.execution.engine import Engine, find_engine
 from fluency.execution.image import find_image, why_missing
 from fluency.execution.image_content import image_tag
@@ -168,7 +168,7 @@ def _known_command(engine: Engine, image: ImageInfo) -> Iterator[Line]:
 
 def _models() -> Iterator[Line]:
     try:
-        default, study = load_study(), load_study(ROOT / "config" / "study.yaml")
+        default, study = read_study(), read_study(ROOT / "config" / "study.yaml")
     except UserError as error:
         yield Line("configuration", "lacks", str(error).split("\n")[0], error.hint)
         return

@@ -9,10 +9,10 @@ from typing import Any
 from fluency.archive.registration import read_registration
 from fluency.common.errors import UserError
 from fluency.common.paths import CONFIG, RESULTS, ROOT
-from fluency.core.config_files import file_defining, merge, read_yaml
+from fluency.core.config_files import file_defining
 from fluency.core.held_out import public_tasks
 from fluency.core.records import CONTROL_FILE
-from fluency.core.study import Cell, Study, validate_study
+from fluency.core.study import Cell, Study, read_study
 from fluency.core.table import PRODUCTS, RECORD_TYPES, CellRecords, load_records, record_path
 from fluency.core.tasks import Task, load_tasks
 from fluency.generation.local_model.catalogue import find_weights
@@ -23,14 +23,14 @@ from fluency.generation.prompt import build_prompt
 class ReadyStudy:
     """A validated study with its tasks and cells; `files` are the configurations it was read from.
 
+    `config` holds the values as Snakemake merged them; None: they are read from the files.
+
     `public_tasks` are the tasks as table, report and explorer may know them: private ones without their texts.
     """
 
-    def __init__(self, config: dict[str, Any], files: Sequence[str | Path] = ()) -> None:
+    def __init__(self, config: dict[str, Any] | None, files: Sequence[str | Path] = ()) -> None:
         self.files = [CONFIG, *map(Path, files)]
-        for file in self.files:
-            read_yaml(file)  # Snakemake merged them already, and takes a key that stands twice without a word
-        self.study: Study = validate_study(config, self.files)
+        self.study: Study = read_study(*files, merged=config)
         check_models(self.study, self.files)
         self.tasks: list[Task] = load_tasks(self.study.tasks)
         if self.study.preregistration:
@@ -63,10 +63,7 @@ class ReadyStudy:
 
 def open_study(files: Sequence[str]) -> ReadyStudy:
     """The study of config.yaml with the override files laid over it."""
-    config = read_yaml(CONFIG)
-    for file in files:
-        config = merge(config, read_yaml(Path(file)))
-    return ReadyStudy(config, files)
+    return ReadyStudy(None, files)
 
 
 def check_models(study: Study, files: Sequence[Path]) -> None:

@@ -28,7 +28,7 @@ from fluency.core.records import (
     WorldScore,
 )
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
-from fluency.core.study import Cell, CellName, Limits, Study
+from fluency.core.study import Cell, Limits, Study
 from fluency.core.table import CellRecords, Row, to_frame
 from fluency.core.tasks import CATEGORIES, Structure, Task
 from fluency.generation.prompt import build_prompt
@@ -156,7 +156,7 @@ def make_cell(
         "host": text or "linux",
     }
     generation = Generation(
-        cell=CellName.of(cell),
+        cell=cell,
         answer=answer,
         temperature_requested=0.7,
         cost_usd=0.0,
@@ -174,7 +174,7 @@ def make_cell(
             runs.append(run)
             worlds.append(judged)
     execution = Execution(
-        cell=CellName.of(cell), request_key=stored,
+        cell=cell, request_key=stored,
         extraction=Extraction(strict=command, lenient=lenient or command, fenced=rng.random() < 0.5, notes=[text] if text else []),
         runs=runs, image=IMAGE, limits=Limits(), timeout_s=30.0,
         engine={"name": "docker", "version": "20.10.24", "cgroup": 1, "kernel": text or "6.1.0"}, provenance=hashes,
@@ -184,7 +184,7 @@ def make_cell(
         "both worlds as expected" if passed else f"world 24: {rng.randint(1, 9)} of {rng.randint(9, 20)} lines missing"
     )
     score = Score(
-        cell=CellName.of(cell), request_key=stored, passed=passed, structural_pass=passed, exit_ok=passed, content_ok=passed,
+        cell=cell, request_key=stored, passed=passed, structural_pass=passed, exit_ok=passed, content_ok=passed,
         lenient_passed=passed, no_unix_tools_passed=passed if cell.shell == "pwsh" else None, failure_class=None if passed else state,
         why=why, worlds=worlds, make_up=Composition(made_of=made, commands=[text] if text else ["find", "sort", "head"]), not_measured=None,
         side_effects=[text] if text else [], task_sha256=sha256(task.id), provenance=hashes,

@@ -173,7 +173,7 @@ def test_the_attempt_at_which_a_cell_was_measured_or_given_up_is_told(write, new
 
     def change(records: CellRecords) -> CellRecords:
         generation, execution, score = records
-        cell: Cell = generation.cell.cell
+        cell: Cell = generation.cell
         if cell.path == f"{FIRST}/2":
             execution = execution.model_copy(update={"attempts": 2})
         if cell.path == f"{FIRST}/3":

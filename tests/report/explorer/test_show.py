@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -101,9 +102,9 @@ def test_visible_leaves_only_what_can_be_seen(text) -> None:
 @pytest.mark.parametrize(
     ("cell", "says"),
     [
-        (CELL._replace(model="opus"), "qwen-0.5b"),
-        (CELL._replace(task="stale-lockfile"), "stale-lockfiles-0"),
-        (CELL._replace(trial=9), "has: 1, 2"),
+        (replace(CELL, model="opus"), "qwen-0.5b"),
+        (replace(CELL, task="stale-lockfile"), "stale-lockfiles-0"),
+        (replace(CELL, trial=9), "has: 1, 2"),
     ],
 )
 def test_a_missing_cell_names_what_there_is(results, cell, says) -> None:

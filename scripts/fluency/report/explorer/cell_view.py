@@ -32,7 +32,9 @@ class ViewSize(NamedTuple):
 WIDEST = ViewSize(LONGEST, 300)
 
 
-def cell_view(cell: Cell, records: CellRecords, task: Task | None, size: ViewSize = WIDEST) -> dict[str, Any]:
+def cell_view(
+    cell: Cell, records: CellRecords, task: Task | HeldOutTask | None, size: ViewSize = WIDEST
+) -> dict[str, Any]:
     """Everything shown of one cell: prompt, reply, command, facts, runs, provenance.
 
     Keys: `why` (one sentence), `prompt`, `reply`, `command`, `lenient` (excerpts or None), `notes`, `facts` (pairs),
@@ -63,8 +65,7 @@ def cell_view(cell: Cell, records: CellRecords, task: Task | None, size: ViewSiz
 
 def _held_out(task: HeldOutTask) -> dict[str, Any]:
     """The view of a private task's cell, whatever its records hold."""
-    facts = task.facts
-    hashes = {"Task": facts.sha256, "Prompt": facts.prompt_sha256, "Check": facts.check_sha256}
+    hashes = {"Task": task.sha256, "Prompt": task.prompt_sha256, "Check": task.check_sha256}
     return {
         "why": "a private task: prompt, reply, command and outputs are held out; its hashes stand for it",
         **dict.fromkeys(("prompt", "reply", "command", "lenient")),

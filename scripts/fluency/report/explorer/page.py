@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from fluency.common.files import write_atomic
 from fluency.common.paths import REPORT
+from fluency.core.held_out import HeldOutTask
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell, Study
 from fluency.core.table import CellRecords
@@ -30,7 +31,11 @@ VIEW_SIZES = (WIDEST, ViewSize(6_000, 150), ViewSize(2_000, 60), ViewSize(700, 3
 
 
 def write_explorer(
-    path_to_html: Path, frame: pd.DataFrame, study: Study, tasks: Sequence[Task], load: Callable[[Cell], CellRecords]
+    path_to_html: Path,
+    frame: pd.DataFrame,
+    study: Study,
+    tasks: Sequence[Task | HeldOutTask],
+    load: Callable[[Cell], CellRecords],
 ) -> None:
     """Write the explorer of a study.
 
@@ -42,7 +47,7 @@ def write_explorer(
     write_atomic(Path(path_to_html), render(study, page_index(frame, study, tasks), details, packing))
 
 
-def page_index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> dict[str, Any]:
+def page_index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOutTask]) -> dict[str, Any]:
     """What the page draws and filters its table with; small, so that it is there at once.
 
     `cells` are in the table's order: model, shell, task (each a number in `names`), trial, then state,
@@ -61,7 +66,9 @@ def page_index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task]) -> dict
     }
 
 
-def page_details(frame: pd.DataFrame, tasks: Sequence[Task], load: Callable[[Cell], CellRecords]) -> tuple[str, str]:
+def page_details(
+    frame: pd.DataFrame, tasks: Sequence[Task | HeldOutTask], load: Callable[[Cell], CellRecords]
+) -> tuple[str, str]:
     """The cells' views as a data block, and its packing (`json` or `deflate`): the widest size that fits."""
     share = max(1.0, len(frame) / CELLS)
     step = max(1, len(frame) // SAMPLE)
@@ -113,7 +120,7 @@ def _csp_hash(text: str) -> str:
 
 def _details(
     frame: pd.DataFrame,
-    tasks: Sequence[Task],
+    tasks: Sequence[Task | HeldOutTask],
     load: Callable[[Cell], CellRecords],
     size: ViewSize,
     budget: float | None,
@@ -121,7 +128,7 @@ def _details(
     """The views at one size; None as soon as they are over the budget, in characters."""
     by_id = {task.id: task for task in tasks}
     pool, cells = Pool(), []
-    for model, shell, task, trial in zip(*(frame[name] for name in Cell._fields), strict=True):
+    for model, shell, task, trial in zip(*(frame[name] for name in ("model", "shell", "task", "trial")), strict=True):
         cell = Cell(model, shell, task, int(trial))
         view = cell_view(cell, load(cell), by_id.get(task), size)
         cells.append(pool.add(view))

@@ -8,7 +8,7 @@ from functools import cache
 from fluency import __version__
 from fluency.common.clock import utc_now
 from fluency.core.records import Answer, Execution, Generation, Outcome, Score, Usage
-from fluency.core.study import Cell, CellName, Study, load_study, validate_study
+from fluency.core.study import Cell, Study, read_study, validate_study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.execute import Executor, execute_cell
@@ -23,7 +23,7 @@ _OPENING = threading.Lock()
 def study_of(shell: str, tasks: list[str], seeds: list[int]) -> Study:
     """The default study with these tasks, worlds and one arm, run as designed."""
     own = {"study": "inspect", "tasks": tasks, "shells": [shell], "seeds": seeds, "conditions": ["as_designed"]}
-    return validate_study(load_study().model_dump(exclude={"seeds_sealed"}) | own)
+    return validate_study(read_study().model_dump(exclude={"seeds_sealed"}) | own)
 
 
 def measured(
@@ -43,7 +43,7 @@ def shared_sandbox() -> Executor:
 
 @cache
 def _sandbox() -> Executor:
-    return open_sandbox(load_study().sandbox)
+    return open_sandbox(read_study().sandbox)
 
 
 def _generation(study: Study, task: Task, text: str, outcome: Outcome, trial: int) -> Generation:
@@ -63,7 +63,7 @@ def _generation(study: Study, task: Task, text: str, outcome: Outcome, trial: in
         client=f"fluency-inspect {__version__}",
     )
     return Generation(
-        cell=CellName.of(cell),
+        cell=cell,
         answer=answer,
         temperature_requested="provider-default",
         cost_usd=None,
