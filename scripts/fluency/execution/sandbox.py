@@ -23,7 +23,6 @@ from fluency.execution.container import (
     run_container,
 )
 from fluency.execution.engine import Engine, ensure_engine
-from fluency.execution.execute import Executor
 from fluency.execution.image import ensure_image, why_missing
 from fluency.execution.isolation import (
     ENGINE_DEFAULT,
@@ -200,7 +199,7 @@ def open_sandbox(config: SandboxConfig) -> Sandbox:
 REPEATS = 5
 
 
-def start_up_times(sandbox: Executor, world: World, limits: Limits) -> dict[str, float]:
+def start_up_times(sandbox: Sandbox, world: World, limits: Limits) -> dict[str, float]:
     """Median seconds of an empty command in each shell the image holds, one after the other."""
     return {
         shell: round(
