@@ -20,7 +20,7 @@ import requests
 from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Result, Stream, Used
 from fluency.execution.engine import Engine
-from fluency.execution.isolation import ProfileRefused
+from fluency.execution.isolation import MeasureRefused
 from fluency.execution.protocol import decode, read_start
 
 LABEL = "agent-shell-sandbox.owner"
@@ -88,10 +88,6 @@ FRAME = 8
 NAME = "agent-shell-sandbox-"
 SYSCTL_MARKS = ("sysctl", "/proc/sys/")
 NEXT_RUN = "the cell stays missing and the next run measures it"
-
-
-class SysctlsRefused(SandboxError):
-    """The engine may not set the kernel's limits of a container, as an older rootless one may not."""
 
 
 @dataclass
@@ -163,9 +159,10 @@ def as_sandbox_error(error: BaseException, within_s: float) -> BaseException:
     if isinstance(error, docker.errors.ImageNotFound):
         return SandboxError("the sandbox image is gone", where=WHERE, hint="run again, or `make image`")
     if isinstance(error, docker.errors.APIError) and any(mark in str(error) for mark in SYSCTL_MARKS):
-        return SysctlsRefused(f"the engine sets no kernel limits: {why}", where=WHERE, hint=NEXT_RUN)
+        return MeasureRefused("sysctls", f"the engine sets no kernel limits: {why}", where=WHERE, hint=NEXT_RUN)
     if isinstance(error, docker.errors.APIError) and "seccomp" in said:
-        return ProfileRefused(f"the engine refused the seccomp profile: {said[-160:]}", where=WHERE, hint=NEXT_RUN)
+        what = f"the engine refused the seccomp profile: {said[-160:]}"
+        return MeasureRefused("seccomp", what, where=WHERE, hint=NEXT_RUN)
     if isinstance(error, docker.errors.APIError):
         # Debian only recommends AppArmor's tools to Docker, which starts nothing without them where the kernel has it.
         hint = "`apt-get install apparmor`, then run again" if "apparmor_parser" in why else NEXT_RUN
