@@ -66,7 +66,7 @@ print(json.dumps({"made": made, "left": left, "killed": fills()}), flush=True)
 
 def native(sandbox: Sandbox, measures: Measures) -> dict:
     """What the probe found behind these measures."""
-    config = container_config(sandbox.image.image_id, container.container_labels(), measures)
+    config = container_config(sandbox.image.image_id, container.LABELS, measures)
     config["Entrypoint"] = ["/opt/fluency/python3", "-I", "-S", "-c", PROBE]
     talk = run_container(sandbox._engine, config, b"", 1 << 20, 120)
     assert talk.failure is None, talk.failure

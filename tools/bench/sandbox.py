@@ -111,9 +111,7 @@ def made_ahead(sandbox: Sandbox, world: World) -> dict[str, object]:
 
     The most that creating them ahead of time could gain.
     """
-    config = container_config(
-        sandbox.image.image_id, container.container_labels(), isolation(Limits(), sandbox.engine["name"])
-    )
+    config = container_config(sandbox.image.image_id, container.LABELS, isolation(Limits(), sandbox.engine["name"]))
     data = encode(Invocation("bash", COMMAND["bash"], world, Limits(), 60), "ahead")
     ratios = []
     for _ in range(ROUNDS):

@@ -17,8 +17,7 @@ from fluency.core.study import Limits, SandboxConfig
 from fluency.execution import container
 from fluency.execution.container import (
     read_result,
-    remove_of_ended_runs,
-    remove_unconfirmed,
+    remove_old_containers,
     run_container,
 )
 from fluency.execution.engine import Engine, ensure_engine
@@ -146,28 +145,23 @@ class Sandbox:
         """One command behind the given isolation measures instead of all that the engine takes."""
         limits, nonce = invocation.limits, secrets.token_hex(16)
         measures = measures or isolation(limits, self.engine["name"], self.dropped)
-        config = container_config(self.image.image_id, container.container_labels(), measures)
+        config = container_config(self.image.image_id, container.LABELS, measures)
         most_bytes, within_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
         with self._slots:
-            remove_unconfirmed(self._engine)
             talk = run_container(self._engine, config, encode(invocation, nonce), most_bytes, within_s)
             result = read_result(self._engine, talk, nonce)
         if invocation.identify and (start := read_start(talk.output, nonce)):
             check_identity(self.image, start.identity)
         return result
 
-    def remove_leftovers(self) -> int:
-        """Remove the containers of runs that were killed; how many there were."""
-        return remove_of_ended_runs(self._engine)
-
 
 def open_sandbox(config: SandboxConfig) -> Sandbox:
-    """The engine found or started, the image found or built, a killed run's containers removed, the canary alive."""
+    """Find or start the engine, find or build the image, remove old containers, run the canary."""
     engine = ensure_engine()
     image = ensure_image(engine=engine)
-    with contextlib.suppress(Exception):
-        if removed := remove_of_ended_runs(engine):
-            log_line(f"removed {removed} container(s) that a killed run left behind")
+    with contextlib.suppress(Exception):  # the canary says what is wrong with an engine
+        if removed := remove_old_containers(engine):
+            log_line(f"removed {removed} container(s) more than an hour old")
     sandbox = checked_sandbox(engine, image, config.containers, config.limits)
     for why in sandbox.dropped.values():
         log_line(f"{why}; the run goes on without this measure, and every record says so")
