@@ -1,9 +1,21 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
+from collections.abc import Iterator
 
 import pytest
+
+from fluency.execution import container
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_label() -> Iterator[None]:
+    """A label of this test run's own, which tells its containers from those of others on the same engine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(container.LABELS, container.LABEL, secrets.token_hex(4))
+        yield
 
 
 @pytest.fixture

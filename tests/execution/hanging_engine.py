@@ -25,7 +25,7 @@ class HangingEngine:
         self._server.bind(str(folder / "e.sock"))
         self._server.listen(32)
         url = f"unix://{folder}/e.sock"
-        self.engine = replace(engine, url=url, options={"base_url": url}, unconfirmed=set(), _local=threading.local())
+        self.engine = replace(engine, url=url, options={"base_url": url}, _local=threading.local())
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:

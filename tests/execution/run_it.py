@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fluency.core.records import Result
 from fluency.core.study import Limits
+from fluency.execution import container
+from fluency.execution.engine import Engine
 from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox
 from tests.execution.worlds import SMALL
@@ -23,6 +25,12 @@ def pwsh(
 ) -> Result:
     """The command in PowerShell, in the small world."""
     return sandbox.run(Invocation("pwsh", command, SMALL, limits, timeout_s, needs, **options))
+
+
+def own_containers(engine: Engine, *, all: bool = False) -> list[str]:
+    """Ids of this test run's containers: those that run, or all."""
+    label = f"{container.LABEL}={container.LABELS[container.LABEL]}"
+    return [found["Id"] for found in engine.client().containers(all=all, filters={"label": label})]
 
 
 def text(result: Result) -> str:

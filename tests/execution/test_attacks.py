@@ -15,11 +15,10 @@ from fluency.core.records import Extraction, Result
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits
 from fluency.core.tasks import load_task
-from fluency.execution import container
 from fluency.execution.sandbox import Sandbox
 from fluency.scoring.failure_class import HeadlineRun, classify
 from fluency.scoring.verdict import judge
-from tests.execution.run_it import LIMITS, bash, pwsh
+from tests.execution.run_it import LIMITS, bash, own_containers, pwsh
 from tests.execution.worlds import SMALL
 from tests.waiting import wait_for
 
@@ -238,8 +237,7 @@ def test_the_attack_loses_in_powershell(sandbox: Sandbox, attack: Attack) -> Non
 
 
 def test_after_all_attacks_host_and_sandbox_are_as_before(sandbox: Sandbox, outcomes) -> None:
-    own = {"label": f"{container.LABEL}={container.container_labels()[container.LABEL]}"}
-    wait_for(lambda: not sandbox._engine.client().containers(all=True, filters=own), 10)
+    wait_for(lambda: not own_containers(sandbox._engine, all=True), 10)
     assert host_marks()["passwd"] == outcomes[1]["passwd"]
     result = bash(sandbox, "ls -A /tmp ~; pgrep -u agent -c; cat README.md", *BOTH)
     assert result.stdout.data == "/home/agent:\n\n/tmp:\n1\n# read me\n"

@@ -15,7 +15,7 @@ from fluency.core.schema import read_record, write_record
 from fluency.core.study import Cell
 from fluency.core.table import _full_row, load_records
 from fluency.core.task_world import world_for
-from fluency.execution.execute import MOST_ATTEMPTS, Attempts, gave_up
+from fluency.execution.execute import MAX_ATTEMPTS, add_failed_attempt, failed_attempts
 from fluency.report.explorer.cell_view import cell_view
 from fluency.scoring.score_cell import score_cell
 from fluency.workflow.pipeline import Pipeline
@@ -108,18 +108,18 @@ def test_a_cell_measured_later_says_at_which_attempt(one: OneCell) -> None:
 
 
 def test_what_ended_before_the_command_started_is_no_attempt(one: OneCell) -> None:
-    for _ in range(2 * MOST_ATTEMPTS):
+    for _ in range(2 * MAX_ATTEMPTS):
         with pytest.raises(SandboxError):
             one.execute(SandboxError("the engine refused", where="sandbox"))
     assert one.execute().attempts == 1
 
 
 def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tried_again(one: OneCell) -> None:
-    for number in range(MOST_ATTEMPTS - 1):
+    for number in range(MAX_ATTEMPTS - 1):
         with pytest.raises(ResultLost):
             one.execute(ended(f"reason {number}"))
     record = one.execute(ended("reason 2"))
-    assert record.runs == [] and record.attempts == MOST_ATTEMPTS
+    assert record.runs == [] and record.attempts == MAX_ATTEMPTS
     why = "its command was started 3 times, and no result came back: reason 0; reason 1; reason 2"
     assert record.unmeasured == why
     ran = one.sandbox.ran
@@ -131,7 +131,7 @@ def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tri
 
 
 def test_something_else_that_decides_the_result_starts_anew(one: OneCell) -> None:
-    for _ in range(MOST_ATTEMPTS - 1):
+    for _ in range(MAX_ATTEMPTS - 1):
         with pytest.raises(ResultLost):
             one.execute(ended())
     one.execute(ended())
@@ -141,13 +141,13 @@ def test_something_else_that_decides_the_result_starts_anew(one: OneCell) -> Non
 
 
 def test_a_damaged_count_is_no_count(tmp_path: Path) -> None:
-    attempts = Attempts(tmp_path / "a" / "1.json", "key")
-    assert attempts.failed == [] and attempts.add("why") == ["why"] == attempts.failed
-    assert Attempts(attempts.path, "other").failed == []
+    path = tmp_path / "a" / "1.json"
+    assert failed_attempts(path, "key") == []
+    assert add_failed_attempt(path, "key", "why") == ["why"] == failed_attempts(path, "key")
+    assert failed_attempts(path, "other") == []
     for text in ("", "[]", "{}", '{"key": "key", "failed": 3}'):
-        attempts.path.write_text(text)
-        assert attempts.failed == []
-    assert gave_up(["x"] * (MOST_ATTEMPTS - 1)) is None
+        path.write_text(text)
+        assert failed_attempts(path, "key") == []
 
 
 def outcome(one: OneCell):

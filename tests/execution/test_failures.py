@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import signal
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import replace
@@ -17,7 +15,6 @@ import docker
 import pytest
 
 from fluency.common.errors import ResultLost, SandboxError
-from fluency.common.paths import ROOT
 from fluency.core.records import Result
 from fluency.execution import container
 from fluency.execution.container import how_it_ended, read_result, run_container
@@ -25,15 +22,10 @@ from fluency.execution.engine import Engine, find_engine
 from fluency.execution.isolation import container_config, isolation
 from fluency.execution.protocol import PROTOCOL, Invocation
 from fluency.execution.sandbox import EMPTY_WORLD, Sandbox
-from tests.execution.run_it import LIMITS, bash
+from tests.execution.run_it import LIMITS, bash, own_containers
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
-
-
-def own_containers(engine: Engine) -> list[str]:
-    label = f"{container.LABEL}={container.container_labels()[container.LABEL]}"
-    return [found["Id"] for found in engine.client().containers(filters={"label": label})]
 
 
 def kill_one(engine: Engine) -> bool:
@@ -52,9 +44,7 @@ STARTS = f"echo '{json.dumps({'protocol': PROTOCOL, 'nonce': NONCE, 'processes':
 
 def pretend(sandbox: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20) -> Result:
     """What comes of a container whose runner is replaced by a script."""
-    config = container_config(
-        sandbox.image.image_id, container.container_labels(), isolation(LIMITS, sandbox.engine["name"])
-    )
+    config = container_config(sandbox.image.image_id, container.LABELS, isolation(LIMITS, sandbox.engine["name"]))
     config["Entrypoint"] = ["/usr/bin/bash", "-c", script]
     return read_result(sandbox._engine, run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s), NONCE)
 
@@ -144,9 +134,7 @@ def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(san
 
 def test_an_engine_that_cannot_say_how_it_ended_is_not_the_commands_failure(sandbox: Sandbox) -> None:
     """Its events are of its memory alone: after a restart it knows nothing of the container."""
-    config = container_config(
-        sandbox.image.image_id, container.container_labels(), isolation(LIMITS, sandbox.engine["name"])
-    )
+    config = container_config(sandbox.image.image_id, container.LABELS, isolation(LIMITS, sandbox.engine["name"]))
     config["Entrypoint"] = ["/usr/bin/bash", "-c", STARTS + "exit 9"]
     talk = run_container(sandbox._engine, config, b"", 1 << 20, 20)
     assert how_it_ended(sandbox._engine, talk, SandboxError("x")).own
@@ -192,53 +180,6 @@ def test_a_deleted_image(sandbox: Sandbox) -> None:
     client.remove_image(tag, force=True)
     with pytest.raises(SandboxError, match="the sandbox image is gone"):
         bash(other, "echo")
-
-
-KILLED = """
-import sys
-from fluency.execution.sandbox import open_sandbox
-from fluency.core.study import Limits, SandboxConfig
-from tests.execution.run_it import bash
-sandbox = open_sandbox(SandboxConfig())
-print("open", flush=True)
-bash(sandbox, "sleep 60", timeout_s=90)
-"""
-
-
-def test_what_a_killed_run_left_is_removed_and_nothing_else(sandbox: Sandbox) -> None:
-    engine = sandbox._engine
-    run = subprocess.Popen([sys.executable, "-c", KILLED], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert run.stdout.readline() == "open\n"
-
-    def of_the_run() -> list[str]:
-        label = f"{container.LABEL}={container.owner(run.pid)}"
-        return [found["Id"] for found in engine.client().containers(filters={"label": label})]
-
-    left = wait_for(of_the_run)
-    mine = threading.Thread(target=lambda: results.append(bash(sandbox, "sleep 5; echo mine").stdout.data))
-    results: list[str] = []
-    mine.start()
-    wait_for(lambda: own_containers(engine))
-    assert sandbox.remove_leftovers() == 0, "a run that lives keeps its containers"
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    assert sandbox.remove_leftovers() == 1
-    assert left[0] not in [found["Id"] for found in engine.client().containers(all=True)]
-    mine.join()
-    assert results == ["mine\n"]
-
-
-def test_an_owner_is_gone_only_if_it_is() -> None:
-    mine = container.container_labels()[container.LABEL]
-    boot, pid, began, space = mine.split()
-    later = container.LONGEST_S + 1
-    assert not container.is_gone(mine, later)
-    assert container.is_gone(f"{boot} {pid} {int(began) - 1} {space}", 0), "the id was given to another process"
-    assert container.is_gone(f"{boot} abc 1 {space}", 0)
-    strangers = (f"another-boot {pid} {began} {space}", f"{boot} {pid} 1 {int(space) + 1}", f"{boot} 1 1 -")
-    for unseen in (*strangers, f"{boot} {pid} {began}", "x", ""):
-        assert not container.is_gone(unseen, container.LONGEST_S), "it may live where /proc does not show it"
-        assert container.is_gone(unseen, later), "no execution is as old"
 
 
 @pytest.mark.usefixtures("second_daemon")
@@ -291,9 +232,7 @@ def test_a_daemon_that_dies_in_the_middle(sandbox: Sandbox, tmp_path: Path, monk
         assert "next run" in caught.value.hint
         daemon = start()
         assert bash(other, "echo again").stdout.data == "again\n"
-        again = Sandbox(replace(answers()), sandbox.image, 2)
         wait_for(lambda: not own_containers(engine))
-        assert again.remove_leftovers() == 0
     finally:
         daemon.terminate()
         daemon.wait(30)

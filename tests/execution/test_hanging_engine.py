@@ -1,8 +1,8 @@
-"""An engine that does not answer holds nobody up for ever and keeps no container."""
+"""An engine that does not answer holds nobody up for ever, and no container of ours runs on."""
 
 from __future__ import annotations
 
-import os
+import secrets
 from pathlib import Path
 
 import pytest
@@ -10,25 +10,14 @@ import pytest
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
 from fluency.execution import container, image
-from fluency.execution.container import remove_unconfirmed
-from fluency.execution.engine import Client, Engine
+from fluency.execution.container import remove_old_containers
+from fluency.execution.engine import Client
 from fluency.execution.sandbox import Sandbox, canary
 from tests.execution.hanging_engine import hanging
-from tests.execution.run_it import bash
+from tests.execution.run_it import bash, own_containers
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
-
-
-def label_own(monkeypatch: pytest.MonkeyPatch, which: str) -> None:
-    """Label this process's containers for one test, which tells them from those of others that are still ending."""
-    mine = container.owner(os.getpid())
-    monkeypatch.setattr(container, "owner", lambda pid: f"{mine} {which}")
-
-
-def own(engine: Engine) -> set[str]:
-    filters = {"label": f"{container.LABEL}={container.owner(0)}"}
-    return {found["Id"] for found in engine.client().containers(all=True, filters=filters)}
 
 
 def _only_this_one_hurries(client: Client, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +35,7 @@ def _only_this_one_hurries(client: Client, call: str, monkeypatch: pytest.Monkey
 def test_a_call_that_is_never_answered(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
-    label_own(monkeypatch, f"hanging{call}")
+    monkeypatch.setitem(container.LABELS, container.LABEL, secrets.token_hex(4))
     real = sandbox._engine
     with hanging(real, tmp_path, call) as hung:
         slow = Sandbox(hung.engine, sandbox.image, 1)
@@ -56,15 +45,17 @@ def test_a_call_that_is_never_answered(
         assert hung.taken.is_set()
         hung.let_go.set()
         if call == "/containers/create":
-            wait_for(lambda: own(real), 60)  # made after all, though nobody waits for it any more
+            wait_for(lambda: own_containers(real, all=True), 60)  # made late, and never started: the next hour's start
+            monkeypatch.setattr(container, "OLD_S", 1)
+            wait_for(lambda: remove_old_containers(real), 10)
         slow._engine.client().timeout = 60
-        left = own(real)
-        wait_for(lambda: bash(slow, "echo again").stdout.data == "again\n" and not left & own(real), 120)
+        assert bash(slow, "echo again").stdout.data == "again\n"
+        wait_for(lambda: not own_containers(real, all=True), 60)
 
 
 def test_a_program_of_a_new_image_that_never_ends(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    label_own(monkeypatch, "hanging-wait")
+    monkeypatch.setitem(container.LABELS, container.LABEL, secrets.token_hex(4))
     monkeypatch.setattr(image, "PROBE_S", 2)
     with pytest.raises(SandboxError, match="went away"):
         image._run(sandbox._engine, sandbox.image.image_id, ["/usr/bin/sleep", "600"])
-    wait_for(lambda: remove_unconfirmed(sandbox._engine) or not own(sandbox._engine), 60)
+    wait_for(lambda: not own_containers(sandbox._engine, all=True), 60)

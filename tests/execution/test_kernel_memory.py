@@ -7,14 +7,15 @@ program behind it that an image could leave out. It runs as the command's user, 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 
 import pytest
 
 from fluency.core.study import Limits
 from fluency.execution import container
 from fluency.execution.container import run_container
-from fluency.execution.isolation import Measures, container_config, isolation
-from fluency.execution.sandbox import NO_SYSCTLS, Sandbox
+from fluency.execution.isolation import MeasureRefused, Measures, container_config, isolation
+from fluency.execution.sandbox import Sandbox, checked_sandbox
 from tests.execution.run_it import LIMITS, bash
 
 pytestmark = pytest.mark.engine
@@ -65,7 +66,7 @@ print(json.dumps({"made": made, "left": left, "killed": fills()}), flush=True)
 
 def native(sandbox: Sandbox, measures: Measures) -> dict:
     """What the probe found behind these measures."""
-    config = container_config(sandbox.image.image_id, container.container_labels(), measures)
+    config = container_config(sandbox.image.image_id, container.LABELS, measures)
     config["Entrypoint"] = ["/opt/fluency/python3", "-I", "-S", "-c", PROBE]
     talk = run_container(sandbox._engine, config, b"", 1 << 20, 120)
     assert talk.failure is None, talk.failure
@@ -96,9 +97,20 @@ def test_an_engine_that_takes_no_limits_of_the_kernel_is_used_without(
 ) -> None:
     """As an older rootless one: by a limit that every engine refuses. The record of each execution says so."""
     refused = {"no-such-limit": {"Sysctls": {"kernel.no_such_limit": "0"}}}
-    monkeypatch.setattr("fluency.execution.sandbox.isolation", lambda *given: isolation(*given) | refused)
-    monkeypatch.setattr(sandbox, "engine", dict(sandbox.engine))
-    sandbox.canary(LIMITS)
-    assert sandbox.engine[NO_SYSCTLS] is True
-    said = bash(sandbox, "cat /proc/sys/kernel/shm_rmid_forced; ulimit -Hq").stdout.data
+
+    def with_refused(limits: Limits, engine: str, dropped: Collection[str]) -> Measures:
+        return isolation(limits, engine, dropped) | ({} if "sysctls" in dropped else refused)
+
+    monkeypatch.setattr("fluency.execution.sandbox.isolation", with_refused)
+    other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
+    assert other.dropped.keys() == {"sysctls"} and other.engine["takes_no_sysctls"] is True
+    said = bash(other, "cat /proc/sys/kernel/shm_rmid_forced; ulimit -Hq").stdout.data
     assert said == "0\n0\n", "the limit on a process's queues needs no right of the engine"
+
+
+def test_a_measure_that_is_refused_twice_is_an_error(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = {"no-such-limit": {"Sysctls": {"kernel.no_such_limit": "0"}}}
+    monkeypatch.setattr("fluency.execution.sandbox.isolation", lambda *given: isolation(*given) | refused)
+    with pytest.raises(MeasureRefused, match="sets no kernel limits") as caught:
+        checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
+    assert caught.value.group == "sysctls"

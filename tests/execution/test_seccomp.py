@@ -14,7 +14,7 @@ from fluency.common.files import read_json, sha256_file
 from fluency.core.study import Limits
 from fluency.execution import isolation as measures
 from fluency.execution.isolation import host_config, isolation
-from fluency.execution.sandbox import Sandbox
+from fluency.execution.sandbox import Sandbox, checked_sandbox
 from fluency.workflow import doctor
 from tests.execution.run_it import LIMITS, bash
 from tests.execution.seccomp_table import PAGE, written
@@ -177,11 +177,11 @@ def test_where_the_engine_does_not_take_it_doctor_and_record_say_so(
     if sandbox.engine["name"] == "podman":
         pytest.skip("Podman takes a file's path")
     monkeypatch.setattr(measures, "security_option", lambda engine: f"seccomp={text}")
-    other = Sandbox(sandbox._engine, sandbox.image, 1)
-    why = other.settle(LIMITS)
-    assert why is not None and "seccomp profile" in why
-    assert other.engine["seccomp_profile"] == measures.ENGINES_OWN
-    assert "seccomp" not in other._isolation(LIMITS)
+    other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
+    why = other.dropped["seccomp"]
+    assert "seccomp profile" in why
+    assert other.engine["seccomp_profile"] == "the engine's own"
+    assert bash(other, "setarch linux32 echo wide").stdout.data == "wide\n", "the engine's own profile holds"
     if text != "{":
         return
     lines = {line.thing: line for line in doctor._known_command(sandbox._engine, sandbox.image)}

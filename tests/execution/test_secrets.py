@@ -10,9 +10,8 @@ import time
 import pytest
 
 from fluency.common.paths import ROOT
-from fluency.execution import container
 from fluency.execution.sandbox import Sandbox
-from tests.execution.run_it import bash
+from tests.execution.run_it import bash, own_containers
 
 pytestmark = pytest.mark.engine
 
@@ -34,10 +33,9 @@ def test_no_secret_is_anywhere_inside(sandbox: Sandbox, monkeypatch: pytest.Monk
     def inspect() -> None:
         client = sandbox._engine.client()
         for _ in range(400):
-            label = f"{container.LABEL}={container.container_labels()[container.LABEL]}"
-            mine = client.containers(filters={"label": label})
+            mine = own_containers(sandbox._engine)
             if mine:
-                found.update(client.inspect_container(mine[0]["Id"]))
+                found.update(client.inspect_container(mine[0]))
                 return
             time.sleep(0.05)
 

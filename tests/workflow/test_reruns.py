@@ -202,7 +202,7 @@ SLEEP = f"sleep 61{os.getpid()}"  # no other's
 
 def end_from_outside(client) -> bool:
     """Kill a container in which the command runs; False if there is none."""
-    for found in client.containers(filters={"label": container.MARK}):
+    for found in client.containers(filters={"label": container.LABEL}):
         with contextlib.suppress(docker.errors.APIError):
             if any(SLEEP in " ".join(process) for process in client.top(found["Id"])["Processes"] or []):
                 client.kill(found["Id"])

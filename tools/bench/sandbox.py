@@ -112,9 +112,7 @@ def made_ahead(sandbox: Sandbox, world: World, rounds: int) -> dict[str, object]
 
     The most that creating them ahead of time could gain.
     """
-    config = container_config(
-        sandbox.image.image_id, container.container_labels(), isolation(Limits(), sandbox.engine["name"])
-    )
+    config = container_config(sandbox.image.image_id, container.LABELS, isolation(Limits(), sandbox.engine["name"]))
     data = encode(Invocation("bash", COMMAND["bash"], world, Limits(), 60), "ahead")
     ratios = []
     for _ in range(rounds):

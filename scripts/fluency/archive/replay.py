@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fluency.analysis.study_analysis import analyse
 from fluency.archive.archived_study import ArchivedStudy, read_archived_study
@@ -20,11 +20,14 @@ from fluency.core.study import Cell, read_study
 from fluency.core.table import CellRecords, Row, headline_runs, to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
-from fluency.execution.execute import Executor, execute_cell
+from fluency.execution.execute import execute_cell
 from fluency.report.escape import code, text, visible
 from fluency.report.headline import headline_of
 from fluency.report.markdown import table
 from fluency.scoring.score_cell import score_cell
+
+if TYPE_CHECKING:
+    from fluency.execution.sandbox import Sandbox
 
 MARKS = ("structural_pass", "lenient_passed", *(condition.mark for condition in EXTRA_CONDITIONS))
 
@@ -153,7 +156,7 @@ TITLES = {"score": "Judged anew by the present checks", "execute": "Run anew in 
 def replay_archive(
     path: Path,
     stage: Stage = "score",
-    sandbox: Executor | None = None,
+    sandbox: Sandbox | None = None,
     *,
     trust_tasks: bool = False,
     parallel: int = 2,
@@ -214,7 +217,7 @@ class _Replayer:
         self,
         archived: ArchivedStudy,
         stage: Stage,
-        sandbox: Executor | None,
+        sandbox: Sandbox | None,
         parallel: int,
         utc: str,
         trust: bool,

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import secrets
 import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import cache
-from pathlib import Path
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import docker.errors
@@ -20,78 +16,17 @@ import requests
 from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Result, Stream, Used
 from fluency.execution.engine import Engine
-from fluency.execution.isolation import ProfileRefused
+from fluency.execution.isolation import MeasureRefused
 from fluency.execution.protocol import decode, read_start
 
-LABEL = "agent-shell-sandbox.owner"
-MARK = "agent-shell-sandbox.execution"
-LONGEST_S = 3600.0
-"""No execution is under way as long: a deadline is 600 s at most."""
-
-
-@cache
-def boot_id() -> str:
-    """Changes with every start of the machine."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-
-
-def pid_namespace() -> str:
-    """The inode of the name space whose process ids /proc shows; empty where that is not this process's own."""
-    try:
-        ours = Path("/proc/self").readlink() == Path(str(os.getpid()))
-        return str(Path("/proc/self/ns/pid").stat().st_ino) if ours else ""
-    except OSError:
-        return ""
-
-
-def started(pid: int) -> int | None:
-    """When a process started, in ticks since boot; None if there is none or it is a zombie."""
-    try:
-        rest = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if rest[0] in "ZX" else int(rest[19])
-
-
-def owner(pid: int) -> str:
-    """What names a process of this name space for all who share the engine, wherever they run."""
-    return f"{boot_id()} {pid} {started(pid)} {pid_namespace() or '-'}"
-
-
-def container_labels() -> dict[str, str]:
-    """The labels of this process's containers."""
-    return {MARK: "1", LABEL: owner(os.getpid())}
-
-
-def can_be_looked_up(label: str) -> bool:
-    """Whether the process a label names is of this start of the machine and this name space, so that /proc shows it.
-
-    Whether any other still lives cannot be seen: a devcontainer's, a CI job's or another machine's on the same engine.
-    """
-    return bool(pid_namespace()) and label.split()[::3] == [boot_id(), pid_namespace()]
-
-
-def is_gone(label: str, age_s: float) -> bool:
-    """Whether nobody waits for a container any more, which is `age_s` old.
-
-    Its owner has ended (a process id that was given out again does not count), or, where that cannot be seen, it is
-    older than any execution.
-    """
-    if not can_be_looked_up(label):
-        return age_s > LONGEST_S
-    _, pid, began, *_ = label.split()
-    return not pid.isdigit() or str(started(int(pid))) != began
-
-
+LABEL = "agent-shell-sandbox.execution"
+LABELS = {LABEL: "1"}
+OLD_S = 3600.0
+"""No execution takes as long: a deadline is 600 s at most."""
 WHERE = "sandbox"
 FRAME = 8
-NAME = "agent-shell-sandbox-"
 SYSCTL_MARKS = ("sysctl", "/proc/sys/")
 NEXT_RUN = "the cell stays missing and the next run measures it"
-
-
-class SysctlsRefused(SandboxError):
-    """The engine may not set the kernel's limits of a container, as an older rootless one may not."""
 
 
 @dataclass
@@ -99,7 +34,7 @@ class ContainerSession:
     """What was heard of a container from its start to its end."""
 
     container: str
-    """Its id, or its name while the engine has not told one."""
+    """Its id; empty until the engine has returned one."""
     began: float
     streams: dict[int, bytearray] = field(default_factory=lambda: {1: bytearray(), 2: bytearray()})
     first_line: float | None = None
@@ -121,17 +56,16 @@ class ContainerSession:
 
 
 def run_container(
-    engine: Engine, config: dict[str, Any], sent: bytes, most_bytes: int, within_s: float, container: str | None = None
+    engine: Engine, config: dict[str, Any], sent: bytes, most_bytes: int, within_s: float, container: str = ""
 ) -> ContainerSession:
     """What a fresh container said that was sent `sent`; after a `failure` it may still be there, for `remove`.
 
     `container` is one that was created before with this config; else it is created now.
     """
-    talk = ContainerSession(container or new_name(), time.time())
+    talk = ContainerSession(container, time.time())
     try:
         client = engine.client()
-        if container is None:
-            talk.container = client.create_container_from_config(config, talk.container)["Id"]
+        talk.container = container or client.create_container_from_config(config)["Id"]
         stream = client.attach_socket(talk.container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         with _raw_socket(stream) as connection:
             client.start(talk.container)
@@ -149,11 +83,6 @@ def run_container(
     return talk
 
 
-def new_name() -> str:
-    """A name for a container, by which it can be found although the engine never told its id."""
-    return NAME + secrets.token_hex(8)
-
-
 def as_sandbox_error(error: BaseException, within_s: float) -> BaseException:
     """The sandbox error behind what a client or a socket raised; anything unknown stays what it is."""
     said = " ".join(str(getattr(error, "explanation", None) or error).split())
@@ -163,9 +92,10 @@ def as_sandbox_error(error: BaseException, within_s: float) -> BaseException:
     if isinstance(error, docker.errors.ImageNotFound):
         return SandboxError("the sandbox image is gone", where=WHERE, hint="run again, or `make image`")
     if isinstance(error, docker.errors.APIError) and any(mark in str(error) for mark in SYSCTL_MARKS):
-        return SysctlsRefused(f"the engine sets no kernel limits: {why}", where=WHERE, hint=NEXT_RUN)
+        return MeasureRefused("sysctls", f"the engine sets no kernel limits: {why}", where=WHERE, hint=NEXT_RUN)
     if isinstance(error, docker.errors.APIError) and "seccomp" in said:
-        return ProfileRefused(f"the engine refused the seccomp profile: {said[-160:]}", where=WHERE, hint=NEXT_RUN)
+        what = f"the engine refused the seccomp profile: {said[-160:]}"
+        return MeasureRefused("seccomp", what, where=WHERE, hint=NEXT_RUN)
     if isinstance(error, docker.errors.APIError):
         # Debian only recommends AppArmor's tools to Docker, which starts nothing without them where the kernel has it.
         hint = "`apt-get install apparmor`, then run again" if "apparmor_parser" in why else NEXT_RUN
@@ -176,11 +106,10 @@ def as_sandbox_error(error: BaseException, within_s: float) -> BaseException:
 
 
 def remove(engine: Engine, container: str) -> None:
-    """Kill and remove; what the engine does not confirm is noted, since it may yet make what it was asked for."""
-    engine.unconfirmed.add(container)
-    with contextlib.suppress(Exception):
-        engine.patient_client(20).remove_container(container, force=True, v=True)
-        engine.unconfirmed.discard(container)
+    """Kill and remove; what an engine that hangs does not remove ends by itself, or is removed as old."""
+    if container:
+        with contextlib.suppress(Exception):
+            engine.patient_client(20).remove_container(container, force=True, v=True)
 
 
 @contextlib.contextmanager
@@ -326,37 +255,12 @@ def _events(client: Any, talk: ContainerSession) -> list[dict[str, Any]]:
         over = any(event.get("Action") in DIED for event in seen)
 
 
-def remove_of_ended_runs(engine: Engine) -> int:
-    """Remove the containers that nobody waits for any more; how many there were."""
-    removed = 0
-    found = engine.client().containers(all=True, filters={"label": MARK})
-    now = _clock(engine, found)
-    for container in found:
-        if is_gone(container["Labels"].get(LABEL, ""), now - container["Created"]):
-            remove(engine, container["Id"])
-            removed += 1
-    return removed
-
-
-def remove_unconfirmed(engine: Engine) -> None:
-    """Remove what this process asked for in vain and what is there now; does nothing where all was confirmed."""
-    if not engine.unconfirmed:
-        return
-    with contextlib.suppress(Exception):  # an engine that still hangs is told by the execution that follows
-        mine = {"label": f"{LABEL}={container_labels()[LABEL]}"}
-        there: set[str] = set()
-        for container in engine.client().containers(all=True, filters=mine):
-            known = {container["Id"], *(name.lstrip("/") for name in container["Names"])}
-            there |= known
-            for name in engine.unconfirmed & known:
-                remove(engine, name)
-        # One that had an id was made, and is gone. One that has but a name may yet be made.
-        engine.unconfirmed.difference_update({name for name in engine.unconfirmed - there if not name.startswith(NAME)})
-
-
-def _clock(engine: Engine, found: list[dict[str, Any]]) -> float:
-    """Seconds UTC by the engine's clock, which may be another machine's; asked only where ages matter."""
-    if all(can_be_looked_up(container["Labels"].get(LABEL, "")) for container in found):
-        return 0.0
-    told = engine.client().info().get("SystemTime")
-    return datetime.fromisoformat(told).astimezone(UTC).timestamp() if told else time.time()
+def remove_old_containers(engine: Engine) -> int:
+    """Remove the containers of any run that are older than an hour by the engine's clock; how many there were."""
+    client = engine.client()
+    now = datetime.fromisoformat(client.info()["SystemTime"]).timestamp()
+    found = client.containers(all=True, filters={"label": f"{LABEL}={LABELS[LABEL]}"})
+    old = [container["Id"] for container in found if now - container["Created"] > OLD_S]
+    for container in old:
+        remove(engine, container)
+    return len(old)

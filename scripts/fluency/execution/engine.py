@@ -32,8 +32,6 @@ class Engine:
     url: str
     options: dict[str, Any] = field(repr=False)
     facts: dict[str, Any]
-    unconfirmed: set[str] = field(default_factory=set, repr=False, compare=False)
-    """Ids or names of containers that were to be made or removed when the engine gave no answer."""
     _local: threading.local = field(default_factory=threading.local, repr=False, compare=False)
 
     def client(self) -> docker.APIClient:

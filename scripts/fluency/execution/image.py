@@ -24,7 +24,7 @@ from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS, Shell
 from fluency.execution import container, powershell
 from fluency.execution.base_image import WHERE, ensure_base, run_build
-from fluency.execution.container import as_sandbox_error, new_name, remove
+from fluency.execution.container import as_sandbox_error, remove
 from fluency.execution.engine import Engine, ensure_engine, first_words
 from fluency.execution.image_content import (
     REPOSITORY,
@@ -95,12 +95,12 @@ def _run(engine: Engine, image: str, argv: Sequence[str]) -> tuple[int, str, str
         "Image": image,
         "Entrypoint": entrypoint,
         "Env": VARIABLES,
-        "Labels": container.container_labels(),
+        "Labels": container.LABELS,
         "HostConfig": {"NetworkMode": "none"},
     }
-    probe = new_name()
+    probe = ""
     try:
-        probe = client.create_container_from_config(config, probe)["Id"]
+        probe = client.create_container_from_config(config)["Id"]
         client.start(probe)
         status = client.wait(probe)["StatusCode"]
         streams = [client.logs(probe, stdout=out, stderr=not out) for out in (True, False)]

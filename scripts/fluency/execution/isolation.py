@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Any
 
@@ -23,8 +23,12 @@ BY_ARGUMENT = {"socket", "socketpair", "personality"}
 Rule = dict[str, Any]
 
 
-class ProfileRefused(SandboxError):
-    """The engine does not take the profile, or takes it and does not hold it."""
+class MeasureRefused(SandboxError):
+    """The engine does not take a group of measures (`seccomp` or `sysctls`), or takes it without effect."""
+
+    def __init__(self, group: str, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.group = group
 
 
 @cache
@@ -96,10 +100,10 @@ Measures = dict[str, dict[str, Any]]
 """Name of each measure -> the part of the engine's HostConfig that puts it into force. Sizes in bytes."""
 
 
-def isolation(limits: Limits, engine: str = "docker") -> Measures:
-    """Every measure, with the sizes of the limits, for an engine by its name."""
+def isolation(limits: Limits, engine: str = "docker", dropped: Collection[str] = ()) -> Measures:
+    """Every measure, with the sizes of the limits, for an engine by its name; without the `dropped` groups."""
     memory = limits.memory_mb << 20
-    return {
+    measures: Measures = {
         "no-network": {"NetworkMode": "none"},
         # The engine would copy the host's resolver into the container, although there is nobody to ask.
         "no-resolver": {"Dns": ["127.0.0.1"], "DnsSearch": ["."]},
@@ -129,11 +133,8 @@ def isolation(limits: Limits, engine: str = "docker") -> Measures:
         "no-log-on-the-host": {"LogConfig": {"Type": "none"}},
         "removed-at-its-end": {"AutoRemove": True},
     }
-
-
-def without_sysctls(measures: Measures) -> Measures:
-    """The measures that are left on an engine that may not set the kernel's limits of a container."""
-    return {name: part for name, part in measures.items() if "Sysctls" not in part}
+    groups = {name: "sysctls" if "Sysctls" in part else name for name, part in measures.items()}
+    return {name: part for name, part in measures.items() if groups[name] not in dropped}
 
 
 def container_config(image: str, labels: dict[str, str], measures: Measures) -> dict[str, Any]:

@@ -16,23 +16,19 @@ from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Limits, SandboxConfig
 from fluency.execution import container
 from fluency.execution.container import (
-    SysctlsRefused,
     read_result,
-    remove_of_ended_runs,
-    remove_unconfirmed,
+    remove_old_containers,
     run_container,
 )
 from fluency.execution.engine import Engine, ensure_engine
-from fluency.execution.execute import Executor
 from fluency.execution.image import ensure_image, why_missing
 from fluency.execution.isolation import (
     ENGINE_DEFAULT,
+    MeasureRefused,
     Measures,
-    ProfileRefused,
     container_config,
     isolation,
     profile_sha256,
-    without_sysctls,
 )
 from fluency.execution.protocol import Invocation, encode, read_start
 from fluency.world import World
@@ -65,9 +61,9 @@ def check_identity(image: ImageInfo, identity: dict[str, str]) -> None:
 
 
 def check(result: Result, limits: Limits, reduced: bool) -> None:
-    """SandboxError unless the canary's result is the known one, and what holds is what the limits say.
+    """SandboxError unless the canary's result is the known one and the limits are in force.
 
-    ProfileRefused if it is `reduced` and the project's seccomp profile does not hold.
+    MeasureRefused if the project's seccomp profile should be in force (`reduced`) and is not.
     """
     said, filtered, *holds = [*result.stdout.data.split("\n"), ""]
     if (result.exit_code, said, result.stderr.data) != (7, TEXT, "canary"):
@@ -83,23 +79,27 @@ def check(result: Result, limits: Limits, reduced: bool) -> None:
             hint="rootless engines need control groups v2, delegated to the user; else run the engine as root",
         )
     if reduced and filtered == "wide":
-        raise ProfileRefused(
+        raise MeasureRefused(
+            "seccomp",
             "the engine does not hold the seccomp profile",
             where="sandbox",
             hint="give it its usual runtime back",
         )
 
 
-NO_SYSCTLS = "takes_no_sysctls"
 GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with others
 
 
 class Sandbox:
-    """Runs commands; safe to call from several threads. `image` and `engine` go into every record."""
+    """Runs commands; safe to call from several threads. `image` and `engine` go into every record.
+
+    `dropped` says why for each group of isolation measures that the engine refuses and that is left out.
+    """
 
     def __init__(self, engine: Engine, image: ImageInfo, parallel: int) -> None:
         self.image = image
         self.engine: dict[str, Any] = engine.facts | {"seccomp_profile": profile_sha256()}
+        self.dropped: dict[str, str] = {}
         self.parallel = parallel
         self._engine = engine
         self._slots = threading.BoundedSemaphore(parallel)
@@ -138,69 +138,61 @@ class Sandbox:
     def canary(self, limits: Limits) -> None:
         """A command whose result is known; SandboxError if the sandbox gives another, or does not hold its limits."""
         with self._canary_lock:
-            check(self._run(canary(limits)), limits, self._reduced)
+            check(self._run(canary(limits)), limits, "seccomp" not in self.dropped)
             self._doubted.clear()
-
-    def settle(self, limits: Limits) -> str | None:
-        """The canary; why the engine's own seccomp profile holds from here on, where it does not take the project's."""
-        try:
-            self.canary(limits)
-        except ProfileRefused as error:
-            self.engine["seccomp_profile"] = ENGINE_DEFAULT
-            self.canary(limits)
-            return error.what
-        return None
-
-    @property
-    def _reduced(self) -> bool:
-        """Whether the project's seccomp profile holds, and not the engine's own."""
-        return bool(self.engine["seccomp_profile"] != ENGINE_DEFAULT)
-
-    def _isolation(self, limits: Limits) -> Measures:
-        every = isolation(limits, self.engine["name"])
-        return every if self._reduced else {name: part for name, part in every.items() if name != "seccomp"}
 
     def _run(self, invocation: Invocation, measures: Measures | None = None) -> Result:
         """One command behind the given isolation measures instead of all that the engine takes."""
-        if measures is None and not self.engine.get(NO_SYSCTLS):
-            try:
-                return self._run(invocation, self._isolation(invocation.limits))
-            except SysctlsRefused:
-                self.engine[NO_SYSCTLS] = True
-        measures = measures or without_sysctls(self._isolation(invocation.limits))
         limits, nonce = invocation.limits, secrets.token_hex(16)
-        config = container_config(self.image.image_id, container.container_labels(), measures)
+        measures = measures or isolation(limits, self.engine["name"], self.dropped)
+        config = container_config(self.image.image_id, container.LABELS, measures)
         most_bytes, within_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
         with self._slots:
-            remove_unconfirmed(self._engine)
             talk = run_container(self._engine, config, encode(invocation, nonce), most_bytes, within_s)
             result = read_result(self._engine, talk, nonce)
         if invocation.identify and (start := read_start(talk.output, nonce)):
             check_identity(self.image, start.identity)
         return result
 
-    def remove_leftovers(self) -> int:
-        """Remove the containers of runs that were killed; how many there were."""
-        return remove_of_ended_runs(self._engine)
-
 
 def open_sandbox(config: SandboxConfig) -> Sandbox:
-    """The engine found or started, the image found or built, a killed run's containers removed, the canary alive."""
+    """Find or start the engine, find or build the image, remove old containers, run the canary."""
     engine = ensure_engine()
     image = ensure_image(engine=engine)
-    sandbox = Sandbox(engine, image, config.containers)
-    with contextlib.suppress(Exception):
-        if removed := sandbox.remove_leftovers():
-            log_line(f"removed {removed} container(s) that a killed run left behind")
-    if why := sandbox.settle(config.limits):
-        log_line(f"{why}; the engine's own holds instead, and every record says so")
+    with contextlib.suppress(Exception):  # the canary says what is wrong with an engine
+        if removed := remove_old_containers(engine):
+            log_line(f"removed {removed} container(s) more than an hour old")
+    sandbox = checked_sandbox(engine, image, config.containers, config.limits)
+    for why in sandbox.dropped.values():
+        log_line(f"{why}; the run goes on without this measure, and every record says so")
     return sandbox
+
+
+DROPPED_FACTS: dict[str, dict[str, Any]] = {
+    "seccomp": {"seccomp_profile": ENGINE_DEFAULT},
+    "sysctls": {"takes_no_sysctls": True},
+}
+"""Refused group of measures -> what every record says of it."""
+
+
+def checked_sandbox(engine: Engine, image: ImageInfo, parallel: int, limits: Limits) -> Sandbox:
+    """A sandbox that passed its canary, without the groups of measures that the engine refuses."""
+    sandbox = Sandbox(engine, image, parallel)
+    while True:
+        try:
+            sandbox.canary(limits)
+            return sandbox
+        except MeasureRefused as error:
+            if error.group in sandbox.dropped:
+                raise
+            sandbox.dropped[error.group] = error.what
+            sandbox.engine |= DROPPED_FACTS[error.group]
 
 
 REPEATS = 5
 
 
-def start_up_times(sandbox: Executor, world: World, limits: Limits) -> dict[str, float]:
+def start_up_times(sandbox: Sandbox, world: World, limits: Limits) -> dict[str, float]:
     """Median seconds of an empty command in each shell the image holds, one after the other."""
     return {
         shell: round(

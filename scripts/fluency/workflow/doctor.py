@@ -24,7 +24,7 @@ from fluency.execution.image import find_image, why_missing
 from fluency.execution.image_content import image_tag
 from fluency.execution.isolation import profile_sha256
 from fluency.execution.powershell import INSTALL_HINT, RELEASE_PAGE, powershell_source
-from fluency.execution.sandbox import NO_SYSCTLS, Sandbox
+from fluency.execution.sandbox import checked_sandbox
 
 State = Literal["good", "note", "lacks"]
 MARKS: dict[State, str] = {"good": "[green]ok[/]", "note": "[yellow]note[/]", "lacks": "[red]lacks[/]"}
@@ -148,18 +148,17 @@ def _image(engine: Engine | None) -> Iterator[Line]:
 
 def _known_command(engine: Engine, image: ImageInfo) -> Iterator[Line]:
     """One real execution: what an engine says of itself does not tell whether it can start a container, and how."""
-    sandbox = Sandbox(engine, image, 1)
     try:
-        refused = sandbox.settle(Limits())
+        sandbox = checked_sandbox(engine, image, 1, Limits())
     except UserError as error:
         yield Line("a known command", "lacks", error.what, f"no command can be run: {error.hint}")
         return
-    if sandbox.engine.get(NO_SYSCTLS):
+    if "sysctls" in sandbox.dropped:
         advice = "memory that outlives its process stays possible: a newer kernel or an engine of root"
         yield Line("a known command", "note", "gave the known result, without the kernel's own limits", advice)
     else:
         yield Line("a known command", "good", "gave the known result, within its limits")
-    if refused:
+    if refused := sandbox.dropped.get("seccomp"):
         advice = "the engine's own seccomp profile holds instead of the project's smaller one, and every record says so"
         yield Line("seccomp profile", "note", refused, advice)
     else:

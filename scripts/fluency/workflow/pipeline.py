@@ -68,26 +68,32 @@ class Pipeline(ReadyStudy):
 
     @logged
     def execute(self, wildcards: Any, input: Any, output: Any) -> None:
-        """Run the answer's command in every world; give a cell up that several attempts could not measure."""
+        """Run the answer's command in every world; after several failed attempts record the cell as unmeasured."""
         from fluency.core.task_world import world_for
-        from fluency.execution.execute import Attempts, execute_cell, gave_up
+        from fluency.execution.execute import (
+            MAX_ATTEMPTS,
+            add_failed_attempt,
+            execute_cell,
+            failed_attempts,
+            unmeasured_cell,
+        )
 
         bring_to_present(input)
+        study, sandbox, task = self.study, self.sandbox(), self.task_of[wildcards.task]
         generation = read_record(Generation, Path(input.generation[0]))
-        task, sandbox = self.task_of[wildcards.task], self.sandbox()
-        key = [self.key.execute(wildcards), sandbox.image.model_dump(), generation.answer.request_key]
-        attempts = Attempts(RESULTS / "attempts" / f"{cell_of(wildcards).path}.json", sha256(canonical_json(key)))
-
-        def execution() -> Execution:
-            return execute_cell(self.study, task, generation, sandbox, world_for, utc_now(), attempts.failed)
-
-        try:
-            record = execution()
-        except ResultLost as error:
-            if gave_up(attempts.add(error.what)) is None:
-                raise
-            record = execution()
-        write_record(Path(output[0]), record)
+        path = RESULTS / "attempts" / f"{cell_of(wildcards).path}.json"
+        decides = [self.key.execute(wildcards), sandbox.image.model_dump(), generation.answer.request_key]
+        key = sha256(canonical_json(decides))
+        failed, record = failed_attempts(path, key), None
+        if len(failed) < MAX_ATTEMPTS:
+            try:
+                attempt = len(failed) + 1
+                record = execute_cell(study, task, generation, sandbox, world_for, utc_now(), attempt)
+            except ResultLost as error:
+                failed = add_failed_attempt(path, key, error.what)
+                if len(failed) < MAX_ATTEMPTS:
+                    raise
+        write_record(Path(output[0]), record or unmeasured_cell(study, generation, sandbox, utc_now(), failed))
 
     @logged
     def score(self, wildcards: Any, input: Any, output: Any) -> None:

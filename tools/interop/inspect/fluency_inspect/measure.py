@@ -11,8 +11,8 @@ from fluency.core.records import Answer, Execution, Generation, Outcome, Score, 
 from fluency.core.study import Cell, Study, read_study, validate_study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
-from fluency.execution.execute import Executor, execute_cell
-from fluency.execution.sandbox import open_sandbox
+from fluency.execution.execute import execute_cell
+from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.generation.prompt import build_prompt
 from fluency.generation.request import request_for, request_key
 from fluency.scoring.score_cell import score_cell
@@ -27,7 +27,7 @@ def study_of(shell: str, tasks: list[str], seeds: list[int]) -> Study:
 
 
 def measured(
-    study: Study, task: Task, text: str, outcome: Outcome, trial: int, sandbox: Executor | None = None
+    study: Study, task: Task, text: str, outcome: Outcome, trial: int, sandbox: Sandbox | None = None
 ) -> tuple[Execution, Score]:
     """What became of an answer; SandboxError when its command could not be measured."""
     generation = _generation(study, task, text, outcome, trial)
@@ -35,14 +35,14 @@ def measured(
     return execution, score_cell(task, generation, execution, world_for, seeds=study.seeds, conditions=study.conditions)
 
 
-def shared_sandbox() -> Executor:
+def shared_sandbox() -> Sandbox:
     """The sandbox of this process, opened by the first who asks."""
     with _OPENING:
         return _sandbox()
 
 
 @cache
-def _sandbox() -> Executor:
+def _sandbox() -> Sandbox:
     return open_sandbox(read_study().sandbox)
 
 
