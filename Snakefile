@@ -1,7 +1,7 @@
 """The pipeline on one page: generate, execute, score, gather, report, archive.
 
 Each rule has one action (workflow/pipeline.py) and one param (workflow/rerun_keys.py). The param is the canonical
-JSON of what changes the rule's answer, the code that decides it included (`RERUNS` in core/stage_code.py). Sources are no
+JSON of what changes the rule's answer, the code that decides it included (archive/code_hashes.py). Sources are no
 input files: those count by their time, and a source that was put back, or edited while the clock was behind, is older than
 what was made of its predecessor.
 """

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from fluency.archive.code_hashes import code_sha256
 from fluency.archive.registration import followed
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
@@ -165,7 +166,15 @@ def measure(
         task = tasks[cell.task]
         generation = generator.generate(cell, build_prompt(task.prompt, cell.shell), task.sha256)
         execution = execute_cell(study, task, generation, executor, worlds, "2026-11-22T01:03:04Z")
-        score = score_cell(task, generation, execution, worlds, seeds=study.seeds, conditions=study.conditions)
+        score = score_cell(
+            task,
+            generation,
+            execution,
+            worlds,
+            code_sha256=code_sha256("score"),
+            seeds=study.seeds,
+            conditions=study.conditions,
+        )
         for stage, record in (("generations", generation), ("executions", execution), ("scores", score)):
             write_record(record_path(made.results, stage, cell), record)
     write_atomic(

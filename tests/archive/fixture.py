@@ -74,7 +74,7 @@ def build(out: Path) -> Path:
                 entries_of(study, chosen, made.results, store.path, small_world, {}) for chosen in (tasks, tasks[:1])
             )
             fields = manifest_fields(study, coverage, image=False, **FACTS)
-            fields["code"] = {**fields["code"], "worlds": sha256("tests/archive/fixture.py")}
+            fields["code"] = {**fields["code"], "score": sha256("tests/archive/fixture.py")}
             held = held_out_document(tasks[1:], study, coverage.rows, small_world)
             names = held_out_names(entries, {*public})
             entries[HELD_OUT] = Entry(HELD_OUT, held)

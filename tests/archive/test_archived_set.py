@@ -43,7 +43,7 @@ def test_it_verifies_and_says_its_set_and_a_task_left_out_of_the_set_shows(made,
     define([*TWO, "tree-size-bytes"])
     told = "study.json: the archived tasks are not those of the set two"
     assert told in map(str, verify_archive(path).problems)
-    monkeypatch.setattr("fluency.archive.verify.layer_hashes", dict)
+    monkeypatch.setattr("fluency.archive.verify.code_hashes", dict)
     found = verify_archive(path)
     assert found.problems == [], "by other code it may be another set of the name"
     assert [finding for finding in map(str, found.unproven) if finding.startswith(told)]

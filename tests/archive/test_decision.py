@@ -11,11 +11,11 @@ from markdown_it import MarkdownIt
 from fluency.analysis.estimate import Edge, Verdict
 from fluency.analysis.plan import BANDS, band_words
 from fluency.analysis.study_analysis import analyse
+from fluency.archive.code_hashes import code_hashes
 from fluency.archive.decision import _lines, write_decision
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
 from fluency.core.shells import DESIGN_SHELLS
-from fluency.core.stage_code import layer_hashes
 from tests.archive.hostile import rewritten
 from tests.archive.test_verify import DERIVABLE, forge_whole
 
@@ -77,7 +77,7 @@ def test_nothing_rests_on_an_altered_archive(archive, tmp_path):
 
 def test_a_record_from_an_unproven_archive_says_so_at_its_top(archive, tmp_path):
     """Forged scores whose code hashes were forged with them: a record can be made, and nobody reads past its doubt."""
-    forged = rewritten(archive, tmp_path, forge_whole, repair=True, code=dict.fromkeys(layer_hashes(), "f" * 64))
+    forged = rewritten(archive, tmp_path, forge_whole, repair=True, code=dict.fromkeys(code_hashes(), "f" * 64))
     text = write_decision(forged, "title", tmp_path / "d").read_text()
     top = text.split("## Context and Problem Statement")[0]
     assert "scores not reproduced" in top and "passed" in top

@@ -97,7 +97,7 @@ def test_an_archive_from_before_is_sound_without_them(archive, tmp_path):
         for name in READER_FILES:
             del files[name]
 
-    old = rewritten(archive, tmp_path, older, repair=True, code={key: code[key] for key in code if key != "metadata"})
+    old = rewritten(archive, tmp_path, older, repair=True, code={key: code[key] for key in code if key != "archive"})
     assert verify_archive(old).proven
     stripped = verify_archive(rewritten(archive, tmp_path, older, repair=True))
     assert {problem.where for problem in stripped.problems} == set(READER_FILES)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from fluency.analysis.plan import plan_for
+from fluency.archive.code_hashes import FROZEN, code_sha256
 from fluency.archive.registration import SCHEMA_VERSION, design, deviations, preregister, read_registration, registered
 from fluency.common.canonical import has_valid_self_hash, with_self_hash
 from fluency.common.clock import parse_time, utc_now
@@ -18,8 +19,6 @@ from fluency.common.git import git_state
 from fluency.core.config_doc import SECTIONS
 from fluency.core.provenance import Provenance
 from fluency.core.shells import DESIGN_SHELLS
-from fluency.core.stage_code import DECIDES as DECIDING
-from fluency.core.stage_code import deciding_hashes
 from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
 from fluency.core.tasks import load_task, load_tasks
 from fluency.report.provenance_facts import registered_how
@@ -192,9 +191,10 @@ def test_every_key_of_the_design_is_compared(study, tasks, path):
                 assert len(found) == 1 and "content" not in found[0], (key, entry, name, found)
 
 
-@pytest.mark.parametrize("stage", DECIDING)
+@pytest.mark.parametrize("stage", FROZEN)
 def test_changed_code_of_a_stage_is_a_deviation(stage, study, tasks, path, monkeypatch):
-    monkeypatch.setattr("fluency.archive.registration.deciding_hashes", lambda: deciding_hashes() | {stage: "0" * 64})
+    changed = {stage: "0" * 64}
+    monkeypatch.setattr("fluency.archive.registration.code_sha256", lambda name: changed.get(name) or code_sha256(name))
     (found,) = deviations(study, tasks, path)
     assert found.startswith("code that ") and found.endswith(" changed")
 
@@ -248,7 +248,7 @@ def older(path: Path, **values) -> Path:
     frozen = {
         key: value for key, value in read_registration(path).items() if key not in ("registered_utc", "commit", "dirty")
     }
-    frozen["scoring_sha256"] = frozen.pop("code")["scoring"]
+    frozen["scoring_sha256"] = frozen.pop("code")["score"]
     for model in frozen["models"].values():
         del model["base_url"]
     path.write_text(pretty_json(with_self_hash(frozen | values)))
@@ -266,7 +266,7 @@ def test_an_older_registration_is_read_and_its_time_is_not_known(study, tasks, p
     (found,) = deviations(study, tasks, path, "2026-11-21T23:00:00Z")
     assert found.startswith("registered after the first answer: registered 2026-11-22, ")
     older_judge = deviations(study, tasks, _rewritten(path, scoring_sha256="0" * 64))
-    assert older_judge == ["code that judges changed"]
+    assert older_judge == ["code that scores changed"]
 
 
 def _rewritten(path: Path, **values) -> Path:

@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 
 from fluency.archive import verify
+from fluency.archive.code_hashes import code_hashes, environment
 from fluency.archive.findings import Finding, VerifyReport
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
@@ -20,7 +21,6 @@ from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import pretty_json, sha256
 from fluency.common.git import git, git_state
 from fluency.core.schema import SCHEMA_VERSION
-from fluency.core.stage_code import layer_hashes, layer_hashes_with, library_versions
 from fluency.workflow import record_keeping
 from fluency.workflow.verify_beside import next_step, verify_beside
 from tests.archive.factory import FACTS, archived, make, make_study
@@ -325,7 +325,7 @@ def test_an_exploratory_study_cannot_be_made_to_look_registered(key, tmp_path):
 def test_whatever_is_said_of_a_registration_stands_in_it(key, value, archive, tmp_path, other_code):
     """Also by other code: these are copies, not words."""
     forged = rewritten(archive, tmp_path, record(PROVENANCE, put("registration", key, value=value)), repair=True)
-    other_code("registration", "report")
+    other_code("gather", "report")
     report = verify_archive(forged)
     assert [p.where for p in report.problems] == ["preregistrations/made-up-2026-11-01.json"]
 
@@ -396,10 +396,10 @@ def test_a_renamed_archive_is_remarked_and_still_proven(archive, tmp_path):
 
 @pytest.fixture
 def other_code(monkeypatch) -> Callable[..., None]:
-    """Let this checkout's code of some layers be another than the archive's."""
+    """Let this checkout's code of some stages be another than the archive's."""
 
-    def change(*layers: str) -> None:
-        monkeypatch.setattr(verify, "layer_hashes", lambda: layer_hashes() | dict.fromkeys(layers, "another"))
+    def change(*stages: str) -> None:
+        monkeypatch.setattr(verify, "code_hashes", lambda: code_hashes() | dict.fromkeys(stages, "another"))
 
     return change
 
@@ -428,7 +428,7 @@ def test_what_this_code_would_have_written_must_stand_in_the_provenance(archive,
     less = record("results/made-up/provenance.json", lambda document: document.pop("limits"))
     forged = rewritten(archive, tmp_path, less, repair=True)
     assert "`limits` is not what the records say" in str(verify_archive(forged).problems)
-    other_code("table")
+    other_code("gather")
     assert "`limits`" not in str(verify_archive(forged).problems)
 
 
@@ -455,7 +455,7 @@ def test_a_judgement_that_other_code_does_not_reproduce_is_never_called_proven(e
     forged = rewritten(archive, tmp_path, record(SCORE, JUDGED[edit]), repair=True)
     same = verify_archive(forged)
     assert (same.verdict("judgement"), same.exit_code) == ("altered", 1)
-    other_code("score", "table", "report", "explorer")
+    other_code("score", "gather", "report")
     report = verify_archive(forged)
     assert (SCORE, "judgement") in {(p.where, p.truth) for p in [*report.problems, *report.unproven]}
     assert report.verdict("judgement") != "proven" and report.exit_code in (1, 3)
@@ -477,7 +477,7 @@ def forge_whole(files: dict[str, bytes]) -> None:
 
 def test_forged_scores_with_altered_code_hashes_are_not_reproduced(archive, tmp_path, monkeypatch):
     """Code hashes can be forged too: then this checkout cannot tell, says so, and never that all is well."""
-    forged = rewritten(archive, tmp_path, forge_whole, repair=True, code=dict.fromkeys(layer_hashes(), "f" * 64))
+    forged = rewritten(archive, tmp_path, forge_whole, repair=True, code=dict.fromkeys(code_hashes(), "f" * 64))
     report = verify_archive(forged)
     assert verdicts(report) == ("proven", "unproven", "unproven") and report.exit_code == 3
     assert "scores not reproduced" in report.lines()[-1] and "passed: false, archived true" in report.lines()[-1]
@@ -509,11 +509,11 @@ def test_the_stated_code_is_held_against_the_stated_commit_where_that_is_checked
 def test_code_made_with_other_libraries_is_held_to_those_it_states(archive, tmp_path, monkeypatch):
     """The same commit with another version of a library is no forgery: the stated versions give the stated hashes."""
     monkeypatch.setattr(verify, "git_state", lambda: (FACTS["commit"], False))
-    versions = library_versions() | {"pandas": "0.0.1"}
-    facts = {"environment": versions, "code": layer_hashes_with(versions)}
+    versions = environment() | {"pandas": "0.0.1"}
+    facts = {"environment": versions, "code": code_hashes(versions)}
     report = verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **facts))
-    assert report.problems == [] and facts["code"] != layer_hashes()
-    lies = facts | {"environment": library_versions()}
+    assert report.problems == [] and facts["code"] != code_hashes()
+    lies = facts | {"environment": environment()}
     assert verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **lies)).exit_code == 1
 
 
@@ -531,7 +531,7 @@ TABLE = "results/made-up/cells.csv"
 def test_a_table_by_other_code_may_word_otherwise_and_not_count_otherwise(
     old, new, truth, weight, archive, tmp_path, other_code
 ):
-    other_code("table", "report", "explorer")
+    other_code("gather", "report")
     report = verify_archive(rewritten(archive, tmp_path, text(TABLE, old, new), repair=True))
     found = report.problems if weight == 1 else report.unproven
     assert (TABLE, truth) in {(p.where, p.truth) for p in found} and report.exit_code == weight

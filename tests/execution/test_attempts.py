@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fluency.archive.code_hashes import code_sha256
 from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Execution, Generation
 from fluency.core.schema import read_record, write_record
@@ -160,6 +161,7 @@ def outcome(one: OneCell):
         generation,
         read_record(Execution, one.output),
         world_for,
+        code_sha256=code_sha256("score"),
         seeds=study.seeds,
         conditions=study.conditions,
     )

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import pytest
 
+from fluency.archive.code_hashes import code_sha256
 from fluency.common.paths import ROOT
 from fluency.core.schema import write_record
 from fluency.core.study import Cell
@@ -45,7 +46,15 @@ def again(made, task, generation, failed=()):
     execution = execute_cell(
         study, task, generation, Executor(made.tasks, ["bash"]), world_for, "2026-11-22T01:03:04Z", failed
     )
-    score = score_cell(task, generation, execution, world_for, seeds=study.seeds, conditions=study.conditions)
+    score = score_cell(
+        task,
+        generation,
+        execution,
+        world_for,
+        code_sha256=code_sha256("score"),
+        seeds=study.seeds,
+        conditions=study.conditions,
+    )
     for stage, record in (("generations", generation), ("executions", execution), ("scores", score)):
         write_record(record_path(made.results, stage, cell), record)
 

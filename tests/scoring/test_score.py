@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections import defaultdict
+from functools import partial
 
 import pytest
 
@@ -22,15 +23,16 @@ from fluency.core.records import (
 )
 from fluency.core.schema import read_record, write_record
 from fluency.core.shells import CONDITIONS
-from fluency.core.stage_code import code_sha256
 from fluency.core.study import Cell, Limits
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.extract import extract
-from fluency.scoring.score_cell import score_cell
+from fluency.scoring import score_cell as scoring
 from fluency.world import build_world
 from tests.scoring.recordings import recorded, result
 
+CODE = "c" * 64
+score_cell = partial(scoring.score_cell, code_sha256=CODE)
 SEEDS = (11, 24)
 TASK = load_task(TASKS / "tree-size-bytes")
 RIGHT = {seed: f"{TASK.expected(world_for(TASK, seed))[0]}\n" for seed in SEEDS}
@@ -102,7 +104,7 @@ def test_right_in_both_worlds():
     ]
     assert (score.make_up.made_of, score.make_up.commands) == ("unix-only", ["find", "awk"])
     assert score.task_sha256 == TASK.sha256
-    assert score.provenance["code_sha256"] == code_sha256("score")
+    assert score.provenance["code_sha256"] == CODE
     assert score.provenance["check_sha256"] == TASK.check_sha256
 
 

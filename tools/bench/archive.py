@@ -86,6 +86,7 @@ def _bare_pack(root: Path, models: int, trials: int) -> dict[str, float]:
 
 def _bare_judging(root: Path, models: int, trials: int) -> dict[str, float]:
     """Every cell's records read and judged once, and nothing else."""
+    from fluency.archive.code_hashes import code_sha256
     from fluency.core.table import load_records
     from fluency.core.task_world import world_for
     from fluency.scoring.score_cell import score_cell
@@ -95,7 +96,7 @@ def _bare_judging(root: Path, models: int, trials: int) -> dict[str, float]:
     for cell in made.cells:
         generation, execution, _ = load_records(made.results, cell)
         assert generation is not None and execution is not None
-        score_cell(tasks[cell.task], generation, execution, world_for)
+        score_cell(tasks[cell.task], generation, execution, world_for, code_sha256=code_sha256("score"))
     return {}
 
 

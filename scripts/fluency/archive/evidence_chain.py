@@ -23,6 +23,9 @@ from fluency.generation.prompt import build_prompt, earlier_prompts
 from fluency.generation.providers import read_reply
 from fluency.generation.request import forms_by_key, request_for
 
+EXECUTING = "control"
+"""The stage whose hash is of everything that executes; that of `execute` is of a list (code_hashes.py)."""
+
 
 class EvidenceChain:
     """Checks the links of every cell of an archive and notes what does not hold."""
@@ -75,7 +78,7 @@ class EvidenceChain:
             either = (False, True) if model.on_refused_temperature == "provider-default" else (False,)
             asked = (request_for(self._study, cell, prompt, refused=refused) for refused in either)
             wanted = [form for request in asked for form in forms_by_key(request).values()]
-            self._link(answer.request in wanted, "generations", cell, "the study asks another request", "request")
+            self._link(answer.request in wanted, "generations", cell, "the study asks another request", "generate")
             policy = resolve(model)
             price = policy.price_of(answer.transport)
             holds = (
@@ -83,13 +86,13 @@ class EvidenceChain:
                 and generation.price == (None if price is None else price.model_dump())
                 and generation.temperature_requested == policy.temperature_requested
             )
-            self._link(holds, "generations", cell, "price, cost or temperature are not the policy's", "request")
+            self._link(holds, "generations", cell, "price, cost or temperature are not the policy's", "generate")
         if generation.task_sha256 != task.sha256:
             self._earlier(cell, "generations", "asked with an earlier version of the task; the prompt is the same")
 
     def _prompt(self, cell: Cell, task: Task, asked: str) -> str:
         """What the cell is asked: the present prompt, or in an archive of other code the earlier one that it sent."""
-        if "request" not in self._findings.layers and asked in earlier_prompts(task.prompt, cell.shell):
+        if "generate" not in self._findings.layers and asked in earlier_prompts(task.prompt, cell.shell):
             self._findings.remark("results/generations", "asked with an earlier version of the prompt")
             return asked
         return build_prompt(task.prompt, cell.shell)
@@ -108,7 +111,7 @@ class EvidenceChain:
             )
         except Failure:
             holds = False
-        self._link(holds, "generations", cell, "text, outcome or usage are not those of the raw message", "request")
+        self._link(holds, "generations", cell, "text, outcome or usage are not those of the raw message", "generate")
 
     def _execution(self, cell: Cell, task: Task, generation: Generation, execution: Execution) -> None:
         """What ran is this answer's command, in the study's worlds, under its limits, in the archived image."""
@@ -118,7 +121,7 @@ class EvidenceChain:
         same = execution.request_key == generation.answer.request_key
         self._link(same, "executions", cell, "it executed another answer")
         extraction = extraction_of(generation)
-        self._link(execution.extraction == extraction, "executions", cell, "it ran another command", "command")
+        self._link(execution.extraction == extraction, "executions", cell, "it ran another command", EXECUTING)
         held = bool(execution.image.shells.get(cell.shell))
         same = (execution.not_measured is None) == held
         self._link(same, "executions", cell, "whether it could be measured does not follow from its image")
@@ -127,7 +130,7 @@ class EvidenceChain:
         wanted = {(seed, condition, reading) for reading, _, condition in plan for seed in study.seeds}
         ran = [(run.seed, run.condition, run.reading) for run in execution.runs]
         complete = len(ran) == len(set(ran)) and set(ran) == wanted
-        self._link(complete, "executions", cell, "its runs are not the study's worlds and conditions", "command")
+        self._link(complete, "executions", cell, "its runs are not the study's worlds and conditions", EXECUTING)
         for run in execution.runs:
             if run.seed in study.seeds:
                 world = self._archived.world(task, run.seed)

@@ -33,7 +33,7 @@ class Finding:
 class Findings:
     """problems: the archive contradicts itself. unproven: this checkout cannot make the same bytes, because its code,
     tasks or libraries are others than those the archive states. remarks: allowed, and worth knowing.
-    `checked` counts links and rebuilt files by kind. `layers`: those whose code here is the archive's.
+    `checked` counts links and rebuilt files by kind. `layers`: the stages whose code here is the archive's.
     """
 
     layers: frozenset[str]

@@ -12,6 +12,7 @@ from typing import Any
 
 from fluency import __version__
 from fluency.archive import manifest
+from fluency.archive.code_hashes import code_hashes, environment
 from fluency.archive.crate import reader_files
 from fluency.archive.manifest import archive_name, private_name
 from fluency.archive.private_part import HELD_OUT, held_out_document, held_out_names, held_out_tasks
@@ -22,7 +23,6 @@ from fluency.common.errors import UserError
 from fluency.common.files import plain_files, pretty_json, sha256
 from fluency.common.paths import ROOT
 from fluency.core.held_out import HeldOutTask, public_tasks
-from fluency.core.stage_code import layer_hashes, library_versions
 from fluency.core.study import Cell, Study
 from fluency.core.table import PRODUCTS, RECORD_TYPES, Row, gather_rows, load_records, record_path, to_frame
 from fluency.core.task_world import world_for
@@ -233,8 +233,8 @@ def manifest_fields(
         "cells": len(coverage.rows),
         "not_measured": coverage.not_measured,
         "missing": coverage.missing,
-        "code": layer_hashes(),
-        "environment": library_versions(),
+        "code": code_hashes(),
+        "environment": environment(),
     }
 
 

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fluency.archive.archived_study import ArchivedStudy
+from fluency.archive.code_hashes import code_sha256
 from fluency.archive.findings import Findings, Truth
 from fluency.archive.pack import config_name, registration_name
 from fluency.archive.registration import deviations, registered
@@ -112,13 +113,13 @@ def check_provenance(archived: ArchivedStudy, findings: Findings) -> Provenance 
     if stated.schema_version == 1:
         made = made.in_schema_1()
     # Older code did not write every field; this checkout's code writes them all.
-    written = stated.model_fields_set if "table" not in findings.layers else Provenance.model_fields.keys()
+    written = stated.model_fields_set if "gather" not in findings.layers else Provenance.model_fields.keys()
     for key in sorted(written - MOMENT):
         same = getattr(made, key) == getattr(stated, key)
         if not same and archived.held_out and key in COUNTED:
             findings.cannot_tell(where, f"`{key}` counts the cells that are held out, too", "evidence")
         else:
-            findings.check(same, where, f"`{key}` is not what the records say", kind="facts", layer="table")
+            findings.check(same, where, f"`{key}` is not what the records say", kind="facts", layer="gather")
     _moment(archived, findings, where, stated)
     return stated
 
@@ -181,6 +182,7 @@ def rebuild_score(archived: ArchivedStudy, findings: Findings, cell: Cell, task:
             records.generation,
             records.execution,
             archived.world,
+            code_sha256=code_sha256("score"),
             seeds=archived.study.seeds,
             conditions=archived.study.conditions,
         )
@@ -238,10 +240,10 @@ def rebuild_products(archived: ArchivedStudy, findings: Findings, rows: Sequence
     compared: set[str] = set()
     if provenance is not None:
         compared = {f"results/{archived.study.study}/provenance.json", LOCK, *map(config_name, provenance.config_files)}
-    steps: dict[str, tuple[str, Callable[[Path], None]]] = {"table": (TABLE, table)}
+    steps: list[tuple[str, str, Callable[[Path], None]]] = [("gather", TABLE, table)]
     if provenance is not None and (archived.products / "cells.csv").is_file():
-        steps |= {"report": ("report.md", report), "explorer": ("explorer.html", explorer)}
-    for layer, (name, write) in steps.items():
+        steps += [("report", "report.md", report), ("report", "explorer.html", explorer)]
+    for layer, name, write in steps:
         if (archived.products / name).is_file():
             compared |= _rebuild(archived, findings, layer, name, write)
     return compared

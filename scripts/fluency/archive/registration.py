@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fluency.analysis.plan import plan_for, plan_sha256
+from fluency.archive.code_hashes import FROZEN, code_sha256
 from fluency.archive.private_part import Hashed
 from fluency.archive.untrusted_json import untrusted_json
 from fluency.common.canonical import KEY, has_valid_self_hash, with_self_hash
@@ -20,7 +21,6 @@ from fluency.common.paths import ROOT
 from fluency.core.held_out import HeldOutTask, folder_sha256
 from fluency.core.provenance import Provenance, Registered
 from fluency.core.shells import SHELLS, gap_shells
-from fluency.core.stage_code import deciding_hashes
 from fluency.core.study import ModelConfig, Study, seed_commitment
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, set_name
@@ -118,7 +118,7 @@ def design(
         "limits": study.sandbox.limits.model_dump(mode="json"),
         "prompt": {"preamble": PREAMBLE, **{shell: SHELLS[shell].prompt_line for shell in study.shells}},
         "analysis": {"version": plan["version"], "sha256": plan_sha256(plan), "plan": plan},
-        "code": deciding_hashes(),
+        "code": {stage: code_sha256(stage) for stage in FROZEN},
         "sandbox_sha256": content_sha256(),
         "protocol": PROTOCOL,
         "exclusions": EXCLUSIONS,
@@ -179,12 +179,11 @@ _TASK_FIELDS = {
     "folder_sha256": "other files",
 }
 _CODE = {
-    "asking": "code that asks",
-    "command": "code that reads the command out of a reply",
-    "execution": "code that executes",
-    "scoring": "code that judges",
-    "table": "code that lays the table",
-    "analysis": "code that analyses",
+    "generate": "code that asks",
+    "execute": "code that executes",
+    "score": "code that scores",
+    "gather": "code that makes the table",
+    "analyse": "code that analyses",
 }
 _PLAIN_FIELDS = {
     "task_set": "set of tasks",
@@ -265,6 +264,7 @@ def deviations(
     present = design(study, tasks, world_for)
     try:
         _as_far_as_frozen(frozen, present)
+        earlier, now = frozen["code"], present["code"]  # a stage that was not frozen under its name counts as changed
         return [
             *_opened(frozen, present, study),
             *_order(frozen, first_answer_utc),
@@ -273,7 +273,7 @@ def deviations(
             *_entries("task", frozen["tasks"], present["tasks"], _TASK_FIELDS),
             *_entries("model", frozen["models"], present["models"], _MODEL_FIELDS),
             *_plain(frozen, present),
-            *(f"{title} changed" for stage, title in _CODE.items() if frozen["code"][stage] != present["code"][stage]),
+            *(f"{title} changed" for stage, title in _CODE.items() if earlier.get(stage) != now[stage]),
         ]
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(
@@ -287,7 +287,7 @@ def _as_far_as_frozen(frozen: dict[str, Any], present: dict[str, Any]) -> None:
     if frozen["schema_version"] == 1:  # its hash of the plan is of other JSON; the plan itself stands beside it
         present["analysis"]["sha256"] = frozen["analysis"]["sha256"]
     if "registered_utc" not in frozen:
-        frozen["code"] = present["code"] | {"scoring": frozen["scoring_sha256"]}
+        frozen["code"] = present["code"] | {"score": frozen["scoring_sha256"]}
         for model in present["models"].values():
             del model["base_url"]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fluency.analysis.study_analysis import analyse
 from fluency.archive.archived_study import ArchivedStudy, read_archived_study
+from fluency.archive.code_hashes import code_sha256
 from fluency.archive.task_trust import present_tasks
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError, UserError
@@ -263,7 +264,15 @@ class _Replayer:
         try:
             if self._sandbox is not None:
                 execution = execute_cell(study, task, generation, self._sandbox, world, self._utc)
-            score = score_cell(task, generation, execution, world, seeds=study.seeds, conditions=study.conditions)
+            score = score_cell(
+                task,
+                generation,
+                execution,
+                world,
+                code_sha256=code_sha256("score"),
+                seeds=study.seeds,
+                conditions=study.conditions,
+            )
         except UserError as error:
             return old, old, CellDiff(cell.path, False, "", f"not replayed: {error.what}", "")
         new = self._archived.row(cell, CellRecords(generation, execution, score))

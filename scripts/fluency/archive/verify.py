@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fluency.archive.archived_study import IMAGE_FILE, ArchivedStudy, read_archived_study, same_worlds
+from fluency.archive.code_hashes import code_hashes
 from fluency.archive.crate import READER_FILES, reader_files
 from fluency.archive.evidence_chain import EvidenceChain
 from fluency.archive.findings import Findings, VerifyReport
@@ -24,7 +25,6 @@ from fluency.common.terminal import log_line
 from fluency.common.words import plural
 from fluency.core.held_out import HeldOutTask
 from fluency.core.records import ImageInfo
-from fluency.core.stage_code import layer_hashes, layer_hashes_with
 from fluency.core.study import Cell
 from fluency.core.table import PRODUCTS, RECORD_TYPES, CellRecords, Row
 from fluency.core.tasks import ALL, Task, task_sets
@@ -93,7 +93,7 @@ def check_worlds(archived: ArchivedStudy, findings: Findings) -> set[str]:
             if task.id in archived.trusted:
                 same = same_worlds(archived, task)
                 what = f"the generator makes other worlds for {task.id}"
-                findings.check(same, "worlds", what, kind="worlds", layer="worlds")
+                findings.check(same, "worlds", what, kind="worlds", layer="score")
     stray = {n for n in archived.unpacked.manifest.files if n.startswith("worlds/")} - used - {WORLD_INDEX}
     for name in sorted(stray):
         findings.check(False, name, "it belongs to no world of the study", kind="worlds")
@@ -136,7 +136,7 @@ def check_prices(archived: ArchivedStudy, findings: Findings) -> set[str]:
         stated = manifest.files[name].sha256
         at_commit = file_at(manifest.commit, table) if in_history(manifest.commit) else None
         same = stated == sha256_file(ROOT / table) or (at_commit is not None and stated == sha256(at_commit))
-        findings.check(same, name, "it is not the price table of this checkout", kind="files", layer="request")
+        findings.check(same, name, "it is not the price table of this checkout", kind="files", layer="generate")
         used.add(name)
     return used
 
@@ -155,7 +155,7 @@ def check_image(archived: ArchivedStudy, findings: Findings) -> tuple[ImageInfo 
     hashes = (content_sha256(folder, sources), _content_sha256_at_protocol_2(folder, sources))
     same = image.content_sha256 in hashes
     what = "the archived sources are not those the image was built from"
-    findings.check(same, "sandbox", what, kind="files", layer="sandbox")
+    findings.check(same, "sandbox", what, kind="files", layer="image")
     return image, {f"sandbox/{name}" for name in sources} | {IMAGE_FILE}
 
 
@@ -174,9 +174,9 @@ def check_reader_files(archived: ArchivedStudy, findings: Findings) -> set[str]:
         if name in manifest.files:
             same = (archived.root / name).is_file() and (archived.root / name).read_bytes() == data
             what = "it is not what follows from the manifest and the study"
-            findings.check(same, name, what, kind="metadata", layer="metadata", truth="words")
+            findings.check(same, name, what, kind="metadata", layer="archive", truth="words")
             used.add(name)
-        elif "metadata" in manifest.code:
+        elif {"metadata", "archive"} & manifest.code.keys():
             findings.check(False, name, "the archive does not hold it", kind="metadata")
     return used
 
@@ -262,8 +262,10 @@ def verify_archive(path: Path, *, trust_tasks: bool = False, private: Path | Non
 
 
 def _same_layers(manifest: Manifest) -> frozenset[str]:
-    ours = layer_hashes()
-    return frozenset(layer for layer in ours if manifest.code.get(layer) == ours[layer])
+    """The stages whose code is the archive's, and `registration` if all are: a registration is about every stage."""
+    ours = code_hashes()
+    same = {stage for stage in ours if manifest.code.get(stage) == ours[stage]}
+    return frozenset(same | ({"registration"} if same == ours.keys() else set()))
 
 
 def _check_code(manifest: Manifest, findings: Findings) -> None:
@@ -271,7 +273,7 @@ def _check_code(manifest: Manifest, findings: Findings) -> None:
     commit, dirty = git_state()
     if commit is None or commit != manifest.commit or dirty or manifest.dirty:
         return
-    for layer, digest in layer_hashes_with(manifest.environment).items():
+    for layer, digest in code_hashes(manifest.environment).items():
         what = f"the code it states for `{layer}` is not that of commit {commit}, which is checked out"
         findings.check(manifest.code.get(layer) == digest, MANIFEST_NAME, what, kind="code")
 

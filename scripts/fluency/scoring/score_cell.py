@@ -10,7 +10,6 @@ from fluency.common.errors import UserError
 from fluency.core.grammar import condition_applies, parse
 from fluency.core.records import Composition, Execution, Generation, Reading, Run, Score, WorldScore
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS, SHELLS, Condition, ConditionName, Shell
-from fluency.core.stage_code import code_sha256
 from fluency.core.tasks import Task
 from fluency.scoring.commands import composition_of, is_syntax_error
 from fluency.scoring.failure_class import HeadlineRun, classify, side_effects
@@ -24,10 +23,11 @@ def score_cell(
     execution: Execution,
     world_for: Callable[[Task, int], World],
     *,
+    code_sha256: str,
     seeds: Sequence[int] | None = None,
     conditions: Sequence[ConditionName] | None = None,
 ) -> Score:
-    """The score of a cell from its records.
+    """The score of a cell from its records; `code_sha256` is of the code that scores, for the record.
 
     `seeds` and `conditions` are the study's: with them it is checked that every world was run, and an answer that a
     condition did not run, because it has no command or calls nothing that the condition changes, counts as designed
@@ -38,7 +38,7 @@ def score_cell(
         "cell": generation.cell,
         "request_key": generation.answer.request_key,
         "task_sha256": task.sha256,
-        "provenance": {"version": __version__, "check_sha256": task.check_sha256, "code_sha256": code_sha256("score")},
+        "provenance": {"version": __version__, "check_sha256": task.check_sha256, "code_sha256": code_sha256},
     }
     shell, command = SHELLS[generation.cell.shell], execution.extraction.strict
     if execution.not_measured is not None or execution.unmeasured is not None:

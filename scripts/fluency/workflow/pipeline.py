@@ -98,6 +98,7 @@ class Pipeline(ReadyStudy):
     @logged
     def score(self, wildcards: Any, input: Any, output: Any) -> None:
         """Judge what happened."""
+        from fluency.archive.code_hashes import code_sha256
         from fluency.core.task_world import world_for
         from fluency.scoring.score_cell import score_cell
 
@@ -107,6 +108,7 @@ class Pipeline(ReadyStudy):
             read_record(Generation, Path(input.generation[0])),
             read_record(Execution, Path(input.execution[0])),
             world_for,
+            code_sha256=code_sha256("score"),
             seeds=self.study.seeds,
             conditions=self.study.conditions,
         )

@@ -11,11 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fluency.archive.code_hashes import code_sha256
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256_file
 from fluency.common.paths import ROOT
 from fluency.core.shells import SHELLS
-from fluency.core.stage_code import code_sha256
 from fluency.core.study import Cell, Study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task

@@ -178,7 +178,13 @@ def test_the_attempt_at_which_a_cell_was_measured_or_given_up_is_told(write, new
             execution = execution.model_copy(update={"attempts": 2})
         if cell.path == f"{FIRST}/3":
             execution = execution.model_copy(update={"attempts": 3, "runs": [], "unmeasured": reason})
-            score = score_cell(task, generation, execution, lambda task, seed: pytest.fail("a world was asked for"))
+            score = score_cell(
+                task,
+                generation,
+                execution,
+                lambda task, seed: pytest.fail("a world was asked for"),
+                code_sha256="c" * 64,
+            )
         return CellRecords(generation, execution, score)
 
     page = new_page()

@@ -6,6 +6,7 @@ import threading
 from functools import cache
 
 from fluency import __version__
+from fluency.archive.code_hashes import code_sha256
 from fluency.common.clock import utc_now
 from fluency.core.records import Answer, Execution, Generation, Outcome, Score, Usage
 from fluency.core.study import Cell, Study, read_study, validate_study
@@ -32,7 +33,16 @@ def measured(
     """What became of an answer; SandboxError when its command could not be measured."""
     generation = _generation(study, task, text, outcome, trial)
     execution = execute_cell(study, task, generation, sandbox or shared_sandbox(), world_for, utc_now())
-    return execution, score_cell(task, generation, execution, world_for, seeds=study.seeds, conditions=study.conditions)
+    score = score_cell(
+        task,
+        generation,
+        execution,
+        world_for,
+        code_sha256=code_sha256("score"),
+        seeds=study.seeds,
+        conditions=study.conditions,
+    )
+    return execution, score
 
 
 def shared_sandbox() -> Sandbox:

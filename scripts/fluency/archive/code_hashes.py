@@ -1,0 +1,91 @@
+"""From code to stage: which files and libraries decide what a rule of the Snakefile makes.
+
+A rule's param names the hash of its stage, an archive's manifest those of all, a registration those of the stages that
+decide a number.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from fluency.common.paths import ROOT
+from fluency.common.source_hash import hash_sources, import_closure, library_versions
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Entry modules, whose imports count too, and files (patterns) and libraries that no import names."""
+
+    modules: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+
+
+STAGES: Mapping[str, Stage] = {
+    "image": Stage(("fluency.execution.image_content",)),
+    "generate": Stage(
+        (
+            *(f"fluency.generation.{name}" for name in ("generate", "prompt")),
+            *(f"fluency.generation.local_model.{name}" for name in ("server", "serve")),
+        ),
+        libraries=("anthropic", "openai"),
+    ),
+    # A list, else every edit of core would redo all executions. What else changes one is in the rule's param.
+    "execute": Stage(
+        files=(
+            *(f"scripts/fluency/execution/{name}.py" for name in ("execute", "extract", "protocol")),
+            *(f"scripts/fluency/execution/{name}.py" for name in ("isolation", "container")),
+            "scripts/fluency/core/grammar.py",
+            "sandbox/seccomp/*",
+        ),
+        libraries=("tree-sitter", "tree-sitter-bash", "tree-sitter-pwsh"),
+    ),
+    "score": Stage(("fluency.core.task_world", "fluency.scoring.score_cell")),
+    "control": Stage(("fluency.validation.control",)),
+    "gather": Stage(("fluency.core.table", "fluency.core.provenance")),
+    "analyse": Stage(("fluency.analysis.study_analysis",)),
+    "report": Stage(
+        ("fluency.report.writer", "fluency.report.explorer"),
+        ("report/report.md.j2", "report/sections/*", "report/explorer*", "report/explorer/*", "tasks/sets.yaml"),
+    ),
+    "archive": Stage(("fluency.archive.pack", "fluency.archive.registration")),
+}
+FROZEN = ("generate", "execute", "score", "gather", "analyse")
+"""The stages that decide a number; a registration freezes their hashes."""
+_WITHOUT = ("fluency", "fluency.common.locks", "fluency.common.terminal", "docker", "requests")
+"""What changes no answer: our version (it is in every record), who works when, what a terminal shows, the wire."""
+
+
+@cache
+def code_sha256(stage: str) -> str:
+    """The hash of a stage's code. Made once a process: what runs is what was loaded, whatever is edited meanwhile."""
+    files, libraries = sources(stage)
+    return hash_sources(files, library_versions(libraries))
+
+
+def code_hashes(versions: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Stage -> hash, by the installed libraries or as if those of the given versions were installed."""
+    if versions is None:
+        return {stage: code_sha256(stage) for stage in STAGES}
+    hashes = {}
+    for stage in STAGES:
+        files, libraries = sources(stage)
+        hashes[stage] = hash_sources(files, {name: versions.get(name, "absent") for name in libraries})
+    return hashes
+
+
+def environment() -> dict[str, str]:
+    """The versions of Python and of every library that a stage uses."""
+    names = {"zstandard"}.union(*(sources(stage)[1] for stage in STAGES))
+    return {"python": platform.python_version()} | library_versions(names)
+
+
+def sources(stage: str) -> tuple[set[str], set[str]]:
+    """The files, relative to the project, and the libraries that decide a stage."""
+    made = STAGES[stage]
+    files, libraries = import_closure(made.modules, _WITHOUT)
+    matched = {path.relative_to(ROOT).as_posix() for pattern in made.files for path in ROOT.glob(pattern)}
+    return files | {name for name in matched if (ROOT / name).is_file()}, libraries | set(made.libraries)

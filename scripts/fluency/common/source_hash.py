@@ -1,0 +1,81 @@
+"""Which files and libraries decide what some modules do, by their imports, and one hash over them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from fluency.common.canonical import canonical_json
+from fluency.common.files import sha256, sha256_file
+from fluency.common.paths import ROOT
+
+_NO_IMPORT = re.compile(r'"""(?:.|\n)*?"""|^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)*', re.M)
+_IMPORT = re.compile(r"^[ \t]*(?:from +([\w.]+) +import +(\([^)]*\)|.+)|import +([\w., ]+?) *(?:#.*)?$)", re.M)
+_DISTRIBUTIONS = {"yaml": "pyyaml"}
+"""Module -> distribution, where the name differs by more than `_` and `-`."""
+
+
+def import_closure(modules: Iterable[str], without: Collection[str] = ()) -> tuple[set[str], set[str]]:
+    """The files, relative to the project, and the libraries that our modules import, directly or not.
+
+    Files beside a module that are no Python (tables, word lists) belong to it. Modules and libraries in `without` are
+    left out with what only they import; imports for types only do not count.
+    """
+    files: set[Path] = set()
+    libraries: set[str] = set()
+    seen, ahead = set(without), list(modules)
+    while ahead:
+        module = ahead.pop()
+        if module in seen:
+            continue
+        seen.add(module)
+        package = module.partition(".")[0]
+        if path := _file_of(module):
+            files |= {path, *_data_beside(path)}
+            ahead += [*_imported(path), *([module.rpartition(".")[0]] if "." in module else [])]
+        elif package not in {"fluency", *without, *sys.stdlib_module_names}:
+            libraries.add(_DISTRIBUTIONS.get(package, package.replace("_", "-")))
+    return {path.relative_to(ROOT).as_posix() for path in files}, libraries
+
+
+def hash_sources(files: Iterable[str], libraries: Mapping[str, str]) -> str:
+    """One hash over the content of files, relative to the project, and the versions of libraries."""
+    return sha256(
+        canonical_json([[[name, sha256_file(ROOT / name)] for name in sorted(files)], sorted(libraries.items())])
+    )
+
+
+def library_versions(names: Iterable[str]) -> dict[str, str]:
+    """Library -> its installed version, or "absent"."""
+    return {name: _version(name) for name in sorted(names)}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "absent"
+
+
+def _file_of(module: str) -> Path | None:
+    path = ROOT.joinpath("scripts", *module.split("."))
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+def _data_beside(path: Path) -> set[Path]:
+    """Files in the module's folder, and in folders there that are no packages."""
+    folders = [f for f in path.parent.iterdir() if f.is_dir() and not any(f.glob("*.py")) and f.name != "__pycache__"]
+    found = [*path.parent.iterdir(), *(file for folder in folders for file in folder.rglob("*"))]
+    return {file for file in found if file.is_file() and file.suffix != ".py" and not file.name.startswith(".")}
+
+
+def _imported(path: Path) -> set[str]:
+    """The modules that a file may import: of `from a import b` both `a` and `a.b`."""
+    found = set()
+    for source, names, plain in _IMPORT.findall(_NO_IMPORT.sub("", path.read_text(encoding="utf-8"))):
+        listed = [name.split()[0] for name in re.sub(r"#.*|[()]", "", names or plain).split(",") if name.strip()]
+        found |= {source, *(f"{source}.{name}" for name in listed)} if source else set(listed)
+    return found
