@@ -2,201 +2,276 @@
 
 from __future__ import annotations
 
-import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Literal
 
+import click
+
+from fluency import __version__
+from fluency.common.errors import UserError
 from fluency.common.words import NOTHING_TO_DO
-from fluency.workflow.arguments import archive_file, argument, call, command, markdown_file, seeds, stage
 
-CONFIG = argument("--configfile", action="append", default=[], metavar="FILE", help="override file, may be repeated")
-ON = argument("--on", default="", metavar="PROFILE", help="what needs containers runs on a cluster: profiles/PROFILE")
-ARCHIVE = argument("archive", nargs="?", default="", help="an archive/*.tar.zst")
-SIGN = argument("--sign", type=Path, metavar="KEY", help="sign it with this SSH key, in a file beside it")
-BESIDE = argument("--beside", action="store_true", help="by the commit it names, checked out")
-PRIVATE = argument("--private", type=archive_file, metavar="FILE", help="the part that holds its private tasks")
-WITH_PRIVATE = argument("--with-private", action="store_true", help="keep private tasks in: not to be published")
-SIGNERS = argument("--signers", type=Path, metavar="FILE", help="who may have signed it, as OpenSSH's allowed_signers")
-PARTIAL = argument("--partial", action="store_true")
-ALLOW = argument("--allow", default="", metavar="LIMIT,LIMIT", help="limits above this checkout's")
-MARKDOWN = argument("--markdown", type=markdown_file, metavar="FILE", help="the differences are written there, too")
+FORM = "for example ARCHIVE=archive/demo-2026-01-31-0123456789ab.tar.zst"
 
 
-@command(CONFIG, ON, argument("snakemake", nargs="*", help="passed on to Snakemake, after --"))
-def run(options: argparse.Namespace) -> int:
-    """Measure a study from its price to its headline."""
-    return _measure(options.configfile, options.snakemake, options.on)
+def archive_file(text: str) -> Path:
+    """An archive that is there."""
+    if not text.strip():
+        raise UserError("no archive is named", where="ARCHIVE", hint=f"name its file, {FORM}")
+    path = Path(text)
+    if not path.exists():
+        raise UserError("there is no such archive", where=text, hint=f"check the name; it is a file, {FORM}")
+    if not path.is_file():
+        raise UserError("this is not an archive but a folder", where=text, hint=f"name the file, {FORM}")
+    return path
 
 
-@command(CONFIG)
-def plan(options: argparse.Namespace) -> int:
-    """Say what a run would do and why, what it costs, and what is missing."""
+def seed_list(text: str) -> list[int]:
+    """Seeds of worlds, separated by commas; none for an empty text."""
+    try:
+        numbers = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        hint = "write whole numbers, for example SEEDS=11,24"
+        raise UserError("these are not seeds", where=f"SEEDS={text}", hint=hint) from None
+    if min(numbers, default=0) < 0:
+        raise UserError("a seed is not negative", where=f"SEEDS={text}", hint="for example SEEDS=11,24")
+    return numbers
+
+
+def stage_name(text: str) -> str:
+    """From which stage on an archive is replayed."""
+    if text not in ("score", "execute"):
+        hint = "write STAGE=score or STAGE=execute"
+        raise UserError("there is no such stage to replay", where=f"STAGE={text}", hint=hint)
+    return text
+
+
+def markdown_file(text: str) -> Path:
+    """Where Markdown is to be written; refused before hours are spent on what goes into it."""
+    if not text or Path(text).is_dir():
+        raise UserError("this is no file to write", where=f"MARKDOWN={text}", hint="name a file: MARKDOWN=replay.md")
+    return Path(text)
+
+
+CONFIG = click.option("--configfile", "files", multiple=True, metavar="FILE", help="Override file, may be repeated.")
+ARCHIVE = click.argument("archive", default="", type=archive_file)
+INTO = click.option("--into", type=Path, metavar="FOLDER", help="The folder to write to.")
+MARKDOWN = click.option("--markdown", type=markdown_file, metavar="FILE", help="Write it to this file, too.")
+
+
+@click.group(no_args_is_help=False, context_settings={"max_content_width": 120})
+@click.version_option(__version__)
+def fluency() -> None:
+    """Measure how fluently models write Bash and PowerShell."""
+
+
+@fluency.command()
+@CONFIG
+@click.option("--on", default="", metavar="PROFILE", help="Run what needs containers on a cluster: profiles/PROFILE.")
+@click.argument("snakemake", nargs=-1, type=click.UNPROCESSED)
+def run(files: tuple[str, ...], on: str, snakemake: tuple[str, ...]) -> int:
+    """Measure a study, from its price to its headline; what follows `--` is passed to Snakemake."""
+    return _measure(files, snakemake, on)
+
+
+@fluency.command()
+@CONFIG
+def plan(files: tuple[str, ...]) -> int:
+    """Show what a run would do and why, what it costs, and what is missing."""
     from fluency.workflow.preflight import print_plan
     from fluency.workflow.ready_study import open_study
     from fluency.workflow.run import snakemake
 
-    return print_plan(open_study(options.configfile), snakemake(options.configfile))
+    return print_plan(open_study(files), snakemake(files))
 
 
-@command(CONFIG)
-def report(options: argparse.Namespace) -> int:
+@fluency.command()
+@CONFIG
+def report(files: tuple[str, ...]) -> int:
     """Write the report of what there is, also of an unfinished study."""
     from fluency.workflow.partial import write_partial
     from fluency.workflow.ready_study import open_study
 
-    return write_partial(open_study(options.configfile))
+    return write_partial(open_study(files))
 
 
-@command()
-def image(options: argparse.Namespace) -> int:
+@fluency.command()
+def image() -> int:
     """Build the sandbox image, starting a container engine where that is possible."""
-    from fluency.execution.image import main as make_image
+    from fluency.execution.image import main as build
 
-    return make_image()
+    return build()
 
 
-@command()
-def doctor(options: argparse.Namespace) -> int:
-    """Say what this machine has, lacks, and what that prevents."""
+@fluency.command()
+def doctor() -> int:
+    """Show what this machine has, lacks, and what that prevents."""
     from fluency.workflow.doctor import main as examine
 
     return examine()
 
 
-@command(
-    argument("--task", action="append", default=[], metavar="ID"),
-    argument("--seeds", type=seeds, default=[], metavar="A,B", help="worlds, at least one odd and one even"),
-)
-def validate(options: argparse.Namespace) -> int:
-    """Prove the tasks fair in the sandbox; exit 1 if one is unsound."""
+@fluency.command()
+@click.option("--task", "tasks", multiple=True, metavar="ID", help="A task, may be repeated; else all.")
+@click.option("--seeds", type=seed_list, default="", metavar="A,B", help="Worlds, at least one odd and one even.")
+def validate(tasks: tuple[str, ...], seeds: list[int]) -> int:
+    """Prove the tasks fair in the sandbox; exit code 1 if one is unsound."""
     from fluency.validation.validate import main as prove
 
-    return prove(options.task, options.seeds)
+    return prove(list(tasks), seeds)
 
 
-@command()
-def mutants(options: argparse.Namespace) -> int:
-    """Mutate the reference commands and publish what the checks kill."""
+@fluency.command()
+def mutants() -> int:
+    """Mutate the reference commands and see which mutants the checks kill."""
     from tools.command_mutants import main as mutate
 
     return mutate()
 
 
-@command(argument("cell", help="model/shell/task/trial"))
-def show(options: argparse.Namespace) -> int:
-    """Show one cell: prompt, reply, command, both worlds, times."""
+@fluency.command()
+@click.argument("cell", default="")
+def show(cell: str) -> int:
+    """Show one cell (model/shell/task/trial): prompt, reply, command, both worlds, times."""
     from fluency.common.paths import RESULTS
     from fluency.core.study import Cell
     from fluency.report.show import show as show_cell
 
-    show_cell(Cell.parse(options.cell), RESULTS)
+    show_cell(Cell.parse(cell), RESULTS)
     return 0
 
 
-@command(argument("a"), argument("b"), argument("--markdown", type=Path, help="also write it to this file"))
-def compare(options: argparse.Namespace) -> int:
+@fluency.command()
+@click.argument("a", default="")
+@click.argument("b", default="")
+@MARKDOWN
+def compare(a: str, b: str, markdown: Path | None) -> int:
     """Compare two studies task by task."""
     from fluency.report.compare.comparison_page import main as compare_studies
 
-    return compare_studies(options.a, options.b, options.markdown)
+    for name, given in (("A", a), ("B", b)):
+        if not given:
+            raise UserError("no study is named", where=name, hint="name two studies: make compare A=demo B=other")
+    return compare_studies(a, b, markdown)
 
 
-@command(CONFIG)
-def power(options: argparse.Namespace) -> int:
-    """Say what gap this design, or a larger one, could detect."""
+@fluency.command()
+@CONFIG
+def power(files: tuple[str, ...]) -> int:
+    """Show what gap this design, or a larger one, could detect."""
     from fluency.analysis.power import main as tabulate
     from fluency.workflow.observed import observed_pilots, observed_studies
     from fluency.workflow.ready_study import open_study
 
-    study = open_study(options.configfile).study
+    study = open_study(files).study
     return tabulate(study, observed=lambda tasks: observed_pilots(tasks, observed_studies()))
 
 
-@command(argument("--merge", type=Path, metavar="FOLDER", help="take over the answers of another store"))
-def answers(options: argparse.Namespace) -> int:
+@fluency.command()
+@click.option("--merge", type=Path, metavar="FOLDER", help="Take over the answers of another store.")
+def answers(merge: Path | None) -> int:
     """List and verify the answer store."""
-    from fluency.generation.audit import main as keep
+    from fluency.generation.audit import main as audit
 
-    return keep(options.merge)
+    return audit(merge)
 
 
-@command(CONFIG, argument("--decision", default="", help="the decision the study is for"))
-def preregister(options: argparse.Namespace) -> int:
+@fluency.command()
+@CONFIG
+@click.option("--decision", default="", help="The decision the study is for.")
+def preregister(files: tuple[str, ...], decision: str) -> int:
     """Freeze tasks, seeds, models and analysis plan before a study."""
     from fluency.workflow.ready_study import open_study
     from fluency.workflow.record_keeping import preregister as freeze
 
-    return freeze(open_study(options.configfile), options.decision)
+    return freeze(open_study(files), decision)
 
 
-@command(CONFIG, PARTIAL, argument("--image", action="store_true"), WITH_PRIVATE, SIGN)
-def archive(options: argparse.Namespace) -> int:
-    """Bring a study up to date and pack its decision record; --partial packs what there is."""
+@fluency.command()
+@CONFIG
+@click.option("--partial", is_flag=True, help="Pack what there is.")
+@click.option("--image", is_flag=True, help="With the sandbox image.")
+@click.option("--with-private", is_flag=True, help="Keep private tasks in: not to be published.")
+@click.option("--sign", type=Path, metavar="KEY", help="Sign it with this SSH key.")
+def archive(files: tuple[str, ...], partial: bool, image: bool, with_private: bool, sign: Path | None) -> int:
+    """Bring a study up to date and pack its decision record."""
     from fluency.workflow.packing import pack
     from fluency.workflow.ready_study import open_study
 
-    if not options.partial and (code := _measure(options.configfile)):
+    if not partial and (code := _measure(files)):
         return code
-    asked = {"partial": options.partial, "image": options.image, "with_private": options.with_private}
-    print(pack(open_study(options.configfile), **asked, key=options.sign))
+    print(pack(open_study(files), partial=partial, image=image, with_private=with_private, key=sign))
     return 0
 
 
-@command(ARCHIVE, BESIDE, PRIVATE, SIGNERS)
-def verify(options: argparse.Namespace) -> int:
+@fluency.command()
+@ARCHIVE
+@click.option("--beside", is_flag=True, help="By the commit it names, checked out.")
+@click.option("--private", type=archive_file, metavar="FILE", help="The part that holds its private tasks.")
+@click.option("--signers", type=Path, metavar="FILE", help="Who may have signed it (OpenSSH's allowed_signers).")
+def verify(archive: Path, beside: bool, private: Path | None, signers: Path | None) -> int:
     """Check an archive and rebuild its report from the records, offline."""
     from fluency.workflow.record_keeping import verify as check
 
-    return check(archive_file(options.archive), options.beside, options.signers, options.private)
+    return check(archive, beside, signers, private)
 
 
-@command(ARCHIVE, argument("--into", type=Path, metavar="FOLDER", help="where report and explorer are written"))
-def open_(options: argparse.Namespace) -> int:
+@fluency.command("open")
+@ARCHIVE
+@INTO
+def open_(archive: Path, into: Path | None) -> int:
     """Verify an archive, and open its report and explorer as this checkout writes them."""
     from fluency.workflow.open_archive import open_archive
 
-    return open_archive(archive_file(options.archive), options.into)
+    return open_archive(archive, into)
 
 
-@command(ARCHIVE, argument("--stage", type=stage, default="score", metavar="score|execute"), ALLOW, MARKDOWN)
-def replay(options: argparse.Namespace) -> int:
+@fluency.command()
+@ARCHIVE
+@click.option("--stage", type=stage_name, default="score", metavar="score|execute", help="From which stage on.")
+@click.option("--allow", default="", metavar="LIMIT,LIMIT", help="Limits above this checkout's.")
+@MARKDOWN
+def replay(archive: Path, stage: Literal["score", "execute"], allow: str, markdown: Path | None) -> int:
     """Rescore, or re-execute, an archive with the present code and image."""
     from fluency.workflow.record_keeping import replay as again
 
-    allowed = filter(None, options.allow.split(","))
-    return again(archive_file(options.archive), options.stage, list(allowed), options.markdown)
+    return again(archive, stage, list(filter(None, allow.split(","))), markdown)
 
 
-@command(ARCHIVE, argument("--title", default="", help="of the decision"))
-def decision(options: argparse.Namespace) -> int:
+@fluency.command()
+@ARCHIVE
+@click.option("--title", default="", help="Title of the decision.")
+def decision(archive: Path, title: str) -> int:
     """Write a decision record from an archive."""
     from fluency.workflow.record_keeping import decide
 
-    return decide(archive_file(options.archive), options.title)
+    return decide(archive, title)
 
 
-@command(
-    argument("--format", default="", metavar="NAME", help="what it is for"),
-    argument("--archive", default="", metavar="FILE", help="an archive/*.tar.zst; else the study of the configuration"),
-    CONFIG,
-    argument("--into", type=Path, metavar="FOLDER", help="an empty folder; else one below exports/"),
-)
-def export(options: argparse.Namespace) -> int:
+@fluency.command()
+@click.option("--format", "name", default="", metavar="NAME", help="The format.")
+@click.option("--archive", default="", metavar="FILE", help="An archive; else the study of the configuration.")
+@CONFIG
+@INTO
+def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -> int:
     """Write a study, archived or as it stands, in another program's format."""
     from fluency.export.formats import main as write
     from fluency.workflow.ready_study import open_study
 
-    archive = archive_file(options.archive) if options.archive else None
-    return write(options.format, options.into, archive, lambda: open_study(options.configfile))
+    return write(name, into, archive_file(archive) if archive else None, lambda: open_study(files))
 
 
-@command(argument("logs", nargs="+", type=Path), argument("--out", type=Path, default=Path("candidates")))
-def mine(options: argparse.Namespace) -> int:
+@fluency.command()
+@click.argument("logs", nargs=-1, required=True, type=Path)
+@click.option("--out", type=Path, default=Path("candidates"), metavar="FOLDER", help="The folder to write to.")
+def mine(logs: tuple[Path, ...], out: Path) -> int:
     """Find task candidates in your own agent transcripts; nothing leaves the machine."""
-    from fluency.miner import main as dig
+    from fluency.miner import main as find
 
-    return dig(options.logs, options.out)
+    return find(logs, out)
 
 
 def _measure(files: Sequence[str], arguments: Sequence[str] = (), on: str = "") -> int:
@@ -222,8 +297,31 @@ def _measure(files: Sequence[str], arguments: Sequence[str] = (), on: str = "") 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; a user's mistake is one sentence and exit code 2."""
-    return call(arguments, __doc__.splitlines()[0])
+    """Run one command; a user's mistake, or a file that cannot be used, is one sentence and exit code 2."""
+    try:
+        with fluency.make_context("fluency", list(sys.argv[1:] if arguments is None else arguments)) as context:
+            code: Any = fluency.invoke(context)
+            return int(code or 0)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "fluency"
+        hint = f"`{path} --help` shows the form; `make` lists the targets"
+        failure = UserError(error.format_message(), where=path, hint=hint)
+    except UserError as error:
+        failure = error
+    except KeyboardInterrupt:
+        print("Interrupted; what was measured is kept, and the same command goes on from here.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        what = error.strerror or f"{type(error).__name__}: {error}"
+        hint = "check that it is there, is a file or folder as it should be, and may be read and written"
+        failure = UserError(what, where=str(error.filename or ""), hint=hint)
+    print(f"Error: {failure}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

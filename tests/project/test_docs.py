@@ -20,10 +20,9 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-import fluency.cli  # noqa: F401  (fills the table of commands)
+from fluency.cli import fluency
 from fluency.common.paths import ROOT
 from fluency.export.formats import FORMATS
-from fluency.workflow.arguments import COMMANDS
 
 PAGES = sorted(
     [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), *(ROOT / name for name in ("example/README.md", "config/README.md"))]
@@ -100,7 +99,7 @@ def test_every_command_on_a_page_is_one(path):
             assert set(re.findall(r"\b([A-Z][A-Z_]+)=", line)) <= VARIABLES, line
             assert set(re.findall(r"FORMAT=(\w+)", line)) <= FORMATS.keys() | {"name"}, line
         for word in re.findall(r"(?:^|\s)fluency ([a-z]+)\b", text):
-            assert word in COMMANDS, f"fluency {word}"
+            assert word in fluency.commands, f"fluency {word}"
         for module in re.findall(r"python3? -m ([\w.]+)", text):
             assert module in MODULES or importlib.util.find_spec(module), f"python -m {module}"
         for file in re.findall(r"(?<![\w/])config/[\w.-]+\.ya?ml", text):

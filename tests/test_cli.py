@@ -1,0 +1,82 @@
+"""What a person mistypes, and a file that cannot be used, is one sentence with a hint and exit code 2."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from fluency.cli import fluency, main
+from tests.workflow.project import Project
+
+CONFIGURED = [name for name, command in fluency.commands.items() if any(p.name == "files" for p in command.params)]
+
+
+@pytest.mark.parametrize("command", fluency.commands)
+def test_every_command_has_help(command, capsys):
+    assert main([command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"Usage: fluency {command}") and len(shown.splitlines()) > 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["validate", "--seeds", "abc"], ["SEEDS=abc", "not seeds", "SEEDS=11,24"]),
+        (["validate", "--seeds=-1,2"], ["negative"]),
+        (["verify", ""], ["no archive is named", "ARCHIVE="]),
+        (["verify"], ["no archive is named"]),
+        (["verify", "/"], ["folder"]),
+        (["verify", "nothing.tar.zst"], ["no such archive"]),
+        (["replay", "", "--stage", "score"], ["no archive is named"]),
+        (["replay", "x", "--stage", "foo"], ["STAGE=foo", "STAGE=execute"]),
+        (["replay", "x", "--markdown", "/"], ["no file to write", "MARKDOWN=/"]),
+        (["decision", ""], ["no archive is named"]),
+        (["compare", "a", ""], ["B: no study is named"]),
+        (["compare", "", "b"], ["A: no study is named"]),
+        (["show", ""], ["not a cell"]),
+        (["nonsense"], ["nonsense", "`make` lists"]),
+        (["pln"], ["Did you mean 'plan'?"]),
+        (["plan", "--configfil", "x"], ["Did you mean '--configfile'?", "fluency plan --help"]),
+        ([], ["Missing command"]),
+    ],
+)
+def test_a_mistyped_argument_is_a_sentence(arguments, words, capsys):
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert all(word in shown.err for word in [*words, "Hint:"]), shown.err
+
+
+def test_seeds_are_numbers_separated_by_commas(monkeypatch):
+    asked = []
+    monkeypatch.setattr("fluency.validation.validate.main", lambda tasks, seeds: asked.append((tasks, seeds)) or 0)
+    assert main(["validate", "--task", "tree-size-bytes", "--seeds", "11, 24"]) == 0
+    assert asked == [(["tree-size-bytes"], [11, 24])]
+
+
+@pytest.mark.parametrize("command", CONFIGURED)
+@pytest.mark.parametrize("config", ["config", "/proc/self/mem"], ids=["a folder", "an unreadable file"])
+def test_a_configuration_that_cannot_be_read_is_a_sentence(command, config, capsys):
+    format_ = ["--format", "csv"] if command == "export" else []
+    assert main([command, *format_, "--configfile", config]) == 2
+    assert "Error: " in (shown := capsys.readouterr().err) and "Hint:" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "folder"),
+    [
+        (["report"], "results"),
+        (["preregister", "--decision", "d"], "preregistrations"),
+        (["archive", "--partial"], "archive"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_a_sentence(arguments, folder, tmp_path):
+    """Root may write anywhere but below a file."""
+    project = Project.make(tmp_path / "project")
+    (project.root / folder).write_text("")
+    command = [sys.executable, "-m", "fluency.cli", *arguments]
+    done = subprocess.run(command, cwd=project.root, env=project.environ(), capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("Error: ") and folder in done.stderr, done.stderr
+    assert "Hint:" in done.stderr and "Traceback" not in done.stderr
