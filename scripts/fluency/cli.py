@@ -106,11 +106,9 @@ def compare(options: argparse.Namespace) -> int:
 def power(options: argparse.Namespace) -> int:
     """Say what gap this design, or a larger one, could detect."""
     from fluency.analysis.power import main as tabulate
-    from fluency.workflow.observed import observed_pilots, observed_studies
     from fluency.workflow.ready_study import open_study
 
-    study = open_study(options.configfile).study
-    return tabulate(study, observed=lambda tasks: observed_pilots(tasks, observed_studies()))
+    return tabulate(open_study(options.configfile).study)
 
 
 @command(argument("--merge", type=Path, metavar="FOLDER", help="take over the answers of another store"))
