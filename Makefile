@@ -139,8 +139,11 @@ test: $(DEV) ## All tests, in real containers, with a real model once
 quick: $(DEV) ## The tests that need no container engine and no network (3 min)
 	@pytest -n 2 --dist loadgroup -m "not engine and not slow"
 
-lint: $(DEV) ## ruff, the layers of packages, strict types, snakefmt and Snakemake's own linter
-	@ruff check . && ruff format --check . && lint-imports --no-cache && mypy && snakefmt --check Snakefile profiles && snakemake --lint
+lint: $(DEV) ## ruff, the layers of packages, strict types, snakefmt, Snakemake's own linter, pages made from code
+	@ruff check . && ruff format --check . && lint-imports --no-cache && mypy && snakefmt --check Snakefile profiles && snakemake --lint && python -m tools.pages --check
+
+pages: $(DEV) ## Write the pages that are made from code: config, data, tasks, schemas, example
+	@python -m tools.pages
 
 fix: $(DEV) ## Format the code
 	@ruff check --fix . && ruff format . && snakefmt Snakefile profiles
@@ -169,4 +172,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf site results logs .snakemake .cache/worlds tools/bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister seeds archive verify open example replay decision export interop inspect-verdicts harbor mine unlock test quick lint fix mutate chaos simulate bench docs lock clean
+  preregister seeds archive verify open example replay decision export interop inspect-verdicts harbor mine unlock test quick lint pages fix mutate chaos simulate bench docs lock clean

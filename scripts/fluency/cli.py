@@ -163,11 +163,9 @@ def compare(a: str, b: str, markdown: Path | None) -> int:
 def power(files: tuple[str, ...]) -> int:
     """Show what gap this design, or a larger one, could detect."""
     from fluency.analysis.power import main as tabulate
-    from fluency.workflow.observed import observed_pilots, observed_studies
     from fluency.workflow.ready_study import open_study
 
-    study = open_study(files).study
-    return tabulate(study, observed=lambda tasks: observed_pilots(tasks, observed_studies()))
+    return tabulate(open_study(files).study)
 
 
 @fluency.command()

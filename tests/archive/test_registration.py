@@ -16,7 +16,6 @@ from fluency.common.clock import parse_time, utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json
 from fluency.common.git import git_state
-from fluency.core.config_doc import SECTIONS
 from fluency.core.provenance import Provenance
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
@@ -25,6 +24,7 @@ from fluency.report.provenance_facts import registered_how
 from fluency.workflow import record_keeping
 from fluency.world import build_world
 from tests.archive.factory import Made, make, make_study, products
+from tools.pages.config import SECTIONS
 
 TASKS = ("fetch-top-crates", "stale-lockfiles")
 DECISION = "which shell prompts name"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import signal
 
 import pytest
 
 from fluency.common.errors import UserError
 from fluency.common.paths import TASKS
 from fluency.core.tasks import load_task, load_tasks
-from fluency.workflow.answer_check import check_answers
+from fluency.workflow.preflight import check_answers
 
 
 def task_with(folder, answer: str):
@@ -21,21 +20,17 @@ def task_with(folder, answer: str):
 
 def test_every_answer_of_the_bank_can_be_worked_out():
     check_answers(load_tasks(), [11, 24])
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
         ("def expected(world, processes):\n    return 1 / 0\n", "ZeroDivisionError"),
-        ("def expected(world, processes):\n    while True:\n        pass\n", "not worked out within 0.5 s"),
         ("raise OSError('no')\n", "cannot be loaded: OSError"),
         ("def expected(world, processes):\n    return 1 / (world.seed - 24)\n", "world 24"),
     ],
 )
-def test_an_answer_that_raises_or_takes_for_ever_is_named(tmp_path, answer, says):
-    before = signal.getsignal(signal.SIGALRM)
+def test_an_answer_that_raises_is_named(tmp_path, answer, says):
     with pytest.raises(UserError, match="Hint:") as caught:
-        check_answers([task_with(tmp_path, answer)], [11, 24], limit_s=0.5)
+        check_answers([task_with(tmp_path, answer)], [11, 24])
     assert says in str(caught.value) and "answer.py" in str(caught.value)
-    assert signal.getsignal(signal.SIGALRM) is before

@@ -229,10 +229,8 @@ def _sizes(pilots: Sequence[tuple[str, Pilot]], trials: int) -> list[str]:
     return lines + [f"{name:12}" + "".join(f"{'n/a' if n is None else n:>16}" for n in needed) for name, needed in rows]
 
 
-def main(
-    study: Study, results: Path = RESULTS, observed: Callable[[list[str]], Sequence[tuple[str, Pilot]]] = lambda _: ()
-) -> int:
-    """Print the tables for a study: from its own results, else from what was `observed` of its tasks elsewhere."""
+def main(study: Study, results: Path = RESULTS) -> int:
+    """Print the tables for a study: from its own results, else from the scenarios."""
     tasks = load_tasks(study.tasks)
     path = Path(results) / study.study / "cells.csv"
     pilots = []
@@ -245,7 +243,6 @@ def main(
             found = pilot_variance(count_outcomes(rows, [task.id for task in tasks], study.trials, study.shells))
             if found is not None:
                 pilots.append((model.alias, found))
-    pilots = pilots or list(observed([task.id for task in tasks]))
     sets = {name: len(found.tasks) for name, found in task_sets().items()}
     print(power_text(pilots, len(tasks), study.trials, sets))
     return 0

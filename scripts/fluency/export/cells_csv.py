@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fluency.archive.record_schemas import schema_of
 from fluency.common.files import pretty_json, write_atomic
-from fluency.core.table import write_table
+from fluency.core.table import Row, write_table
 from fluency.export.source import Source
 
 TABLE, PACKAGE = "cells.csv", "datapackage.json"
@@ -47,7 +46,7 @@ def data_package(source: Source) -> dict[str, Any]:
 
 def fields() -> list[dict[str, Any]]:
     """The columns of the table in order, as fields of a Table Schema."""
-    schema = schema_of("row")
+    schema = Row.model_json_schema(mode="validation")
     return [_field(name, found, name in schema["required"]) for name, found in schema["properties"].items()]
 
 

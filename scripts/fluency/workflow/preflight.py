@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 from fluency.common.files import read_json
 from fluency.common.paths import ANSWERS, RESULTS
 from fluency.common.terminal import log_line
 from fluency.core.shells import Shell, find_shell
+from fluency.core.task_world import planned_processes, world_for
+from fluency.core.tasks import Task
 from fluency.execution import powershell
 from fluency.generation.cost_estimate import CostEstimate, confirm, estimate_cost
 from fluency.generation.keys import require_keys
 from fluency.generation.model_check import service_says
 from fluency.generation.store import AnswerStore
-from fluency.workflow.answer_check import check_answers
 from fluency.workflow.plan_text import render
 from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.rerun_reasons import containers_to_start, jobs_to_run, rerun_reasons
@@ -97,3 +99,11 @@ def require_ready(ready: ReadyStudy, made: CostEstimate) -> None:
     require_keys(ready.study, os.environ, made.aliases_to_ask)
     if made.calls:
         check_answers(ready.tasks, ready.study.seeds)
+
+
+def check_answers(tasks: Sequence[Task], seeds: Sequence[int]) -> None:
+    """Work out the right answer of every task in every world; UserError names an answer.py that raises."""
+    for task in tasks:
+        for seed in seeds:
+            world = world_for(task, seed)
+            task.expected(world, planned_processes(world) if "processes" in task.needs else ())

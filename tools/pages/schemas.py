@@ -1,7 +1,7 @@
-"""docs/schemas/ and docs/data.md, from the records' own models: `python -m fluency.archive.record_schemas`.
+"""docs/schemas/ and the tables of docs/data.md, from the models of the records.
 
-A schema is JSON Schema 2020-12 as pydantic states it. What a validator of its own holds beyond it (a known shell, a
-moment that exists, that the bytes are the one form this project writes) `make verify` checks.
+A schema is JSON Schema 2020-12 as pydantic states it. What it cannot state (a known shell, a time that
+exists, that the bytes are the one form this project writes) `make verify` checks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from fluency.archive.archived_study import ImageFile
 from fluency.archive.manifest import Manifest
 from fluency.archive.private_part import HeldOut
-from fluency.common.files import pretty_json, write_atomic
+from fluency.common.files import pretty_json
 from fluency.common.paths import ROOT
 from fluency.core.provenance import Provenance
 from fluency.core.records import Answer, Control, Execution, Generation, Score
@@ -23,8 +23,7 @@ from fluency.core.study import Study
 from fluency.core.table import Row
 from fluency.core.tasks import Task
 
-FOLDER = ROOT / "docs" / "schemas"
-PAGE = ROOT / "docs" / "data.md"
+FOLDER, PAGE = "docs/schemas", "docs/data.md"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
     "manifest": (Manifest, "`MANIFEST.json`"),
@@ -78,12 +77,7 @@ def filled(page: str) -> str:
     return page
 
 
-def main() -> None:
-    """Write every schema, and the tables of the page."""
-    for name in SCHEMAS:
-        write_atomic(FOLDER / f"{name}.schema.json", pretty_json(schema_of(name)))
-    write_atomic(PAGE, filled(PAGE.read_text(encoding="utf-8")))
-
-
-if __name__ == "__main__":
-    main()
+def pages() -> dict[str, str]:
+    """Every schema, and the page with its tables."""
+    made = {f"{FOLDER}/{name}.schema.json": pretty_json(schema_of(name)) for name in SCHEMAS}
+    return made | {PAGE: filled((ROOT / PAGE).read_text(encoding="utf-8"))}

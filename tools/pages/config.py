@@ -1,4 +1,4 @@
-"""docs/config.md, written from the configuration's own models: `python -m fluency.core.config_doc`."""
+"""docs/config.md, from the models of the configuration."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from collections.abc import Iterator
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from fluency.common.files import write_atomic
-from fluency.common.paths import ROOT
 from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
 
-PAGE = ROOT / "docs" / "config.md"
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("The study", Study, "Top-level keys of `config.yaml` and of every override file."),
     ("`models:` one entry a model", ModelConfig, "A list; an override file replaces it whole."),
@@ -22,14 +19,14 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
 )
 
 
-def page() -> str:
-    """The whole page as Markdown."""
-    return "\n".join(_lines()) + "\n"
+def pages() -> dict[str, str]:
+    """The page by its path."""
+    return {"docs/config.md": "\n".join(_lines()) + "\n"}
 
 
 def _lines() -> Iterator[str]:
     yield "# Configuration\n"
-    yield "<!-- Written by `python -m fluency.core.config_doc` from scripts/fluency/core/study.py; edit there. -->\n"
+    yield "<!-- Written by `python -m tools.pages` from scripts/fluency/core/study.py; edit there. -->\n"
     yield "`config.yaml` is the default study. A file given with `--configfile` (or `CONFIG=` to make) replaces what"
     yield "it names: mappings are merged, lists are replaced whole. An unknown key, a wrong type or an impossible"
     yield "value is one sentence with file and key, exit code 2, before anything starts. A text is never"
@@ -52,7 +49,3 @@ def _default(field: FieldInfo) -> str:
     if value is None or value in ("", {}, []):
         return "empty"
     return f"`{value}`" if not isinstance(value, bool) else f"`{str(value).lower()}`"
-
-
-if __name__ == "__main__":
-    write_atomic(PAGE, page())

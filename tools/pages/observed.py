@@ -1,16 +1,15 @@
-"""What the studies that the repository holds have seen of its tasks: pass rates by task, model and shell."""
+"""Pass rates and failures by task, model and shell, from the archives in example/."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from fluency.analysis.outcomes import count_outcomes
-from fluency.analysis.power import Pilot, pilot_variance
 from fluency.archive.archived_study import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.common.paths import ROOT
@@ -18,7 +17,7 @@ from fluency.core.study import Study
 from fluency.core.table import read_table
 
 STUDIES = ROOT / "example"
-"""The archives under version control, in this folder and those in it."""
+"""Archives under version control, also in folders below."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,6 @@ class ObservedStudy:
         counts = Counter(failed["failure_class"].fillna("unclassified"))
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
-    def pilot(self, model: str, tasks: Sequence[str]) -> Pilot | None:
-        """The variances that one model showed on those of the tasks that were asked; None where they tell nothing."""
-        asked = [task for task in tasks if task in self.prompts]
-        found = pilot_variance(count_outcomes(self._rows(model), asked, self.study.trials, self.study.shells))
-        return found if found and found.upper else None
-
     def _rows(self, model: str) -> pd.DataFrame:
         return self.frame[self.frame["model"] == model]
 
@@ -67,15 +60,3 @@ def _read(folder: Path) -> Iterator[ObservedStudy]:
             archived = read_archived_study(archive)
             frame = read_table(archived.products / "cells.csv")
             yield ObservedStudy(archived.study, frame, {task.id: task.prompt_sha256 for task in archived.tasks})
-
-
-def observed_pilots(tasks: Collection[str], studies: Sequence[ObservedStudy]) -> list[tuple[str, Pilot]]:
-    """The variances that each model of each study showed on these tasks, with a title: for power before results."""
-    found = []
-    for seen in studies:
-        for model in seen.study.models:
-            pilot = seen.pilot(model.alias, list(tasks))
-            if pilot:
-                asked = len(seen.prompts.keys() & set(tasks))
-                found.append((f"{model.alias} in the study {seen.study.study} ({asked} of these tasks)", pilot))
-    return found

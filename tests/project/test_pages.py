@@ -1,4 +1,4 @@
-"""The page on tasks says what was declared and what was observed of each, and power rests on what was observed."""
+"""The pages made from code: the comparison notices a change, and the page on tasks counts right."""
 
 from __future__ import annotations
 
@@ -6,15 +6,31 @@ import re
 
 import pytest
 
-from fluency.analysis.power import main
 from fluency.core.shells import SHELLS
-from fluency.core.study import PILOT, read_study
+from fluency.core.study import PILOT
 from fluency.core.tasks import load_tasks, task_sets
-from fluency.workflow.observed import observed_pilots, observed_studies
-from fluency.workflow.task_edges import edges
-from fluency.workflow.task_page import METHOD, PAGE, balance_table, task_page, with_balance
+from tools.pages import __main__ as command
+from tools.pages import config
+from tools.pages.observed import observed_studies
+from tools.pages.tasks import balance_table, edges, task_page, with_balance
 
-WRITE = "run `python -m fluency.workflow.task_page`"
+
+def test_the_check_names_a_page_that_was_altered_and_writing_mends_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    monkeypatch.setattr(command, "MAKERS", (config.pages,))
+    page, stray = tmp_path / "docs/config.md", tmp_path / "docs/schemas/old.schema.json"
+    stray.parent.mkdir(parents=True)
+    stray.write_text("{}")
+    assert command.main(["--check"]) == 1 and not page.exists()
+    assert command.main([]) == 0 and not stray.exists()
+    assert command.main(["--check"]) == 0
+    page.write_text(page.read_text().replace("| default |", "| standard |", 1))
+    capsys.readouterr()
+    assert command.main(["--check"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "docs/config.md is not what the present code writes",
+        "Hint: make pages",
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +49,7 @@ def test_the_rates_are_those_of_the_archived_table(studies) -> None:
 
 
 def test_the_page_states_what_was_declared_and_observed(studies) -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    assert text == task_page(load_tasks(), studies), WRITE
+    text = task_page(load_tasks(), studies)
     row = next(line for line in text.splitlines() if line.startswith("| `tree-size-bytes`"))
     assert [cell.strip() for cell in row.split("|")][-3:-1] == ["0 of 5 / 0 of 5", "3 of 5 / 0 of 5"]
 
@@ -76,17 +91,5 @@ def test_the_balance_counts_every_task_of_a_set_once() -> None:
         there = len({task.id for task in tasks} & set(found.tasks))
         assert sum(int(row[-1]) for row in rows if row[0] == name) == there
         assert all(sum(map(int, row[2:-1])) == int(row[-1]) for row in rows)
-    text = METHOD.read_text(encoding="utf-8")
-    assert with_balance(text, tasks) == text, WRITE
-    assert balance_table(tasks[:1]) in with_balance(text, tasks[:1])
-
-
-def test_power_rests_on_what_was_observed_where_the_study_has_no_results(studies, tmp_path, capsys) -> None:
-    """The model at the floor varied in nothing, which tells nothing."""
-    found = observed_pilots([task.id for task in load_tasks(PILOT)], studies)
-    assert [title for title, _ in found] == ["qwen-1.5b in the study example (20 of these tasks)"]
-    assert observed_pilots(["bench-regressions"], studies) == []
-    assert main(read_study(), tmp_path, lambda tasks: observed_pilots(tasks, studies)) == 0
-    said = capsys.readouterr().out
-    assert "from the results of qwen-1.5b in the study example (20 of these tasks)" in said
-    assert "full-60" in said and "scenario A" not in said
+    page = "before <!-- bank: balance -->\nold\n<!-- end --> after"
+    assert with_balance(page, tasks) == page.replace("old", balance_table(tasks))

@@ -1,8 +1,4 @@
-"""Write what `example/` and README show of the example study: `python -m tests.example`.
-
-The report and its figures as the present code writes them from the archive, the decision record, README's table, and
-two pictures of the explorer by a headless Chromium.
-"""
+"""What example/ and README show of the example study: report, figures, decision record, table and pictures."""
 
 from __future__ import annotations
 
@@ -23,37 +19,36 @@ TITLE, DATE = "Two small open models in Bash and PowerShell", "2026-11-22"
 WIDTH, HEIGHT, OPENED_HEIGHT = 1200, 1320, 1400
 
 
-def main() -> None:
-    """Write everything; the archive stays as it is."""
-    (archive,) = EXAMPLE.glob("*.tar.zst")
+def pages() -> dict[str, str]:
+    """Report, figures and decision record, written from the archive by the present code, and README with its table."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_opened(archive, folder)
-        (EXAMPLE / "figures").mkdir(exist_ok=True)
-        for old in (EXAMPLE / "figures").iterdir():
-            old.unlink()
-        for path in (folder / "report.md", *(folder / "figures").iterdir()):
-            (EXAMPLE / path.relative_to(folder)).write_bytes(path.read_bytes())
-        decision = write_decision(archive, TITLE, folder, utc_date=DATE)
-        (EXAMPLE / "decision.md").write_bytes(decision.read_bytes())
-        pictures(folder / "explorer.html")
-    readme = ROOT / "README.md"
-    report = (EXAMPLE / "report.md").read_text(encoding="utf-8")
-    found = re.search(r"^\| model +\|.*?\n\n", report, re.M | re.S)
+        write_opened(_archive(), folder)
+        decision = write_decision(_archive(), TITLE, folder, utc_date=DATE).read_text(encoding="utf-8")
+        paths = [folder / "report.md", *(folder / "figures").iterdir()]
+        made = {f"example/{path.relative_to(folder).as_posix()}": path.read_text(encoding="utf-8") for path in paths}
+    found = re.search(r"^\| model +\|.*?\n\n", made["example/report.md"], re.M | re.S)
     assert found, "the report has no table of results"
-    before, rest = readme.read_text(encoding="utf-8").split("<!-- example:begin -->")
+    before, rest = (ROOT / "README.md").read_text(encoding="utf-8").split("<!-- example:begin -->")
     after = rest.split("<!-- example:end -->")[1]
     marks = f"<!-- example:begin -->\n{found[0].strip()}\n<!-- example:end -->"
-    readme.write_text(f"{before}{marks}{after}", encoding="utf-8")
+    return made | {"example/decision.md": decision, "README.md": f"{before}{marks}{after}"}
 
 
-def pictures(explorer: Path) -> None:
-    """`table.png` is the model's table of marks, `cell.png` the opened cell."""
+def _archive() -> Path:
+    (archive,) = EXAMPLE.glob("*.tar.zst")
+    return archive
+
+
+def take_pictures() -> None:
+    """`table.png` is the model's table of marks, `cell.png` the opened cell; by a headless Chromium."""
     program = find_chromium()
     assert program, "no Chromium here"
     model = CELL.split("/")[0]
     choose = f"e => {{ e.value = '{model}'; e.dispatchEvent(new Event('change', {{bubbles: true}})) }}"
-    with Browser(program) as browser:
+    with tempfile.TemporaryDirectory() as folder, Browser(program) as browser:
+        write_opened(_archive(), Path(folder))
+        explorer = Path(folder) / "explorer.html"
         page = browser.page(WIDTH, HEIGHT)
         page.open(explorer)
         page.run(f"({choose})(document.querySelector('#model'))")
@@ -70,7 +65,3 @@ def take(page: Page, path: Path, height: int) -> None:
     clip = {"x": 0, "y": 0, "width": WIDTH, "height": height, "scale": 1}
     made = page.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
     path.write_bytes(base64.b64decode(made["data"]))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,49 @@
+"""`python -m tools.pages` writes every page that is made from code; `--check` compares (`make pages`, `make lint`)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from fluency.common.files import write_atomic
+from fluency.common.paths import ROOT
+from tools.pages import config, example, schemas, tasks
+
+MAKERS = (config.pages, schemas.pages, tasks.pages, example.pages)
+"""Each gives path, relative to the project -> text as it has to be."""
+WHOLE_FOLDERS = ("docs/schemas", "example/figures")
+"""Folders in which every file is made here."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the pages, or with `--check` name those that differ and return 1."""
+    parser = argparse.ArgumentParser(prog="python -m tools.pages", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing, name the pages that differ")
+    parser.add_argument("--pictures", action="store_true", help="also take README's pictures, by a headless Chromium")
+    options = parser.parse_args(arguments)
+    made = {name: text for maker in MAKERS for name, text in maker().items()}
+    there = {path.relative_to(ROOT).as_posix() for folder in WHOLE_FOLDERS for path in (ROOT / folder).glob("*")}
+    stale = there - made.keys()
+    differ = {name for name, text in made.items() if not _is(ROOT / name, text)}
+    if options.check:
+        for name in sorted(differ | stale):
+            print(f"{name} is not what the present code writes", file=sys.stderr)
+        if differ or stale:
+            print("Hint: make pages", file=sys.stderr)
+        return int(bool(differ or stale))
+    for name in differ:
+        write_atomic(ROOT / name, made[name])
+    for name in stale:
+        (ROOT / name).unlink()
+    if options.pictures:
+        example.take_pictures()
+    return 0
+
+
+def _is(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""docs/tasks.md and the balance in docs/method.md, from the task bank and the archives in example/.
+
+What a task's author declared stands beside what was observed, so that the two can be compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from fluency.common.paths import ROOT
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
+from fluency.core.tasks import CATEGORIES, NEUTRAL, Task, load_tasks, task_sets
+from fluency.report.markdown import table
+from tools.pages.observed import ObservedStudy, observed_studies
+
+PAGE, METHOD = "docs/tasks.md", "docs/method.md"
+PLACE = re.compile(r"(<!-- bank: balance -->\n).*?(<!-- end -->)", re.S)
+UNDECLARED = "not declared"
+Found = dict[str, tuple[int, int]]
+"""Task -> passes and measured trials of one model in one shell."""
+_TEXT = """
+One trial says little of a task: after 0 of 1 its pass rate may be anything up to 95 % (one-sided 95 % bound), after
+0 of 5 up to 45 %, and after 1 of 1 anything above 5 %. What the trials of a model add up to says more: none of 60
+passes bounds its mean rate over these tasks by 4.9 %, none of 100 by 3.0 %.
+
+A task tells two shells apart only for a model that sometimes passes it and sometimes does not, in one of them at
+least. For a model that passes nothing the whole bank is at the floor, and no number of trials changes that. What
+such a model lacks is seen in how it fails, above: a command that ends with an error, prints nothing or lines of
+another form never came to the traps that the tasks are made of. `silent-wrong`, a wrong output in the right form,
+is the failure that the traps cause. The bank has room to measure a model once that is its most frequent failure and
+its pass rate lies between 10 and 90 % (beyond, the report says *cannot tell*). Which tasks are at the ceiling for
+strong models is not known: none was asked.
+"""
+
+
+def task_page(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> str:
+    """The whole page as Markdown."""
+    return "\n".join(_lines(tasks, studies)) + "\n"
+
+
+def _lines(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> Iterator[str]:
+    yield "# The tasks\n"
+    yield "<!-- Written by `python -m tools.pages` from tasks/ and the archives in example/. -->\n"
+    yield "What each task asks stands in `tasks/<id>/task.yaml`. *Lean* and *difficulty* are its author's words, before"
+    yield "any result. The last columns are what the studies in `example/` observed: passes of measured trials in each"
+    yield "shell, by study and model (`example`: five trials, `bank`: one). A model that passes nothing, or everything,"
+    yield "says nothing of a task. A star marks a task whose prompt has changed since; the words around every prompt"
+    yield "may have, too."
+    observed = _observed(tasks, studies)
+    sets = {name: set(found.tasks) for name, found in task_sets().items()}
+    for category in CATEGORIES:
+        own = [task for task in tasks if task.category == category]
+        yield f"\n## {category.replace('-', ' ').capitalize()}\n"
+        heads = ["task", "sets", "origin", "lean", "difficulty", *observed]
+        rows = [
+            [
+                f"`{task.id}`",
+                ", ".join(name for name, ids in sets.items() if task.id in ids) or "none",
+                task.provenance,
+                _lean(task),
+                " ".join((task.difficulty or UNDECLARED).split()),
+                *(column.get(task.id, "-") for column in observed.values()),
+            ]
+            for task in own
+        ]
+        yield table(heads, rows, "lllll" + "r" * (len(heads) - 5))
+    yield from edges(tasks, studies)
+
+
+def _observed(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> dict[str, dict[str, str]]:
+    """A column a study and model: its head -> task -> the counts of each shell."""
+    present = {task.id: task.prompt_sha256 for task in tasks}
+    columns = {}
+    for seen in studies:
+        shells = " / ".join(SHELLS[shell].short_title for shell in seen.study.shells)
+        for model in seen.study.models:
+            columns[f"{seen.study.study}, {model.alias}: {shells}"] = {
+                task: " / ".join(f"{passes} of {of}" if of else "-" for passes, of in counts.values())
+                + ("" if seen.prompts[task] == present[task] else " *")
+                for task, counts in seen.rates(model.alias, list(present)).items()
+            }
+    return columns
+
+
+def edges(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> Iterator[str]:
+    """The section on tasks at the floor and at the ceiling for the models that were asked."""
+    names = [task.id for task in tasks]
+    arms = [arm for seen in studies for arm in _arms(seen, names)]
+    yield "\n## At the floor and at the ceiling\n"
+    yield "What each model did in each shell, of the tasks with a measured trial; how it failed, most frequent first.\n"
+    heads = [
+        "study, model",
+        "shell",
+        "tasks",
+        "trials",
+        "never passed",
+        "always passed",
+        "in between",
+        "failures by class",
+    ]
+    yield table(heads, [_row(*arm) for arm in arms], "llrrrrrl")
+    yield "\nPassed at least once:\n"
+    for model, shell, found, _ in arms:
+        passed = [f"`{task}` ({passes} of {of})" for task, (passes, of) in found.items() if passes]
+        if passed:
+            yield f"- {model}, {SHELLS[shell].short_title}: {', '.join(passed)}"
+    once = {task for _, _, found, _ in arms for task, (passes, _) in found.items() if passes}
+    asked = {task for _, _, found, _ in arms for task in found}
+    floor = [f"`{name}`" for name in names if name in asked - once]
+    yield f"\nAt the floor for all of them ({len(floor)} of {len(asked)} tasks asked): {', '.join(floor) or 'none'}."
+    always = sorted({(task, of) for _, _, found, _ in arms for task, (passes, of) in found.items() if passes == of})
+    full = ", ".join(f"`{name}` ({of} of {of})" for name, of in always)
+    yield f"\nPassed in every trial by one of them: {full or 'none'}."
+    yield _TEXT.rstrip()
+
+
+def _arms(seen: ObservedStudy, names: Sequence[str]) -> Iterator[tuple[str, str, Found, dict[str, int]]]:
+    """Title of the model, shell, what was found and the failures by class, of each arm that was measured."""
+    for model in seen.study.models:
+        rates = seen.rates(model.alias, names)
+        for shell in seen.study.shells:
+            found = {task: counts[shell] for task, counts in rates.items() if counts[shell][1]}
+            if found:
+                yield f"{seen.study.study}, {model.alias}", shell, found, seen.failures(model.alias, shell, list(found))
+
+
+def _row(model: str, shell: str, found: Found, failures: dict[str, int]) -> list[object]:
+    never = sum(not passes for passes, _ in found.values())
+    always = sum(passes == of for passes, of in found.values())
+    classes = ", ".join(f"{name} {count}" for name, count in failures.items()) or "-"
+    counts = [len(found), sum(of for _, of in found.values()), never, always, len(found) - never - always]
+    return [model, SHELLS[shell].short_title, *counts, classes]
+
+
+def balance_table(tasks: Sequence[Task]) -> str:
+    """Tasks of each set by lean and category."""
+    rows = []
+    for name, chosen in task_sets().items():
+        own = [task for task in tasks if task.id in set(chosen.tasks)]
+        counts = Counter((_lean(task), task.category) for task in own)
+        for lean in (*(SHELLS[shell].short_title for shell in DESIGN_SHELLS), NEUTRAL, UNDECLARED):
+            numbers = [counts[lean, category] for category in CATEGORIES]
+            if sum(numbers):
+                rows.append([name, lean, *numbers, sum(numbers)])
+    return table(["set", "lean", *CATEGORIES, "all"], rows, "ll" + "r" * (len(CATEGORIES) + 1))
+
+
+def _lean(task: Task) -> str:
+    return SHELLS[task.lean].short_title if task.lean in SHELLS else task.lean or UNDECLARED
+
+
+def with_balance(text: str, tasks: Sequence[Task]) -> str:
+    """A page with the balance in its marked place."""
+    return PLACE.sub(lambda found: f"{found[1]}{balance_table(tasks)}\n{found[2]}", text)
+
+
+def pages() -> dict[str, str]:
+    """Both pages, of the project's own tasks."""
+    tasks = [task for task in load_tasks() if not task.private]
+    method = with_balance((ROOT / METHOD).read_text(encoding="utf-8"), tasks)
+    return {PAGE: task_page(tasks, observed_studies()), METHOD: method}
