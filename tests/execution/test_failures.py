@@ -18,7 +18,7 @@ from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Result
 from fluency.execution import container
 from fluency.execution.container import read_result, run_container
-from fluency.execution.engine import Engine, find_engine
+from fluency.execution.engine import BUILD_S, Engine, find_engine
 from fluency.execution.isolation import container_config, isolation
 from fluency.execution.protocol import PROTOCOL, Invocation
 from fluency.execution.sandbox import EMPTY_WORLD, Sandbox
@@ -109,7 +109,7 @@ def test_what_the_engine_lost_is_not(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("how", ["kill", "stop", "remove_container", "pause", "long ago"])
 def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(sandbox: Sandbox, how: str) -> None:
-    client = sandbox._engine.patient_client(20)
+    client = sandbox._engine.client(timeout=20)
 
     def end() -> bool:
         for found in own_containers(sandbox._engine):
@@ -216,8 +216,8 @@ def test_a_daemon_that_dies_in_the_middle(sandbox: Sandbox, tmp_path: Path, monk
     daemon = start()
     try:
         engine = answers()
-        client = engine.patient_client()
-        client.load_image(b"".join(sandbox._engine.patient_client().get_image(sandbox.image.image_id)))
+        client = engine.client(timeout=BUILD_S)
+        client.load_image(b"".join(sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)))
         other = Sandbox(engine, sandbox.image, 2)
         assert bash(other, "echo there").stdout.data == "there\n"
 

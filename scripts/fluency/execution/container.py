@@ -109,7 +109,7 @@ def remove(engine: Engine, container: str) -> None:
     """Kill and remove; what an engine that hangs does not remove ends by itself, or is removed as old."""
     if container:
         with contextlib.suppress(Exception):
-            engine.patient_client(20).remove_container(container, force=True, v=True)
+            engine.client(timeout=20).remove_container(container, force=True, v=True)
 
 
 @contextlib.contextmanager
@@ -229,7 +229,7 @@ def _result_lost(why: str) -> ResultLost:
 
 def _events(engine: Engine, session: ContainerSession) -> dict[str, dict[str, str]]:
     """Action -> attributes of the engine's events about a container: up to its end, or to now if it was given up."""
-    client = engine.patient_client(END_S + 5)
+    client = engine.client(timeout=END_S + 5)
     since, mine = int(session.began) - 1, {"container": session.container}
     if session.failure is None:
         stream = client.events(since=since, until=int(time.time()) + END_S, filters=mine, decode=True)
