@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from fluency.common.errors import SandboxError
 from fluency.common.paths import ROOT
 from fluency.execution import engine
-from fluency.execution.engine import _facts, ensure_engine, find_engine, socket_paths
+from fluency.execution.engine import ensure_engine, find_engine, socket_paths
 from fluency.execution.sandbox import Sandbox
 from tests.execution.nobody import ROOT_ONLY, as_nobody
 
@@ -47,17 +48,6 @@ def test_an_engine_one_may_not_use(sandbox: Sandbox, monkeypatch: pytest.MonkeyP
         pytest.skip("the engine here listens elsewhere")
     said = as_nobody(find_engine)
     assert "you may not use it" in said and "usermod -aG docker" in said
-
-
-@ROOT_ONLY
-def test_an_engine_on_a_users_socket_is_rootless(tmp_path: Path) -> None:
-    """Podman 4.3 does not say it; seen on Debian 12."""
-    (tmp_path / "podman.sock").touch()
-    facts = [_facts({}, {}, f"unix://{tmp_path}/podman.sock")["rootless"]]
-    os.chown(tmp_path / "podman.sock", 1000, 1000)
-    facts.append(_facts({}, {}, f"unix://{tmp_path}/podman.sock")["rootless"])
-    facts.append(_facts({}, {}, "tcp://127.0.0.1:2375")["rootless"])
-    assert facts == [False, True, False]
 
 
 @ROOT_ONLY
@@ -103,34 +93,57 @@ def test_an_installation_that_fails_gives_apts_own_words(
 
 STARTER = """
 import sys
-from fluency.execution.sandbox import start_engine
-engine.LOG = engine.Path(sys.argv[1]) / "dockerd.log"
-engine = engine._started(sys.argv[2:])
-print(engine.facts["version"] if engine else "nothing")
+from fluency.execution import engine
+engine.LOG, engine.BRIDGE = (engine.Path(place) for place in sys.argv[1:])
+print(engine.start_daemon().facts["version"])
 """
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Start a daemon of the test's own as a process that ends then; `refuses`: a condition of sh on dockerd's arguments."""
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
+    places = (
+        f"-H unix://{tmp_path}/d.sock --data-root {tmp_path}/data --exec-root {tmp_path}/exec --pidfile {tmp_path}/pid"
+    )
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "dockerd"
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    dockerd = shutil.which("dockerd", path=os.environ["PATH"].partition(":")[2])
+
+    def started(refuses: str, bridge: str) -> subprocess.CompletedProcess[str]:
+        # In a network name space of its own, because a daemon without a bridge removes the one it finds.
+        program.write_text(
+            f'#!/bin/sh\necho "asked: $*"\nif {refuses}; then echo "no packet filter here"; exit 1; fi\n'
+            f'exec unshare --net {dockerd} {places} "$@"\n'
+        )
+        program.chmod(0o755)
+        command = [sys.executable, "-c", STARTER, str(tmp_path / "log"), bridge]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    return started
 
 
 @pytest.mark.engine
 @pytest.mark.usefixtures("second_daemon")
-def test_a_daemon_that_was_started_outlives_its_starter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
-    # In a network name space of its own, because a daemon without a bridge removes the one it finds.
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "dockerd").write_text(f'#!/bin/sh\nexec unshare --net {shutil.which("dockerd")} "$@"\n')
-    (tmp_path / "bin" / "dockerd").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
-    options = (
-        f"-H unix://{tmp_path}/d.sock --data-root {tmp_path}/data --exec-root {tmp_path}/exec"
-        f" --pidfile {tmp_path}/pid --bridge=none --iptables=false"
-    ).split()
-    starter = [sys.executable, "-c", STARTER, str(tmp_path)]
-    run = subprocess.run([*starter, *options], cwd=ROOT, capture_output=True, text=True, check=False)
+def test_a_daemon_that_starts_only_without_a_bridge_outlives_its_starter(start, tmp_path: Path) -> None:
+    run = start('[ "$*" = "" ]', "/nowhere")
     try:
-        assert run.stdout.strip() not in ("", "nothing"), run.stderr
-        assert find_engine().facts["version"] == run.stdout.strip()
+        assert find_engine().facts["version"] == run.stdout.strip(), run.stderr
         assert os.getsid(int((tmp_path / "pid").read_text())) != os.getsid(0)
+        assert "--network host" in run.stderr
     finally:
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGTERM)
-    refused = subprocess.run([*starter, "--no-such-option"], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert refused.stdout.strip() == "nothing"
-    assert "no-such-option" in (tmp_path / "dockerd.log").read_text()
+
+
+@pytest.mark.engine
+@pytest.mark.usefixtures("second_daemon")
+@pytest.mark.parametrize(
+    ("bridge", "tried", "hint"), [("/tmp", 1, "ip link delete docker0"), ("/nowhere", 2, "is this a container?")]
+)
+def test_a_daemon_that_does_not_start_leaves_a_bridge_in_place(
+    start, tmp_path: Path, bridge: str, tried: int, hint: str
+) -> None:
+    run = start("true", bridge)
+    assert "dockerd does not start" in run.stderr and "no packet filter here" in run.stderr and hint in run.stderr
+    assert (tmp_path / "log").read_text().count("asked:") == tried

@@ -17,8 +17,8 @@ import pytest
 from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Result
 from fluency.execution import container
-from fluency.execution.container import how_it_ended, read_result, run_container
-from fluency.execution.engine import Engine, find_engine
+from fluency.execution.container import read_result, run_container
+from fluency.execution.engine import BUILD_S, Engine, find_engine
 from fluency.execution.isolation import container_config, isolation
 from fluency.execution.protocol import PROTOCOL, Invocation
 from fluency.execution.sandbox import EMPTY_WORLD, Sandbox
@@ -107,14 +107,19 @@ def test_what_the_engine_lost_is_not(sandbox: Sandbox) -> None:
         pretend(sandbox, STARTS + "exit 0")
 
 
-@pytest.mark.parametrize("how", ["kill", "stop", "remove_container", "pause"])
+@pytest.mark.parametrize("how", ["kill", "stop", "remove_container", "pause", "long ago"])
 def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(sandbox: Sandbox, how: str) -> None:
-    client = sandbox._engine.patient_client(20)
+    client = sandbox._engine.client(timeout=20)
 
     def end() -> bool:
         for found in own_containers(sandbox._engine):
             if sleeps(found):
-                getattr(client, how)(found, **({"force": True} if how == "remove_container" else {}))
+                if how == "long ago":  # more events ago than Docker remembers
+                    client.pause(found)
+                    for number in range(260):
+                        client.rename(found, f"{found[:12]}-{number}")
+                else:
+                    getattr(client, how)(found, **({"force": True} if how == "remove_container" else {}))
                 return True
         return False
 
@@ -137,9 +142,9 @@ def test_an_engine_that_cannot_say_how_it_ended_is_not_the_commands_failure(sand
     config = container_config(sandbox.image.image_id, container.LABELS, isolation(LIMITS, sandbox.engine["name"]))
     config["Entrypoint"] = ["/usr/bin/bash", "-c", STARTS + "exit 9"]
     talk = run_container(sandbox._engine, config, b"", 1 << 20, 20)
-    assert how_it_ended(sandbox._engine, talk, SandboxError("x")).own
-    forgotten = replace(talk, container="0" * 64)
-    assert not how_it_ended(sandbox._engine, forgotten, SandboxError("x")).own
+    assert read_result(sandbox._engine, talk, NONCE).lost == "exit code 9"
+    with pytest.raises(ResultLost, match="does not know how the container ended"):
+        read_result(sandbox._engine, replace(talk, container="0" * 64), NONCE)
 
 
 def test_a_lost_result_counts_only_if_the_sandbox_is_sane(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,8 +216,8 @@ def test_a_daemon_that_dies_in_the_middle(sandbox: Sandbox, tmp_path: Path, monk
     daemon = start()
     try:
         engine = answers()
-        client = engine.patient_client()
-        client.load_image(b"".join(sandbox._engine.patient_client().get_image(sandbox.image.image_id)))
+        client = engine.client(timeout=BUILD_S)
+        client.load_image(b"".join(sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)))
         other = Sandbox(engine, sandbox.image, 2)
         assert bash(other, "echo there").stdout.data == "there\n"
 

@@ -17,7 +17,7 @@ import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
-from fluency.execution.engine import find_engine
+from fluency.execution.engine import BUILD_S, find_engine
 from fluency.execution.isolation import isolation
 from fluency.execution.sandbox import Sandbox
 from tests.execution.run_it import bash, pwsh
@@ -46,8 +46,8 @@ def podman(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         )
         try:
             engine = _answering(folder)
-            image = sandbox._engine.patient_client().get_image(sandbox.image.image_id)
-            for line in engine.patient_client().load_image(b"".join(image)):
+            image = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)
+            for line in engine.client(timeout=BUILD_S).load_image(b"".join(image)):
                 assert "error" not in line, line
             image_id = engine.client().images(quiet=True)[0]
             found = Sandbox(engine, sandbox.image.model_copy(update={"image_id": image_id}), 2)

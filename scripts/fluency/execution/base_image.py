@@ -18,7 +18,7 @@ import docker.errors
 from fluency.common.errors import SandboxError
 from fluency.common.paths import CACHE
 from fluency.common.terminal import log_line
-from fluency.execution.engine import Engine, first_words, install
+from fluency.execution.engine import BUILD_S, Engine, first_words, install
 from fluency.execution.image_content import MMDEBSTRAP_OPTIONS, base_tag, build_packages, image_packages
 from fluency.execution.powershell import BUILD_FAILURES
 
@@ -50,14 +50,14 @@ class Base:
 
 def ensure_base(engine: Engine) -> Base:
     """The public base if it is there or can be pulled, else one made by mmdebstrap, kept for the next build."""
-    client = engine.patient_client()
+    client = engine.client(timeout=BUILD_S)
     made = [base_tag(packages) for packages, _ in _made_here()]
     if not _exists(client, PUBLIC):
         if all(_exists(client, tag) for tag in made):
             return Base(made[0], made[1], True, f"mmdebstrap {SUITE}")
         log_line(f"pulling {PUBLIC} (a quarter of a minute)")
         try:
-            for line in engine.patient_client(PULL_SILENCE_S).pull(PUBLIC, stream=True, decode=True):
+            for line in engine.client(timeout=PULL_SILENCE_S).pull(PUBLIC, stream=True, decode=True):
                 if "error" in line:
                     raise docker.errors.APIError(line["error"])
         except (docker.errors.APIError, OSError) as error:
@@ -112,7 +112,7 @@ def _bootstrap(engine: Engine, packages: list[str], variant: str) -> None:
 
 def _import(engine: Engine, tar: Path, tag: str) -> None:
     """A tar as an image. Named in a step of its own, because Podman's import takes no tag."""
-    client = engine.patient_client()
+    client = engine.client(timeout=BUILD_S)
     try:
         answer = client.import_image_from_file(str(tar)).strip().splitlines()
     except (docker.errors.APIError, OSError) as error:
@@ -134,7 +134,7 @@ def _exists(client: docker.APIClient, tag: str) -> bool:
 
 def run_build(engine: Engine, **options: Any) -> None:
     """One build with the options of docker's client; SandboxError says why it failed."""
-    client = engine.patient_client()
+    client = engine.client(timeout=BUILD_S)
     said: list[str] = []
     try:
         for line in client.build(decode=True, rm=True, forcerm=True, network_mode="host", **options):

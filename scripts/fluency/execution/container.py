@@ -8,14 +8,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import docker.errors
 import requests
 
 from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Result, Stream, Used
-from fluency.execution.engine import Engine
+from fluency.execution.engine import Engine, first_words
 from fluency.execution.isolation import MeasureRefused
 from fluency.execution.protocol import decode, read_start
 
@@ -109,7 +109,7 @@ def remove(engine: Engine, container: str) -> None:
     """Kill and remove; what an engine that hangs does not remove ends by itself, or is removed as old."""
     if container:
         with contextlib.suppress(Exception):
-            engine.patient_client(20).remove_container(container, force=True, v=True)
+            engine.client(timeout=20).remove_container(container, force=True, v=True)
 
 
 @contextlib.contextmanager
@@ -155,104 +155,93 @@ def _read(connection: socket.socket, talk: ContainerSession, most_bytes: int, de
             raise SandboxError("the container sent more than a result can hold", where=WHERE, hint=NEXT_RUN)
 
 
-# What the engine notes of a container that somebody else than its own processes changed.
+# What the engine notes of a container that was changed from outside.
 OUTSIDE = {"kill", "stop", "pause", "unpause", "restart", "update", "checkpoint"}
-DIED = {"die", "died"}
-END_S = 15.0
+END_S = 15
 
 
-class Ending(NamedTuple):
-    """How a container ended, as its engine tells it; `own`: by what runs in it."""
+def read_result(engine: Engine, session: ContainerSession, nonce: str) -> Result:
+    """The result in a container's output, or the lost result of a command that had started.
 
-    own: bool
-    why: str
-    out_of_memory: bool = False
-
-
-def read_result(engine: Engine, talk: ContainerSession, nonce: str) -> Result:
-    """The result in what a container said, or the lost result of a command that had started.
-
-    SandboxError if the command had not started; Interrupted if it had, and the engine or somebody outside ended it.
+    SandboxError if the command had not started; ResultLost if it had, and the engine or somebody outside ended it.
     """
-    started = read_start(talk.output, nonce)
+    start = read_start(session.output, nonce)
     try:
-        if talk.failure is not None:
-            raise talk.failure
-        if not talk.output:
+        if session.failure is not None:
+            raise session.failure
+        if not session.output:
             raise SandboxError("the container ended without a result", where=WHERE, hint=NEXT_RUN)
-        return decode(talk.output, nonce)
+        return decode(session.output, nonce)
     except SandboxError as error:
-        if started is None and (talk.failure or talk.output):
+        if start is None and (session.failure or session.output):
             raise
-        ending = how_it_ended(engine, talk, error)
-        if started is None:
-            raise SandboxError(f"{error.what}: {ending.why}", where=error.where, hint=error.hint) from None
-        if not ending.own:
-            raise ResultLost(ending.why, where=WHERE, hint="the next run tries the cell again, a few times") from None
+        try:
+            why, out_of_memory = _own_end(engine, session, error)
+        except ResultLost as lost:
+            if start is not None:
+                raise
+            why = lost.what
+        if start is None:
+            raise SandboxError(f"{error.what}: {why}", where=error.where, hint=error.hint) from None
         return Result(
             exit_code=None,
             stdout=Stream.of(b""),
             stderr=Stream.of(b""),
-            wall_s=round(talk.seconds, 6),
-            used=Used(oom_killed=ending.out_of_memory),
-            processes=started.processes,
-            lost=ending.why,
+            wall_s=round(session.seconds, 6),
+            used=Used(oom_killed=out_of_memory),
+            processes=start.processes,
+            lost=why,
         )
     finally:
-        if talk.failure is not None:
-            remove(engine, talk.container)
+        if session.failure is not None:
+            remove(engine, session.container)
 
 
-def how_it_ended(engine: Engine, talk: ContainerSession, error: SandboxError) -> Ending:
-    """Read from the engine; what it cannot tell any more counts as the engine's own failure."""
-    if talk.engine_failed:
-        return Ending(False, error.what)
+def _own_end(engine: Engine, session: ContainerSession, error: SandboxError) -> tuple[str, bool]:
+    """Why what runs in the container ended it, and whether the memory limit did; ResultLost if something else did."""
+    if session.engine_failed:
+        raise _result_lost(error.what)
     try:
-        client = engine.patient_client(20)
-        if talk.failure is not None and _state(client, talk.container).get("Running"):
-            paused = _state(client, talk.container).get("Paused")
-            return Ending(False, "somebody paused the container") if paused else Ending(True, error.what)
-        events = _events(client, talk)
+        events = _events(engine, session)
     except Exception as gone:
-        return Ending(False, f"the engine went away: {' '.join(str(gone).split())[:160]}")
-    actions = {str(event.get("Action")) for event in events}
-    last = [event for event in events if event.get("Action") in DIED][-1:]
-    if actions & OUTSIDE:
-        return Ending(False, f"somebody outside ended the container ({', '.join(sorted(actions & OUTSIDE))})")
-    if not last:
-        return Ending(False, "the engine does not know how the container ended")
-    code = last[0]["Actor"]["Attributes"].get("exitCode")
-    if "oom" in actions:
-        return Ending(True, "the memory limit ended the runner itself", True)
-    said = bytes(talk.streams[2]).decode("utf-8", "replace").strip().splitlines()[-1:]
-    told = f"exit code {code}" + (f", {said[0][:200]}" if said else "")
-    if str(code) == "0":
-        return Ending(False, "the engine lost what the runner said")
-    return Ending(True, error.what if talk.output.count(b"\n") and str(code) == "3" else told)
+        raise _result_lost(f"the engine went away: {first_words(gone)}") from None
+    died = events.get("die") or events.get("died")  # Podman says died
+    code = died and str(died.get("exitCode"))
+    if outside := ", ".join(sorted(events.keys() & OUTSIDE)):
+        raise _result_lost(f"somebody outside ended the container ({outside})")
+    if code is None:
+        if session.failure is None:
+            raise _result_lost("the engine does not know how the container ended")
+        return error.what, False
+    if "oom" in events:
+        return "the memory limit ended the runner itself", True
+    if code == "0":
+        raise _result_lost("the engine lost what the runner said")
+    if code == "3" and b"\n" in session.output:  # the runner itself says why it failed
+        return error.what, False
+    last = bytes(session.streams[2]).decode("utf-8", "replace").strip().splitlines()[-1:]
+    return ", ".join([f"exit code {code}", *(line[:200] for line in last)]), False
 
 
-def _state(client: Any, container: str) -> dict[str, Any]:
-    try:
-        return dict(client.inspect_container(container)["State"])
-    except docker.errors.NotFound:
-        return {}
+def _result_lost(why: str) -> ResultLost:
+    return ResultLost(why, where=WHERE, hint="the next run tries the cell again, a few times")
 
 
-def _events(client: Any, talk: ContainerSession) -> list[dict[str, Any]]:
-    """The engine's events about a container up to its end, and for a moment after it, since they may come late."""
-    deadline, over = time.monotonic() + END_S, False
-    while True:
-        seen = list(
-            client.events(
-                since=int(talk.began) - 1,
-                until=int(time.time()) + 1,
-                filters={"container": talk.container},
-                decode=True,
-            )
-        )
-        if over or time.monotonic() > deadline:
-            return seen
-        over = any(event.get("Action") in DIED for event in seen)
+def _events(engine: Engine, session: ContainerSession) -> dict[str, dict[str, str]]:
+    """Action -> attributes of the engine's events about a container: up to its end, or to now if it was given up."""
+    client = engine.client(timeout=END_S + 5)
+    since, mine = int(session.began) - 1, {"container": session.container}
+    if session.failure is None:
+        stream = client.events(since=since, until=int(time.time()) + END_S, filters=mine, decode=True)
+        with contextlib.closing(stream):
+            any(event.get("Action") in {"die", "died"} for event in stream)
+    # Events may come late: once more, for a moment.
+    seen = client.events(since=since, until=int(time.time()) + 1, filters=mine, decode=True)
+    found = {str(event.get("Action")): event.get("Actor", {}).get("Attributes") or {} for event in seen}
+    # Docker remembers 256 events of all containers: by our deadline it may have forgotten a pause.
+    if session.failure is not None and client.containers(filters={"id": session.container, "status": "paused"}):
+        found["pause"] = {}
+    return found
 
 
 def remove_old_containers(engine: Engine) -> int:

@@ -23,6 +23,8 @@ from fluency.common.terminal import log_line
 
 WHERE = "container engine"
 CALL_S = 60
+BUILD_S = 1800
+"""For builds and imports, whose steps may be silent for minutes."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,14 @@ class Engine:
     facts: dict[str, Any]
     _local: threading.local = field(default_factory=threading.local, repr=False, compare=False)
 
-    def client(self) -> docker.APIClient:
-        """This thread's connection; requests' sessions may not be shared between threads."""
-        if not hasattr(self._local, "client"):
-            self._local.client = connect(self.options, timeout=CALL_S)
+    def client(self, timeout: int = CALL_S) -> docker.APIClient:
+        """This thread's connection, or a new one for calls with another timeout in seconds."""
+        if timeout != CALL_S:
+            return connect(self.options, timeout)
+        if not hasattr(self._local, "client"):  # requests' sessions may not be shared between threads
+            self._local.client = connect(self.options, timeout)
         client: docker.APIClient = self._local.client
         return client
-
-    def patient_client(self, timeout: int = 1800) -> docker.APIClient:
-        """A connection for builds and imports, whose steps may be silent for minutes."""
-        return connect(self.options, timeout=timeout)
 
 
 class Client(docker.APIClient):
@@ -93,7 +93,7 @@ def find_engine() -> Engine | None:
     for url, options in candidates():
         try:
             client = connect(options, timeout=10)
-            facts = _facts(client.version(), client.info(), url)
+            facts = _facts(client.version(), client.info())
         except Exception as error:
             if _is_about_permission(error):
                 forbidden = url
@@ -118,7 +118,7 @@ def find_engine() -> Engine | None:
     return None
 
 
-def _facts(version: dict[str, Any], info: dict[str, Any], url: str) -> dict[str, Any]:
+def _facts(version: dict[str, Any], info: dict[str, Any]) -> dict[str, Any]:
     """What a record says of the engine; nothing in it names the machine or its user."""
     names = " ".join(part.get("Name", "") for part in version.get("Components") or [])
     security = [str(option) for option in info.get("SecurityOptions") or []]
@@ -131,15 +131,10 @@ def _facts(version: dict[str, Any], info: dict[str, Any], url: str) -> dict[str,
         "storage": info.get("Driver"),
         "cgroup": str(info.get("CgroupVersion") or "1"),
         "seccomp": any("seccomp" in option and "unconfined" not in option for option in security),
-        "rootless": any("rootless" in option for option in security) or _is_a_users(url),
+        "rootless": any("rootless" in option for option in security),
         "cpus": info.get("NCPU"),
         "memory_bytes": info.get("MemTotal"),
     }
-
-
-def _is_a_users(url: str) -> bool:
-    """Whether the engine's socket is not root's: an older Podman does not say that it is rootless."""
-    return url.startswith("unix://") and os.stat(url.removeprefix("unix://")).st_uid != 0
 
 
 def _is_about_permission(error: BaseException | None) -> bool:
@@ -158,8 +153,9 @@ def first_words(error: BaseException) -> str:
 LOG = CACHE / "dockerd.log"
 APPARMOR = Path("/sys/module/apparmor/parameters/enabled")
 STARTS_WITHIN_S = 60
-# In turn: as it is; with the older of the two packet filters; without a bridge, which no container of ours needs.
-WAYS: tuple[tuple[str, ...], ...] = ((), ("legacy-iptables",), ("--iptables=false", "--bridge=none"))
+NO_BRIDGE = ("--iptables=false", "--ip6tables=false", "--bridge=none")
+"""What starts dockerd where it may not set up packet filters; containers and builds of ours need no bridge."""
+BRIDGE = Path("/sys/class/net/docker0")
 
 
 def ensure_engine() -> Engine:
@@ -213,23 +209,27 @@ def start_daemon() -> Engine:
         raise SandboxError(
             "the container engine is installed but not running", where=WHERE, hint="run `sudo service docker start`"
         )
-    for way in WAYS:
-        if way == ("legacy-iptables",):
-            if "iptables" not in _log_end() or not Path("/usr/sbin/iptables-legacy").exists():
-                continue
-            _use_legacy_iptables()
-            way = ()
-        log_line(f"starting dockerd{' ' if way else ''}{' '.join(way)} (log: {LOG})")
-        engine = _started(list(way))
-        if engine:
-            log_line(f"dockerd {engine.facts['version']} answers")
-            return engine
+    bridge = BRIDGE.exists()  # before the first start, which may leave one
+    log_line(f"starting dockerd (log: {LOG})")
+    if engine := _started():
+        return engine
+    if bridge:
+        raise SandboxError(
+            f"dockerd does not start: {_log_end()}",
+            where=str(LOG),
+            # A daemon without a bridge removes the one it finds.
+            hint="read the log; if no other engine uses the bridge, `ip link delete docker0` and run again: "
+            "dockerd is then also tried without one",
+        )
+    log_line("dockerd does not start: starting it without a bridge; a `docker build` by hand then needs --network host")
+    if engine := _started(*NO_BRIDGE):
+        return engine
     raise SandboxError(
-        f"dockerd does not start: {_log_end(200)}", where=str(LOG), hint="read the log; is this a container?"
+        f"dockerd does not start: {_log_end()}", where=str(LOG), hint="read the log; is this a container?"
     )
 
 
-def _started(options: list[str]) -> Engine | None:
+def _started(*options: str) -> Engine | None:
     LOG.parent.mkdir(parents=True, exist_ok=True)
     with LOG.open("ab") as log:
         daemon = subprocess.Popen(
@@ -239,6 +239,7 @@ def _started(options: list[str]) -> Engine | None:
     while time.monotonic() < deadline and daemon.poll() is None:
         with contextlib.suppress(SandboxError):  # it listens already, but does not answer yet
             if engine := find_engine():
+                log_line(f"dockerd {engine.facts['version']} answers")
                 return engine
         time.sleep(0.3)
     if daemon.poll() is None:
@@ -247,15 +248,8 @@ def _started(options: list[str]) -> Engine | None:
     return None
 
 
-def _use_legacy_iptables() -> None:
-    for name in ("iptables", "ip6tables"):
-        subprocess.run(
-            ["update-alternatives", "--set", name, f"/usr/sbin/{name}-legacy"], capture_output=True, check=False
-        )
-
-
-def _log_end(length: int = 4000) -> str:
+def _log_end() -> str:
     try:
-        return " ".join(LOG.read_text(encoding="utf-8", errors="replace")[-length:].split())
+        return " ".join(LOG.read_text(encoding="utf-8", errors="replace")[-200:].split())
     except OSError:
         return ""

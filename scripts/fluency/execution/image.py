@@ -25,7 +25,7 @@ from fluency.core.shells import SHELLS, Shell
 from fluency.execution import container, powershell
 from fluency.execution.base_image import WHERE, ensure_base, run_build
 from fluency.execution.container import as_sandbox_error, remove
-from fluency.execution.engine import Engine, ensure_engine, first_words
+from fluency.execution.engine import BUILD_S, Engine, ensure_engine, first_words
 from fluency.execution.image_content import (
     REPOSITORY,
     SOURCES,
@@ -88,7 +88,7 @@ def image_identity(engine: Engine, image: str) -> dict[str, str]:
 
 def _run(engine: Engine, image: str, argv: Sequence[str]) -> tuple[int, str, str]:
     """Exit code and both streams of a program in a fresh container without network."""
-    client = engine.patient_client(PROBE_S)
+    client = engine.client(timeout=PROBE_S)
     # By way of sh, which tells of a program that cannot be started as of one that fails.
     entrypoint = ["/bin/sh", "-c", '"$@"', "sh", *argv]
     config = {
@@ -124,7 +124,7 @@ def remove_older(engine: Engine, current: str, checkout: str = CHECKOUT_ID, kept
     `current` is the tag that stays whatever its age. Returns the tags that were removed; never raises, since nothing
     depends on it. Bases have another repository, and images of other checkouts another label.
     """
-    client, removed = engine.patient_client(120), []
+    client, removed = engine.client(timeout=120), []
     with suppress(docker.errors.DockerException, OSError):
         found = client.images(filters={"label": f"{CHECKOUT_LABEL}={checkout}"})
         newest_first = sorted(found, key=lambda image: client.inspect_image(image["Id"])["Created"], reverse=True)
@@ -161,7 +161,7 @@ def keep_image(engine: Engine, tag: str, folder: Path = FOLDER) -> None:
         return
     log_line(f"keeping the image for the other nodes: {path}")
     with atomic_file(path) as file:
-        for piece in engine.patient_client().get_image(tag):
+        for piece in engine.client(timeout=BUILD_S).get_image(tag):
             file.write(piece)
     for other in folder.glob("*.tar"):
         if other != path:
@@ -176,7 +176,7 @@ def load_image(engine: Engine, tag: str, folder: Path = FOLDER) -> bool:
     log_line(f"loading the image {tag} from {path}")
     try:
         with path.open("rb") as file:
-            for told in engine.patient_client().load_image(file):
+            for told in engine.client(timeout=BUILD_S).load_image(file):
                 if "error" in told:
                     raise docker.errors.APIError(told["error"])
     except (docker.errors.APIError, OSError) as error:
@@ -190,7 +190,7 @@ def load_image(engine: Engine, tag: str, folder: Path = FOLDER) -> bool:
 
 def save_image(image_id: str, path: Path) -> None:
     """Write an image as `docker save` would; SandboxError if the engine no longer holds it."""
-    client = ensure_engine().patient_client()
+    client = ensure_engine().client(timeout=BUILD_S)
     try:
         with Path(path).open("wb") as stream:
             for piece in client.get_image(image_id):
@@ -302,7 +302,7 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
         )
     finally:
         with suppress(docker.errors.APIError):  # it may never have been made
-            engine.patient_client().remove_image(interim, noprune=True)
+            engine.client(timeout=BUILD_S).remove_image(interim, noprune=True)
     found = find_image(engine, tag)
     if not found:
         raise SandboxError(

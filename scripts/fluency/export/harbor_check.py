@@ -25,7 +25,7 @@ from fluency.common.terminal import log_line
 from fluency.core.shells import SHELLS
 from fluency.core.tasks import load_tasks
 from fluency.execution.base_image import run_build
-from fluency.execution.engine import Engine, ensure_engine
+from fluency.execution.engine import BUILD_S, Engine, ensure_engine
 from fluency.execution.image import ensure_image, why_missing
 from fluency.export.harbor_tasks import TAIL
 
@@ -114,7 +114,7 @@ class _Container:
 
 @contextmanager
 def _container(engine: Engine, tag: str) -> Iterator[_Container]:
-    client = engine.patient_client(300)
+    client = engine.client(timeout=300)
     limits = client.create_host_config(network_mode="none", mem_limit="2g", pids_limit=1024)
     made = client.create_container(tag, ["sh", "-c", "sleep infinity"], host_config=limits)["Id"]
     try:
@@ -143,7 +143,7 @@ def _environment(engine: Engine, image_id: str, folder: Path) -> Iterator[str]:
     try:
         yield tag
     finally:
-        engine.patient_client().remove_image(tag, force=True)
+        engine.client(timeout=BUILD_S).remove_image(tag, force=True)
 
 
 def _taken(container: _Container, path: str) -> bytes:
