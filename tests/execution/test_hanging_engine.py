@@ -66,5 +66,5 @@ def test_a_program_of_a_new_image_that_never_ends(sandbox: Sandbox, monkeypatch:
     label_own(monkeypatch, "hanging-wait")
     monkeypatch.setattr(image, "PROBE_S", 2)
     with pytest.raises(SandboxError, match="went away"):
-        image._run(sandbox._engine, sandbox.image.image_id, ["/usr/bin/sleep", "600"])
+        image._probe(sandbox._engine, sandbox.image.image_id, ["/usr/bin/sleep", "600"])
     wait_for(lambda: remove_unconfirmed(sandbox._engine) or not own(sandbox._engine), 60)

@@ -266,7 +266,7 @@ def read_result(engine: Engine, talk: ContainerSession, nonce: str) -> Result:
             stderr=Stream.of(b""),
             wall_s=round(talk.seconds, 6),
             used=Used(oom_killed=ending.out_of_memory),
-            processes=started.processes,
+            processes=started,
             lost=ending.why,
         )
     finally:
