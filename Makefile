@@ -64,7 +64,7 @@ plan: $(RUN) ## What a run would do, why, what it costs, what is missing (CONFIG
 report: $(RUN) ## The report of what there is, also of an unfinished study (CONFIG=...)
 	@fluency report $(CONFIGS)
 
-image: $(RUN) ## Build the sandbox image (POWERSHELL_ARCHIVE=dir-or-tarball adds PowerShell)
+image: $(RUN) ## Build the sandbox image (POWERSHELL_ARCHIVE=file adds PowerShell)
 	@fluency image
 
 doctor: $(RUN) ## What this machine has, lacks, and what that prevents

@@ -16,7 +16,7 @@ NO_TOOLS = "/opt/empty"
 
 
 def environment(shell: str, tools: bool) -> dict[str, str]:
-    """All the variables the command sees; alike for all shells but for the folder that holds the shell itself."""
+    """All variables that the command sees: the same for every shell, except the folder of the shell itself."""
     return {
         "PATH": f"{TOOLS}:/opt/tools/{shell}" if tools else NO_TOOLS,
         "HOME": HOME,
@@ -32,14 +32,14 @@ def environment(shell: str, tools: bool) -> dict[str, str]:
 
 
 class Captured:
-    """A stream's first bytes, and how many there were."""
+    """A stream's first bytes, and how many bytes it had."""
 
     def __init__(self, handle: int, limit: int) -> None:
         self.handle, self.limit, self.total, self.data = handle, limit, 0, bytearray()
         os.set_blocking(handle, False)
 
     def read(self) -> bool:
-        """Take what is there; False at the end of the stream."""
+        """Read what is available; False at the end of the stream."""
         try:
             piece = os.read(self.handle, 1 << 18)
         except BlockingIOError:
@@ -50,9 +50,9 @@ class Captured:
 
 
 def make_home(files: dict[str, str]) -> None:
-    """HOME with its files (path in it -> text), in a tmpfs that is the runner's.
+    """Make HOME with its files (path in it -> text), in a tmpfs that belongs to the runner.
 
-    An engine may have taken the image's mode for the tmpfs instead of its own.
+    The mode is set because an engine may have given the tmpfs the mode of the image's folder.
     """
     os.chmod(os.path.dirname(HOME), 0o755)
     os.mkdir(HOME, 0o700)
@@ -69,19 +69,18 @@ def _write(files: dict[str, str]) -> None:
 
 
 def run(argv: list, variables: dict[str, str], root: str, timeout_s: float, limit: int) -> dict:
-    """Run it in the folder `root`; the first of `argv` is the program's path, the last the command itself.
+    """Run the command in the folder `root`; `argv` begins with the program's path and ends with the command itself.
 
-    The caller reads /proc after this and before `kill_all`, so nothing is killed here but at the deadline.
-
-    Keys: exit_code, signal, timed_out, spawn_error, wall_s, cpu_s, peak_rss_bytes, stdout and stderr (Captured).
+    Kills nothing: the caller reads /proc before it calls `kill_all`. Returns child (process id), ended (status, usage,
+    seconds; None at the deadline), timed_out, spawn_error, wall_s, stdout and stderr (Captured).
     """
     out_read, out_write = os.pipe()
     err_read, err_write = os.pipe()
     why_read, why_write = os.pipe()
-    woken_read, woken_write = os.pipe()
-    for handle in (woken_read, woken_write):
+    wake_read, wake_write = os.pipe()
+    for handle in (wake_read, wake_write):
         os.set_blocking(handle, False)
-    signal.set_wakeup_fd(woken_write, warn_on_full_buffer=False)
+    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
 
     began = time.monotonic()
@@ -93,9 +92,9 @@ def run(argv: list, variables: dict[str, str], root: str, timeout_s: float, limi
     spawn_error = os.read(why_read, 1000).decode("utf-8", "replace") or None
 
     stdout, stderr = Captured(out_read, limit), Captured(err_read, limit)
-    still = {out_read: stdout, err_read: stderr}
+    open_streams = {out_read: stdout, err_read: stderr}
     poll = select.poll()
-    for handle in (woken_read, *still):
+    for handle in (wake_read, *open_streams):
         poll.register(handle, select.POLLIN)
     deadline, ended, timed_out = began + timeout_s, None, False
     until = deadline
@@ -105,17 +104,17 @@ def run(argv: list, variables: dict[str, str], root: str, timeout_s: float, limi
                 ended = (status, usage, time.monotonic() - began)
                 until = min(deadline, time.monotonic() + DRAIN_S)
         left = until - time.monotonic()
-        if ended and (not still or left <= 0):
+        if ended and (not open_streams or left <= 0):
             break
         if left <= 0:
             timed_out = True
             break
         for handle, _ in poll.poll(left * 1000 + 1):
-            if handle == woken_read:
-                os.read(woken_read, 4096)
-            elif not still[handle].read():
+            if handle == wake_read:
+                os.read(wake_read, 4096)
+            elif not open_streams[handle].read():
                 poll.unregister(handle)
-                del still[handle]
+                del open_streams[handle]
     wall = time.monotonic() - began
     return {
         "child": child,
@@ -139,11 +138,11 @@ def _become_command(argv: list, variables: dict[str, str], root: str, out: int, 
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         with open("/proc/self/oom_score_adj", "w") as stream:
-            stream.write("1000")  # when memory runs out, the command goes first, unless it takes this back
+            stream.write("1000")  # the out-of-memory killer takes the command first, unless it undoes this
         become_user(UID)
         os.umask(0o022)
         os.chdir(root)
-        # Under its own name alone, which is how a shell's messages begin.
+        # argv[0] is the bare name: a shell's messages begin with it.
         os.execve(argv[0], [os.path.basename(argv[0]), *argv[1:]], variables)
     except BaseException as error:
         os.write(3, (getattr(error, "strerror", None) or repr(error)).encode()[:900])
@@ -152,23 +151,23 @@ def _become_command(argv: list, variables: dict[str, str], root: str, out: int, 
 
 
 def leftover() -> list[str]:
-    """Names of the processes of the command's user that are still there."""
+    """Names of the processes of the command's user that still run."""
     names = []
     for pid, uid in all_processes():
         if uid == UID:
             try:
-                seen = stat(pid)
+                found = stat(pid)
             except OSError:
                 continue
-            if seen["state"] not in "ZX":
-                names.append(seen["name"])
+            if found["state"] not in "ZX":
+                names.append(found["name"])
     return sorted(names)
 
 
 def kill_all(child: int) -> tuple | None:
-    """Kill every process but the runner, at one stroke, and reap them; the command's own end if it is among them.
+    """Kill and reap every process except the runner; returns the command's (status, usage) if it ended by this.
 
-    PID 1 may signal -1: the kernel does it under one lock, so no fork escapes, as one could from a list of ids.
+    PID 1 signals -1: the kernel does that under one lock, so no fork escapes, as it could with a list of ids.
     """
     command_end, deadline = None, time.monotonic() + 10
     while time.monotonic() < deadline:
@@ -179,8 +178,8 @@ def kill_all(child: int) -> tuple | None:
         for pid, status, usage in reaped():
             if pid == child:
                 command_end = (status, usage)
-        # The helpers and the service die too, but nothing waits for their memory to be given back.
+        # The helpers and the service are killed too, but nothing waits until their memory is freed.
         if not any(uid == UID for _, uid in all_processes()):
             return command_end
         time.sleep(0.001)
-    raise TimeoutError(f"processes that do not end: {all_processes()[:20]}")
+    raise TimeoutError(f"these processes do not end: {all_processes()[:20]}")

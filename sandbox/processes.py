@@ -1,4 +1,4 @@
-"""The helper processes of a world, and what /proc says about them and about every other process."""
+"""The helper processes of a world, and the facts about processes in /proc."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import os
 import time
 
 HELPER = "/opt/helper/helper"
-# Name, user and group id, and home of all that is not root; the image's users are made from this.
+# Name -> user and group id, home, of every user except root; finish.sh makes the image's users from this.
 USERS = {"agent": (10001, "/home/agent"), "vox": (10002, "/"), "web": (10003, "/")}
 HELPER_UID = USERS["vox"][0]
 SETTLE_S = 20.0
 PAGE = os.sysconf("SC_PAGE_SIZE")
-# Linux 6.2 and later count a process's pages on each processor and add them up in batches of this many; what is shown
-# may lack as much from every processor. (What helper.c does makes older ones count everything.)
+# Linux 6.2 and later count a process's pages per processor and add them up in batches, so /proc may lack one batch of
+# every processor. (helper.c makes older kernels count everything.)
 CPUS = os.sysconf("SC_NPROCESSORS_CONF")
 UNCOUNTED = PAGE * CPUS * max(32, 2 * CPUS)
 
 
 def become_user(uid: int) -> None:
-    """Give up root for good: a user of its own group, in no other."""
+    """Give up root for good: become a user who is in its own group only."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
 
 
 def as_user(uid: int, action, *arguments):
-    """What an action answers that has this user's rights and no more; nothing of that user may run meanwhile."""
+    """Call an action with the rights of this user; no process of that user may run meanwhile."""
     os.setegid(uid)
     os.seteuid(uid)
     try:
@@ -36,7 +36,7 @@ def as_user(uid: int, action, *arguments):
 
 
 def start_helpers(helpers: list[dict]) -> list[dict]:
-    """Start the helpers; returns the facts about them once they stay as they are."""
+    """Start the helpers; returns the facts about them once these no longer change."""
     if not helpers:
         return []
     plan = "".join("\x1f".join([*_planned(h), h["name"], *h["args"]]) + "\n" for h in helpers)
@@ -49,7 +49,7 @@ def start_helpers(helpers: list[dict]) -> list[dict]:
 
 
 def _planned(helper: dict) -> list[str]:
-    """What stands before the name in a line of helper.c's plan."""
+    """The fields before the name in a line of helper.c's plan."""
     how = [f"thread={name}" for name in helper.get("threads", ())]
     how += [word.replace("_", "-") for word in ("own_session", "subreaper", "ends") if helper.get(word)]
     how += [f"ids={helper['ids']}"] if "ids" in helper else []
@@ -59,9 +59,9 @@ def _planned(helper: dict) -> list[str]:
 def _start_all(plan: str) -> None:
     try:
         null = os.open("/dev/null", os.O_RDWR)
-        for stream in range(4):  # the last is where a helper says that it has started
+        for stream in range(4):  # a helper reports on 3 that it has started
             os.dup2(null, stream)
-            os.set_inheritable(stream, True)  # which dup2 leaves undone where null is that number itself
+            os.set_inheritable(stream, True)  # dup2 does not where null already has that number
         os.closerange(4, 256)
         become_user(HELPER_UID)
         os.chdir("/")
@@ -71,23 +71,23 @@ def _start_all(plan: str) -> None:
 
 
 def _settled(helpers: list[dict]) -> list[dict]:
-    """The facts, when two looks in a row agree with each other and with what was asked for."""
+    """The facts, once two readings in a row are the same and fit the plan."""
     staying = [h for h in helpers if not h.get("ends")]
-    told_ids = {h["name"] for h in staying if {"%P", "%PP"} & set(h["args"])}
+    with_ids = {h["name"] for h in staying if {"%P", "%PP"} & set(h["args"])}
 
-    def seen(name: str, args: list[str], threads: int) -> list:
-        """A process as it can be told before it starts, when a process id among its arguments is not known."""
-        ids = name in told_ids
+    def outline(name: str, args: list[str], threads: int) -> list:
+        """What is known of a process before it starts: process ids among its arguments are not."""
+        ids = name in with_ids
         return [name, threads, *("%P" if ids and (arg == "%PP" or arg.isdigit()) else arg for arg in args)]
 
-    wanted = sorted(seen(h["name"], h["args"], 1 + len(h.get("threads", ()))) for h in staying)
+    wanted = sorted(outline(h["name"], h["args"], 1 + len(h.get("threads", ()))) for h in staying)
     needed = sorted((int(h["rss_mb"]) << 20) - UNCOUNTED for h in staying)
     deadline = time.monotonic() + SETTLE_S
     before: list[dict] = []
     while time.monotonic() < deadline:
-        reaped()  # those that were to end and were left to the runner
+        reaped()  # helpers that end by plan become the runner's children
         now = facts()
-        there = sorted(seen(fact["name"], fact["args"], fact["threads"]) for fact in now) == wanted
+        there = sorted(outline(fact["name"], fact["args"], fact["threads"]) for fact in now) == wanted
         grown = all(has >= needs for has, needs in zip(sorted(f["rss_bytes"] for f in now), needed, strict=False))
         if there and grown and now == before and all(fact["state"] == "S" for fact in now):
             return now
@@ -97,7 +97,7 @@ def _settled(helpers: list[dict]) -> list[dict]:
 
 
 def stat(pid: int) -> dict:
-    """Of /proc/PID/stat: name, state, parent, session, number of threads and start time in ticks."""
+    """From /proc/PID/stat: name, state, parent, session, number of threads, start time in ticks."""
     with open(f"/proc/{pid}/stat", "rb") as stream:
         text = stream.read().decode("utf-8", "replace")
     name, rest = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :].split()
@@ -112,7 +112,7 @@ def stat(pid: int) -> dict:
 
 
 def reaped() -> list[tuple]:
-    """Every process that ended and was left to the runner; PID 1 is the last parent of all."""
+    """Reap every child that has ended (orphans are children of PID 1): process id, status, usage."""
     found = []
     while True:
         try:
@@ -125,19 +125,19 @@ def reaped() -> list[tuple]:
 
 
 def all_processes() -> list[tuple[int, int]]:
-    """Process id and user id of every process but the runner, in order of ids."""
+    """Process id and user id of every process except the runner, sorted."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit() and entry != "1":
             try:
                 found.append((int(entry), os.stat(f"/proc/{entry}").st_uid))
             except OSError:
-                continue  # ended while we looked
+                continue  # it has ended meanwhile
     return sorted(found)
 
 
 def facts() -> list[dict]:
-    """Every helper as /proc shows it: id, resident bytes, arguments, and what `stat` tells."""
+    """Of every helper: process id, resident bytes, arguments, and the fields of `stat`."""
     found = []
     for pid, uid in all_processes():
         if uid != HELPER_UID:
@@ -147,17 +147,17 @@ def facts() -> list[dict]:
                 args = stream.read().decode("utf-8", "replace").split("\0")[1:-1]
             with open(f"/proc/{pid}/statm", "rb") as stream:
                 resident = int(stream.read().split()[1]) * PAGE
-            seen = stat(pid)
+            status = stat(pid)
         except OSError:
             continue
-        found.append({"pid": pid, "args": args, "rss_bytes": resident, **seen})
+        found.append({"pid": pid, "args": args, "rss_bytes": resident, **status})
     return found
 
 
 def unchanged(before: list[dict], after: list[dict]) -> bool:
-    """Whether the same processes are still there under the same names and parents."""
+    """Whether the same processes still run, under the same names and parents."""
 
-    def identity(found: list[dict]) -> list[tuple]:
+    def keys(found: list[dict]) -> list[tuple]:
         return [(f["pid"], f["name"], f["ppid"], f["args"], f["started"]) for f in found if f["state"] not in "ZX"]
 
-    return identity(before) == identity(after)
+    return keys(before) == keys(after)

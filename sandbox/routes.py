@@ -1,5 +1,6 @@
-"""Which answer of the world's a request gets. What it knows of is the query, the headers and the body of a request, the
-jobs that requests started, and entity tags; all else about an answer stands in the route."""
+"""The answer to a request, from the world's routes.
+
+Handled here: query, headers and body of a request, jobs that requests start, entity tags. The rest is in the route."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ _PLAIN = {"Content-Type": "text/plain; charset=utf-8"}
 
 
 class Routes:
-    """The routes of a world by path, and the jobs that were started. Several threads may ask."""
+    """The routes of a world by path, and the jobs that were started. Safe to use from several threads."""
 
     def __init__(self, routes: list[dict]) -> None:
         self._at: dict[str, list[dict]] = {}
@@ -22,7 +23,7 @@ class Routes:
         self._lock = threading.Lock()
 
     def answer(self, method: str, target: bytes, head: dict[str, str], body: bytes) -> Answer:
-        """Status, headers and body of the answer; the names in `head` are in lower case.
+        """Status, headers and body of the answer. `head`: the request's headers, names in lower case.
 
         An unknown path is 404, a known one asked with another method 405.
         """
@@ -34,24 +35,24 @@ class Routes:
         for asked in (method, "GET") if method == "HEAD" else (method,):
             for route in known:
                 if route["method"] == asked and holds(route.get("when", {}), fields, head, body):
-                    return self._given(route, head, body)
+                    return self._answer_by(route, head, body)
         if name in self._jobs and method in ("GET", "HEAD"):
             return self._next_step(name, method)
-        refused = (404, 405)  # what only these answers stand for is not there
+        refused = (404, 405)  # a method with only such answers is not allowed
         allowed = {route["method"] for route in known if route["status"] not in refused}
         if allowed := sorted(allowed | ({"GET"} if name in self._jobs else set())):
             return 405, _PLAIN | {"Allow": ", ".join(allowed)}, b"method not allowed\n"
         return 404, _PLAIN, b"not found\n"
 
-    def _given(self, route: dict, head: dict[str, str], body: bytes) -> Answer:
-        status, headers, said = route["status"], route["headers"], route["body"]
+    def _answer_by(self, route: dict, head: dict[str, str], body: bytes) -> Answer:
+        status, headers, content = route["status"], route["headers"], route["body"]
         if route["method"] == "GET" and status == 200 and is_known(headers, head):
             return 304, headers, b""
         if rules := route.get("findings"):
-            said = said.replace(rules["mark"].encode(), json.dumps(findings(rules["rules"], body)).encode())
+            content = content.replace(rules["mark"].encode(), json.dumps(findings(rules["rules"], body)).encode())
         if job := route.get("job"):
-            said = said.replace(job["mark"].encode(), self._start(job, headers).encode())
-        return status, headers, said
+            content = content.replace(job["mark"].encode(), self._start(job, headers).encode())
+        return status, headers, content
 
     def _start(self, job: dict, headers: dict) -> str:
         with self._lock:
@@ -68,7 +69,7 @@ class Routes:
 
 
 def holds(when: dict, fields: dict[str, str], head: dict[str, str], body: bytes) -> bool:
-    """Whether a request has all that a route asks for."""
+    """Whether a request meets the conditions of a route."""
     for name, value in when.get("query", {}).items():
         if name not in fields or value not in (None, fields[name]):
             return False
@@ -82,7 +83,7 @@ def holds(when: dict, fields: dict[str, str], head: dict[str, str], body: bytes)
 
 
 def is_json(body: bytes, text: str) -> bool:
-    """Whether a body is JSON of the same value as a text."""
+    """Whether a body is JSON with the same value as a text."""
     try:
         return json.loads(body) == json.loads(text)
     except (ValueError, RecursionError):
@@ -90,8 +91,8 @@ def is_json(body: bytes, text: str) -> bool:
 
 
 def findings(rules: list[dict], body: bytes) -> list[dict]:
-    """What the rules find in the lines of a body, in the order of the lines."""
-    import re  # here and not above: few tasks need it, and every start of the service would wait for it
+    """The matches of the rules in the lines of a body, in the order of the lines."""
+    import re  # here, because few tasks need it and it would delay every start of the service
 
     lines = body.decode("utf-8", "replace").split("\n")
     return [
@@ -112,7 +113,7 @@ def is_known(headers: dict, head: dict[str, str]) -> bool:
 
 
 def form_fields(query: bytes) -> dict[str, str]:
-    """The fields of a query by name, decoded as a form's; of a name that stands twice the first."""
+    """The fields of a query by name, decoded like a form; the first one of a name that occurs twice."""
     fields: dict[str, str] = {}
     for part in query.split(b"&"):
         name, _, value = part.partition(b"=")
@@ -121,7 +122,7 @@ def form_fields(query: bytes) -> dict[str, str]:
 
 
 def decoded(text: bytes) -> str:
-    """A form's text: + is a blank, %XX a byte of UTF-8; what only looks like it stays as it is."""
+    """A form's text: + is a space, %XX a byte of UTF-8; invalid escapes stay as they are."""
     first, *parts = text.replace(b"+", b" ").split(b"%")
     for part in parts:
         try:

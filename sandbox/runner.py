@@ -1,12 +1,11 @@
 """Runs one command in one world, inside the container, and prints one JSON document about it.
 
-PID 1, root with CAP_CHOWN, CAP_SETUID, CAP_SETGID and CAP_KILL. Standard input holds the invocation:
-a line with the size of a JSON header, the header, and the world's tar. Standard output carries a line that says that
-the command starts now (with the hashes of what runs in here, if they were asked for), then the document, and nothing
-else: the command's streams are pipes into the document, and both hold the header's nonce, which the command cannot
-know.
+It is PID 1, root with CAP_CHOWN, CAP_SETUID, CAP_SETGID and CAP_KILL. Standard input holds the invocation: a line with
+the size of a JSON header, the header, and the world's tar. Standard output carries one line that says that the command
+starts now, then the document, and nothing else: the command's own streams are pipes that end in the document. Both
+lines carry the header's nonce, which the command cannot know.
 
-An `error` in the document is the runner's own failure; what the command did wrong stands in its other keys.
+An `error` in the document is the runner's own failure; what the command did wrong is in its other keys.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ import command
 import processes
 import tree
 
-PROTOCOL = 7
-# What the harness is told of each helper.
-TOLD = ("pid", "name", "ppid", "rss_bytes", "args", "threads", "session")
+PROTOCOL = 8
+# What is reported of each helper.
+REPORTED_FIELDS = ("pid", "name", "ppid", "rss_bytes", "args", "threads", "session")
 
 
 def read_invocation() -> tuple[dict, bytes]:
-    """The header and the tar; reads exactly what was announced."""
+    """The header and the tar; reads exactly as many bytes as were announced."""
     source = sys.stdin.buffer
     header = json.loads(source.read(int(source.readline(20))))
     if header["protocol"] != PROTOCOL:
@@ -39,9 +38,9 @@ def read_invocation() -> tuple[dict, bytes]:
 
 
 def widen(pipe: int) -> None:
-    """Give a pipe room for a MiB; it keeps what it has where the pipes of its user hold all that the kernel allows.
+    """Enlarge a pipe's buffer to 1 MiB, unless the pipes of its user already take all that the kernel allows.
 
-    All of root's pipes on the machine count there, other programs' too (fs.pipe-user-pages-soft).
+    All of root's pipes on the machine count, those of other programs too (fs.pipe-user-pages-soft).
     """
     try:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
@@ -50,7 +49,7 @@ def widen(pipe: int) -> None:
 
 
 def start_service(port: int, routes: list[dict]) -> tuple[int, int, int]:
-    """Start the HTTP service as a user of its own; its process id, and the ends that tell of readiness and requests."""
+    """Start the HTTP service as its own user; returns its process id and the read ends of its ready and log pipes."""
     ready_read, ready_write = os.pipe()
     log_read, log_write = os.pipe()
     widen(log_read)
@@ -64,7 +63,7 @@ def start_service(port: int, routes: list[dict]) -> tuple[int, int, int]:
                 os.dup2(null, stream)
             os.close(log_read)
             os.setsid()
-            import service  # here and not above: what it imports takes longer than anything the runner does
+            import service  # here, because its imports take longer than everything else the runner does
 
             processes.become_user(processes.USERS["web"][0])
             for route in routes:
@@ -78,7 +77,7 @@ def start_service(port: int, routes: list[dict]) -> tuple[int, int, int]:
 
 
 def read_log(handle: int) -> list[dict]:
-    """The requests that were answered; the pipe holds some ten thousand (see `widen`), the rest is dropped."""
+    """The requests that were answered; the pipe holds about ten thousand (see `widen`), the service drops the rest."""
     data = b""
     try:
         while piece := os.read(handle, 1 << 16):
@@ -89,16 +88,16 @@ def read_log(handle: int) -> list[dict]:
 
 
 def is_alive(pid: int, started: int) -> bool:
-    """Whether a process is the one that was started and still works."""
+    """Whether the process of this id is the one that was started, and no zombie."""
     try:
-        seen = processes.stat(pid)
+        found = processes.stat(pid)
     except OSError:
         return False
-    return seen["started"] == started and seen["state"] not in "ZX"
+    return found["started"] == started and found["state"] not in "ZX"
 
 
 def cgroup(*names: str) -> int | None:
-    """The first number found among files of the container's control group; the two cgroup versions name them apart."""
+    """The first number found in these files of the container's control group; cgroup v1 and v2 use different names."""
     for name in names:
         path, _, key = name.partition(":")
         try:
@@ -118,19 +117,12 @@ def used_bytes(*folders: str) -> int:
 
 
 def document_of(stream: command.Captured) -> dict:
-    """A stream as the document holds it."""
+    """A stream in the document's form."""
     return {"data": binascii.b2a_base64(stream.data, newline=False).decode(), "bytes": stream.total}
 
 
-def identify() -> dict[str, str]:
-    """What runs in here, by its content; hashing it all takes longer than most commands."""
-    import identity
-
-    return identity.digests()
-
-
 def measure(invocation: dict, tar: bytes) -> dict:
-    """The whole of an execution, in the order that matters."""
+    """The whole execution; the order of the steps matters."""
     root, routes = invocation["root"], invocation["http"]
     command.make_home(invocation["home"])
     os.chown(root, command.UID, command.UID)
@@ -141,12 +133,10 @@ def measure(invocation: dict, tar: bytes) -> dict:
     if server and os.read(ready, 1) != b"1":
         raise RuntimeError("the HTTP service did not start")
     server_started = processes.stat(server)["started"] if server else None
-    identity = identify() if invocation["identify"] else {}
     empty = used_bytes("/tmp", command.HOME)
-    told = [{key: fact[key] for key in TOLD} for fact in before]
-    # From here on a lost result is the command's doing, which does not exist yet and cannot keep this from going out.
-    start = {"protocol": PROTOCOL, "nonce": invocation["nonce"], "processes": told, "identity": identity}
-    print(json.dumps(start), flush=True)
+    helpers = [{key: fact[key] for key in REPORTED_FIELDS} for fact in before]
+    # After this line a lost result is the command's fault. It cannot suppress the line, since it does not exist yet.
+    print(json.dumps({"protocol": PROTOCOL, "nonce": invocation["nonce"], "processes": helpers}), flush=True)
 
     ran = command.run(
         [*invocation["argv"], binascii.a2b_base64(invocation["command"])],
@@ -161,7 +151,7 @@ def measure(invocation: dict, tar: bytes) -> dict:
     ended = command.kill_all(ran["child"])
     status, usage = ran["ended"][:2] if ran["ended"] else ended
     for stream in (ran["stdout"], ran["stderr"]):
-        for _ in range(64):  # what still stands in the pipe, at most its size
+        for _ in range(64):  # what is still in the pipe, at most its size
             size = stream.total
             if not stream.read() or stream.total == size:
                 break

@@ -1,4 +1,4 @@
-"""The loopback HTTP service of a world: requests in, the answers of its routes out, and a log of what was asked."""
+"""The loopback HTTP service of a world: answers requests by its routes, and logs them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_CONNECTIONS = 64
 
 
 def serve(port: int, routes: list[dict], ready: int, log: int) -> None:
-    """Answer for ever: one byte to `ready` when that begins, a line of JSON to `log` before each answer goes out."""
+    """Serve for ever: writes one byte to `ready` once it listens, and a line of JSON to `log` before each answer."""
     table = Routes(routes)
     server = socket.socket()
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -25,14 +25,14 @@ def serve(port: int, routes: list[dict], ready: int, log: int) -> None:
     server.listen(128)
     os.write(ready, b"1")
     os.close(ready)
-    room = threading.Semaphore(MOST_CONNECTIONS)
+    slots = threading.Semaphore(MOST_CONNECTIONS)
     while True:
         connection, _ = server.accept()
-        room.acquire()
-        threading.Thread(target=_converse, args=(connection, table, log, room), daemon=True).start()
+        slots.acquire()
+        threading.Thread(target=_serve_connection, args=(connection, table, log, slots), daemon=True).start()
 
 
-def _converse(connection: socket.socket, table: Routes, log: int, room: threading.Semaphore) -> None:
+def _serve_connection(connection: socket.socket, table: Routes, log: int, slots: threading.Semaphore) -> None:
     try:
         connection.settimeout(60)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -40,9 +40,9 @@ def _converse(connection: socket.socket, table: Routes, log: int, room: threadin
             while _answer_one(connection, incoming, table, log):
                 pass
     except (OSError, ValueError):
-        pass  # whoever asked went away, or speaks no HTTP
+        pass  # the client is gone, or does not speak HTTP
     finally:
-        room.release()
+        slots.release()
 
 
 def _answer_one(connection: socket.socket, incoming, table: Routes, log: int) -> bool:
@@ -65,7 +65,7 @@ def _answer_one(connection: socket.socket, incoming, table: Routes, log: int) ->
     headers = headers if status == 304 else headers | {"Content-Length": str(len(body))}
     if last:
         headers = headers | {"Connection": "close"}
-    _note(log, {"method": method[:20], "path": words[1].decode("latin-1")[:500], "status": status})
+    _write_log(log, {"method": method[:20], "path": words[1].decode("latin-1")[:500], "status": status})
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
@@ -75,8 +75,8 @@ def _answer_one(connection: socket.socket, incoming, table: Routes, log: int) ->
     return not last
 
 
-def _note(log: int, line: dict) -> None:
-    """One line, whole; a log that is full keeps what it has rather than holding up the answer."""
+def _write_log(log: int, line: dict) -> None:
+    """Write one whole line; it is dropped where the log is full, so that no answer waits."""
     try:
         os.write(log, (json.dumps(line) + "\n").encode())
     except BlockingIOError:
@@ -84,7 +84,7 @@ def _note(log: int, line: dict) -> None:
 
 
 def _body(incoming, head: dict[str, str]) -> bytes:
-    """The body of a request, as far as it is kept; all of it is read, so that the next request begins behind it."""
+    """The start of a request's body; all of it is read, because the next request follows it."""
     if head.get("transfer-encoding", "").lower() != "chunked":
         length = head.get("content-length", "0")
         return _read(incoming, int(length) if length.isdigit() else 0)
@@ -92,7 +92,7 @@ def _body(incoming, head: dict[str, str]) -> bytes:
     while size := int(incoming.readline(LONGEST_HEAD).partition(b";")[0], 16):
         body += _read(incoming, size)[: LONGEST_BODY - len(body)]
         incoming.readline(LONGEST_HEAD)
-    while incoming.readline(LONGEST_HEAD).strip():  # what may follow the last chunk
+    while incoming.readline(LONGEST_HEAD).strip():  # trailers after the last chunk
         pass
     return body
 

@@ -1,4 +1,4 @@
-"""The world's tree: unpacked from a tar, aged relative to now, and compared afterwards."""
+"""The world's tree: unpacked from a tar, with times relative to now, and compared after the command."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import stat
 import time
 
 BLOCK = 512
-# A look at the tree ends there: what a command made may be without end.
+# Limits of `survey`: a command can make an endless tree.
 MOST_ENTRIES, MOST_DEPTH, MOST_S = 50_000, 40, 5.0
 MOST_PATHS, LONGEST_PATH = 50, 300
 
 
 def unpack(root: str, data: bytes, ages: dict[str, float]) -> None:
-    """Write the tree below `root` as the caller's own, with the tar's modes; then set times `age` seconds back."""
+    """Write the tree below `root` with the caller's user and the tar's modes; then set times `age` seconds back."""
     modes = {root: None}
     for name, mode, content in members(data):
         path = os.path.normpath(f"{root}/{name}")
@@ -30,15 +30,15 @@ def unpack(root: str, data: bytes, ages: dict[str, float]) -> None:
     now = time.time()
     for name, age in ages.items():
         os.utime(os.path.normpath(os.path.join(root, name)), (now - age, now - age))
-    for path, mode in sorted(modes.items(), reverse=True):  # a folder last: its mode may close it to its owner
+    for path, mode in sorted(modes.items(), reverse=True):  # a folder after its files: its mode may deny access
         if mode is not None:
             os.chmod(path, mode)
 
 
 def members(data: bytes) -> list[tuple[str, int, memoryview | None]]:
-    """Name, mode and content of each file of a tar, None being a folder's; ValueError for anything else in it.
+    """Name, mode and content of each member of a tar; a folder's content is None. ValueError for anything else.
 
-    Python's own tarfile takes as long to import as this to unpack the whole world.
+    Importing Python's tarfile alone takes as long as unpacking the whole world with this.
     """
     found, view, at = [], memoryview(data), 0
     while not (head := data[at : at + BLOCK]).startswith(b"\0"):
@@ -57,15 +57,15 @@ def members(data: bytes) -> list[tuple[str, int, memoryview | None]]:
 
 
 def survey(root: str, unlock: bool = False) -> tuple[dict[str, os.stat_result], bool]:
-    """Path -> state of everything in the tree, "." being its root, and whether that is all of it.
+    """Path -> status of everything in the tree ("." is its root), and whether that is all of it.
 
-    No link is followed and nothing but folders is opened, each by its name in the one above. With `unlock`, folders
-    that are closed to their owner are opened for good, which is for when nobody needs them any more.
+    Follows no link and opens only folders, each by its name relative to its parent. With `unlock`, folders that deny
+    access to their owner get mode 0700, for a tree that is no longer needed.
     """
     found: dict[str, os.stat_result] = {".": os.lstat(root)}
     until = time.monotonic() + MOST_S
 
-    def look(folder: int, above: str, depth: int) -> bool:
+    def scan(folder: int, above: str, depth: int) -> bool:
         whole = True
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -85,7 +85,7 @@ def survey(root: str, unlock: bool = False) -> tuple[dict[str, os.stat_result], 
         except OSError:
             return False
         try:
-            return look(folder, "" if path == "." else f"{path}/", depth)
+            return scan(folder, "" if path == "." else f"{path}/", depth)
         except OSError:
             return False
         finally:
@@ -95,10 +95,10 @@ def survey(root: str, unlock: bool = False) -> tuple[dict[str, os.stat_result], 
 
 
 def changes(before: dict[str, os.stat_result], after: dict[str, os.stat_result], whole: bool) -> dict | None:
-    """What a command did to the tree: created, changed and removed paths; None if nothing.
+    """The paths that a command created, changed and removed; None if there are none.
 
-    The change time, which nobody can set back, tells. A folder in which something was created or removed is not
-    itself called changed for that. `bytes` is the size of the created and changed files.
+    Compared by change time (ctime), which cannot be set back. Creating or removing something in a folder does not count
+    as a change of the folder. `bytes` is the size of the created and changed files.
     """
     created = sorted(after.keys() - before.keys())
     removed = sorted(before.keys() - after.keys()) if whole else []
@@ -106,7 +106,7 @@ def changes(before: dict[str, os.stat_result], after: dict[str, os.stat_result],
     changed = [
         path
         for path in sorted(before.keys() & after.keys())
-        if _identity(before[path]) != _identity(after[path])
+        if _state(before[path]) != _state(after[path])
         and not (path in touched and before[path].st_mode == after[path].st_mode)
     ]
     if whole and not (created or removed or changed):
@@ -121,8 +121,8 @@ def changes(before: dict[str, os.stat_result], after: dict[str, os.stat_result],
     }
 
 
-def _identity(state: os.stat_result) -> tuple:
-    return state.st_ino, state.st_mode, state.st_uid, state.st_size, state.st_ctime_ns
+def _state(status: os.stat_result) -> tuple:
+    return status.st_ino, status.st_mode, status.st_uid, status.st_size, status.st_ctime_ns
 
 
 def _listed(paths: list[str]) -> dict:

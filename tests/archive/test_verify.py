@@ -48,7 +48,9 @@ def test_a_sound_archive_is_proven_offline(archive, offline):
     assert report.proven and report.lines()[-1] == "PROVEN. Every hash, every link and every rebuilt file fits."
     assert report.exit_code == 0
     assert report.sha256 == sha256(archive.read_bytes())
-    profile = {f"sandbox/seccomp/{name}" for name in ("LICENSE", "moby-default.json", "reductions.yaml")}
+    profile = {
+        f"sandbox/seccomp/{name}" for name in ("LICENSE", "moby-default.json", "profile.json", "reductions.yaml")
+    }
     assert set(report.by_hash_only) - {"sandbox/README.md"} == {"README.md", "logs/run.log"} | profile
     assert report.checked["scores"] == 8 and report.checked["hashes"] == len(contents(archive))
     products = {name for name in contents(archive) if name.startswith("results/made-up/")}

@@ -38,7 +38,7 @@ def kill_one(engine: Engine) -> bool:
 
 
 NONCE = "n" * 32
-STARTS = f"echo '{json.dumps({'protocol': PROTOCOL, 'nonce': NONCE, 'processes': [], 'identity': {}})}';"
+STARTS = f"echo '{json.dumps({'protocol': PROTOCOL, 'nonce': NONCE, 'processes': []})}';"
 """What the runner says before the command, as a line of a script that stands for it."""
 
 

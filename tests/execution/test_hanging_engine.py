@@ -57,5 +57,5 @@ def test_a_program_of_a_new_image_that_never_ends(sandbox: Sandbox, monkeypatch:
     monkeypatch.setitem(container.LABELS, container.LABEL, secrets.token_hex(4))
     monkeypatch.setattr(image, "PROBE_S", 2)
     with pytest.raises(SandboxError, match="went away"):
-        image._run(sandbox._engine, sandbox.image.image_id, ["/usr/bin/sleep", "600"])
+        image._probe(sandbox._engine, sandbox.image.image_id, ["/usr/bin/sleep", "600"])
     wait_for(lambda: not own_containers(sandbox._engine, all=True), 60)

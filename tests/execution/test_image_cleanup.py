@@ -59,17 +59,16 @@ def test_the_newest_and_the_used_stay(sandbox: Sandbox, shelf: Shelf) -> None:
     shelf.build("base", repository=f"{REPOSITORY}-base")
     container = shelf.client.create_container(oldest, "true")["Id"]
     try:
-        removed = remove_older(sandbox._engine, shelf.tags[4], shelf.checkout, kept=3)
-        assert removed == [shelf.tags[1]]
+        remove_older(sandbox._engine, shelf.tags[4], shelf.checkout, kept=3)
         assert shelf.there() == {"used", "third", "fourth", "fifth", "other", "base"}
     finally:
         shelf.client.remove_container(container)
-    assert remove_older(sandbox._engine, shelf.tags[1], shelf.checkout, kept=3) == [shelf.tags[2], oldest]
+    remove_older(sandbox._engine, shelf.tags[1], shelf.checkout, kept=3)
     assert shelf.there() == {"fourth", "fifth", "other", "base"}, "a tag that is gone takes no place"
 
 
 def test_the_current_one_stays_however_old(sandbox: Sandbox, shelf: Shelf) -> None:
     current = shelf.build("current")
     shelf.build("newer")
-    assert remove_older(sandbox._engine, current, shelf.checkout, kept=1) == [shelf.tags[1]]
+    remove_older(sandbox._engine, current, shelf.checkout, kept=1)
     assert shelf.there() == {"current"}

@@ -1,4 +1,4 @@
-"""PowerShell's release where its page is out of reach: from a mirror or lying nearby, and never with another content.
+"""PowerShell's release where its page cannot be reached: from a mirror or beside the Makefile, with the pinned hash only.
 
 The archive is a stand-in whose hash stands in for the pinned one; the server is real.
 """
@@ -25,7 +25,7 @@ NAME = powershell.release_name()
 @pytest.fixture(autouse=True)
 def nothing_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(powershell, "KEPT_FOLDER", tmp_path / "kept")
-    monkeypatch.setattr(powershell, "places", lambda: iter([tmp_path / "beside"]))
+    monkeypatch.setattr(powershell, "ROOT", tmp_path / "beside")
     for variable in (powershell.VARIABLE, powershell.MIRROR):
         monkeypatch.delenv(variable, raising=False)
 
@@ -57,19 +57,19 @@ def test_a_mirror_gives_the_pinned_release_once(mirror: str, release: Path, monk
     assert source == sha256_file(release)
     release.unlink()
     assert powershell.powershell_source() == source, "it is kept, and not fetched again"
-    assert not list(powershell.KEPT_FOLDER.glob(".fetch-*"))
+    assert {path.name for path in powershell.KEPT_FOLDER.iterdir()} == {"current", f"{source}.tar.gz"}
 
 
 def test_a_mirror_with_another_content_is_refused_and_leaves_nothing(mirror: str, release: Path, monkeypatch) -> None:
     archive(release, "#!/bin/sh\n# another build\n")
     monkeypatch.setenv(powershell.MIRROR, mirror)
-    with pytest.raises(SandboxError, match="another SHA-256"):
+    with pytest.raises(SandboxError, match="SHA256 hash of downloaded file"):
         powershell.powershell_source()
     assert not any(powershell.KEPT_FOLDER.iterdir())
 
 
 def test_a_mirror_that_does_not_give_it_is_told_in_a_sentence(mirror: str, release: Path, monkeypatch) -> None:
-    for given, says in ((f"{mirror}/nowhere", "not found"), ("http://127.0.0.1:9", "refused"), ("no-address", "url")):
+    for given, says in ((f"{mirror}/nowhere", "404"), ("http://127.0.0.1:9", "refused"), ("no-address", "protocol")):
         monkeypatch.setenv(powershell.MIRROR, given)
         with pytest.raises(SandboxError) as caught:
             powershell.powershell_source()

@@ -17,10 +17,10 @@ from fluency.execution.isolation import host_config, isolation
 from fluency.execution.sandbox import Sandbox, checked_sandbox
 from fluency.workflow import doctor
 from tests.execution.run_it import LIMITS, bash
-from tests.execution.seccomp_table import PAGE, written
+from tools import seccomp_profile as tool
 
-LESS = measures.reductions()
-DEFAULT = read_json(measures.FOLDER / LESS["base"]["file"])
+LESS = tool.reductions()
+DEFAULT = read_json(tool.FOLDER / LESS["base"]["file"])
 PROBE = Path(__file__).with_name("probe_syscalls.py").read_text(encoding="utf-8")
 NOT_THERE = 15
 """A type of socket that the kernel knows none of; it says so before it looks at the family."""
@@ -38,8 +38,7 @@ def granted(rules: list[dict[str, Any]], **wanted: bool) -> set[str]:
     return {
         name
         for rule in rules
-        if rule["action"] == measures.ALLOW
-        and bool((rule.get("includes") or {}).get("caps")) is wanted["for_capability"]
+        if rule["action"] == tool.ALLOW and bool((rule.get("includes") or {}).get("caps")) is wanted["for_capability"]
         for name in rule["names"]
     }
 
@@ -48,9 +47,9 @@ TO_ALL, TO_SOME = granted(DEFAULT["syscalls"], for_capability=False), granted(DE
 OURS = granted(json.loads(measures.profile())["syscalls"], for_capability=False)
 
 
-def test_the_base_is_the_file_its_origin_is_told_of() -> None:
-    assert sha256_file(measures.FOLDER / LESS["base"]["file"]) == LESS["base"]["sha256"]
-    assert "Apache License" in (measures.FOLDER / "LICENSE").read_text(encoding="utf-8")
+def test_the_base_is_the_file_that_its_origin_names() -> None:
+    assert sha256_file(tool.FOLDER / LESS["base"]["file"]) == LESS["base"]["sha256"]
+    assert "Apache License" in (tool.FOLDER / "LICENSE").read_text(encoding="utf-8")
 
 
 def test_the_profile_is_the_default_less_the_list_and_nothing_more() -> None:
@@ -64,21 +63,17 @@ def test_the_profile_is_the_default_less_the_list_and_nothing_more() -> None:
     assert [machine["subArchitectures"] for machine in rules["archMap"]] == [[]] * len(DEFAULT["archMap"])
 
 
-def test_it_is_made_the_same_each_time() -> None:
-    made = measures.profile()
-    measures.profile.cache_clear()
-    assert measures.profile() == made and len(measures.profile_sha256()) == 64
-
-
 def test_the_sandbox_has_no_capability_that_the_default_grants_calls_for() -> None:
     asked = {cap for rule in DEFAULT["syscalls"] for cap in (rule.get("includes") or {}).get("caps") or []}
     given = {f"CAP_{name}" for name in isolation(Limits(), "docker")["few-capabilities"]["CapAdd"]}
     assert len(asked) > 8 and not asked & given
 
 
-def test_the_page_says_what_the_data_says() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    assert written(page) == page, "run `python -m tests.execution.seccomp_table`"
+def test_profile_and_page_are_what_the_tool_makes() -> None:
+    page = tool.PAGE.read_text(encoding="utf-8")
+    hint = "run `python -m tools.seccomp_profile`"
+    assert tool.profile_text() == measures.PROFILE.read_text(encoding="utf-8"), hint
+    assert tool.page_text(page) == page, hint
 
 
 # ------------------------------------------------------------ in a container
@@ -176,11 +171,11 @@ def test_where_the_engine_does_not_take_it_doctor_and_record_say_so(
     """A real refusal of Docker's, and a profile that is not the one that was given."""
     if sandbox.engine["name"] == "podman":
         pytest.skip("Podman takes a file's path")
-    monkeypatch.setattr(measures, "security_option", lambda engine: f"seccomp={text}")
+    monkeypatch.setattr(measures, "seccomp_option", lambda engine: f"seccomp={text}")
     other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
     why = other.dropped["seccomp"]
     assert "seccomp profile" in why
-    assert other.engine["seccomp_profile"] == "the engine's own"
+    assert other.engine["seccomp_profile"] == measures.ENGINE_DEFAULT
     assert bash(other, "setarch linux32 echo wide").stdout.data == "wide\n", "the engine's own profile holds"
     if text != "{":
         return

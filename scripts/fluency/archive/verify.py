@@ -29,6 +29,7 @@ from fluency.core.study import Cell
 from fluency.core.table import PRODUCTS, RECORD_TYPES, CellRecords, Row
 from fluency.core.tasks import ALL, Task, task_sets
 from fluency.execution.image_content import SOURCES, content_sha256
+from fluency.execution.protocol import PROTOCOL
 
 
 def check_held_out(archived: ArchivedStudy, findings: Findings, rows: Sequence[Row]) -> set[str]:
@@ -150,9 +151,11 @@ def check_image(archived: ArchivedStudy, findings: Findings) -> tuple[ImageInfo 
         return None, set()
     image = file.image
     folder, files = archived.root / "sandbox", archived.unpacked.manifest.files
-    # An earlier image was built from fewer of them, and its hash says from which.
-    sources = tuple(name for name in SOURCES if f"sandbox/{name}" in files and (folder / name).is_file())
-    hashes = (content_sha256(folder, sources), _content_sha256_at_protocol_2(folder, sources))
+    # An earlier image was built from other sources, and its hash says from which. `identity.py` went with protocol 8.
+    names = (*SOURCES, "identity.py")
+    sources = tuple(name for name in names if f"sandbox/{name}" in files and (folder / name).is_file())
+    hashes = [content_sha256(folder, sources, protocol) for protocol in (PROTOCOL, 7)]
+    hashes.append(_content_sha256_at_protocol_2(folder, sources))
     same = image.content_sha256 in hashes
     what = "the archived sources are not those the image was built from"
     findings.check(same, "sandbox", what, kind="files", layer="image")

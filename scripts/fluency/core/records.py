@@ -240,7 +240,7 @@ class ImageInfo(FrozenModel):
     )
     identity: dict[str, Digest] = Field(
         default_factory=dict,
-        description="Part (runner, interpreter, helper, each shell) -> SHA-256 of its files, as the build read them.",
+        description="Only in earlier records: part (runner, interpreter, helper, each shell) -> SHA-256 of its files.",
     )
     unofficial: list[str] = Field(
         default_factory=list, description="Shells whose archive is not that of the official release that is pinned."

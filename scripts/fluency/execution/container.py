@@ -189,7 +189,7 @@ def read_result(engine: Engine, session: ContainerSession, nonce: str) -> Result
             stderr=Stream.of(b""),
             wall_s=round(session.seconds, 6),
             used=Used(oom_killed=out_of_memory),
-            processes=start.processes,
+            processes=start,
             lost=why,
         )
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
+import secrets
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,10 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import docker
 import docker.errors
 import requests
 
-from fluency.common.canonical import canonical_json
 from fluency.common.errors import SandboxError
 from fluency.common.files import atomic_file, read_json, sha256
 from fluency.common.locks import file_lock
@@ -22,189 +22,29 @@ from fluency.common.paths import CACHE, RESULTS, SANDBOX
 from fluency.common.terminal import log_line
 from fluency.core.records import ImageInfo
 from fluency.core.shells import SHELLS, Shell
-from fluency.execution import container, powershell
-from fluency.execution.base_image import WHERE, ensure_base, run_build
-from fluency.execution.container import as_sandbox_error, remove
+from fluency.execution import powershell
+from fluency.execution.base_image import PUBLIC, SUITE, WHERE, ensure_base, run_build
+from fluency.execution.container import LABELS, as_sandbox_error, remove
 from fluency.execution.engine import BUILD_S, Engine, ensure_engine, first_words
-from fluency.execution.image_content import (
-    REPOSITORY,
-    SOURCES,
-    content_sha256,
-    image_tag,
-    runner_sha256,
-    shell_packages,
-)
+from fluency.execution.image_content import REPOSITORY, SOURCES, content_sha256, image_tag
 from fluency.execution.powershell import INSTALL_HINT, NAME, archive_path, can_download
 
-
-@contextmanager
-def context(source: str | None) -> Iterator[Any]:
-    """The build context as a tar: the sandbox's files, and the PowerShell archive if one was given."""
-    with tempfile.TemporaryFile(dir=CACHE) as file:
-        with tarfile.open(fileobj=file, mode="w") as archive:
-            for name in SOURCES:
-                archive.add(SANDBOX / name, arcname=name)
-            if source:
-                archive.add(archive_path(source), arcname="powershell.tar.gz")
-        file.seek(0)
-        yield file
-
-
 PROBE_S = 300
-TELL_IDENTITY = """
-import json, sys
-sys.path.insert(0, "/opt/fluency")
-import identity
-print(json.dumps(identity.digests()))
-"""
-VARIABLES = ["HOME=/tmp", "POWERSHELL_TELEMETRY_OPTOUT=1", "POWERSHELL_UPDATECHECK=Off", "TERM=dumb", "NO_COLOR=1"]
-
-
-def shell_versions(engine: Engine, image: str, shells: Iterable[Shell]) -> dict[str, str]:
-    """Name of each shell -> its version as the shell itself tells it; SandboxError if one does not run."""
-    found = {}
-    for shell in shells:
-        status, output, errors = _run(engine, image, [*shell.argv, shell.version_command])
-        if status or not output:
-            why = " ".join(errors.split())[:200] or f"exit code {status}"
-            hint = INSTALL_HINT if shell.name == NAME else "`make doctor`"
-            raise SandboxError(f"{shell.short_title} does not run in the image: {why}", where=WHERE, hint=hint)
-        found[shell.name] = output
-    return found
-
-
-def packages_sha256(engine: Engine, image: str) -> str:
-    """Of the list of installed packages with their versions."""
-    return _run(engine, image, ["/usr/bin/sha256sum", "/opt/packages.txt"])[1].split()[0]
-
-
-def image_identity(engine: Engine, image: str) -> dict[str, str]:
-    """Part -> SHA-256 of what runs, which the runner tells again when the image is used."""
-    status, output, errors = _run(engine, image, ["/opt/fluency/python3", "-I", "-S", "-c", TELL_IDENTITY])
-    if status:
-        raise SandboxError(f"the image cannot hash itself: {errors[-200:]}", where=WHERE, hint="`make doctor`")
-    return dict(json.loads(output))
-
-
-def _run(engine: Engine, image: str, argv: Sequence[str]) -> tuple[int, str, str]:
-    """Exit code and both streams of a program in a fresh container without network."""
-    client = engine.client(timeout=PROBE_S)
-    # By way of sh, which tells of a program that cannot be started as of one that fails.
-    entrypoint = ["/bin/sh", "-c", '"$@"', "sh", *argv]
-    config = {
-        "Image": image,
-        "Entrypoint": entrypoint,
-        "Env": VARIABLES,
-        "Labels": container.LABELS,
-        "HostConfig": {"NetworkMode": "none"},
-    }
-    probe = ""
-    try:
-        probe = client.create_container_from_config(config)["Id"]
-        client.start(probe)
-        status = client.wait(probe)["StatusCode"]
-        streams = [client.logs(probe, stdout=out, stderr=not out) for out in (True, False)]
-    except (docker.errors.DockerException, requests.RequestException, OSError) as error:
-        raise as_sandbox_error(error, PROBE_S) from None
-    finally:
-        remove(engine, probe)
-    output, errors = (stream.decode("utf-8", "replace").strip() for stream in streams)
-    return status, output, errors
-
-
-CHECKOUT_LABEL = "agent-shell-sandbox.checkout"
-# A hash, because the path would tell the user's name to whoever is given the image.
+PROBE_VARIABLES = {
+    "HOME": "/tmp",
+    "POWERSHELL_TELEMETRY_OPTOUT": "1",
+    "POWERSHELL_UPDATECHECK": "Off",
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+}
+LABEL = "agent-shell-sandbox."
+CHECKOUT_LABEL = f"{LABEL}checkout"
+# A hash, because the path would show the user's name to whoever gets the image.
 CHECKOUT_ID = sha256(str(SANDBOX))[:12]
 KEPT_IMAGES = 3
-
-
-def remove_older(engine: Engine, current: str, checkout: str = CHECKOUT_ID, kept: int = KEPT_IMAGES) -> list[str]:
-    """Remove what this checkout built before, but for the newest `kept` and those that a container uses.
-
-    `current` is the tag that stays whatever its age. Returns the tags that were removed; never raises, since nothing
-    depends on it. Bases have another repository, and images of other checkouts another label.
-    """
-    client, removed = engine.client(timeout=120), []
-    with suppress(docker.errors.DockerException, OSError):
-        found = client.images(filters={"label": f"{CHECKOUT_LABEL}={checkout}"})
-        newest_first = sorted(found, key=lambda image: client.inspect_image(image["Id"])["Created"], reverse=True)
-        tags = [tag for image in newest_first for tag in image["RepoTags"] or () if _is_ours(tag)]
-        for tag in [tag for tag in tags if _short(tag) != current][max(0, kept - 1) :]:
-            with suppress(docker.errors.APIError):  # a container uses it
-                client.remove_image(tag)
-                removed.append(_short(tag))
-    return removed
-
-
-def _short(tag: str) -> str:
-    """Without the registry that Podman puts before every name."""
-    return tag.rpartition("/")[2]
-
-
-def _is_ours(tag: str) -> bool:
-    name, _, version = _short(tag).rpartition(":")
-    return name == REPOSITORY and not version.startswith("building-")
-
-
+LOCK = CACHE / f"image-{CHECKOUT_ID[:8]}.lock"  # two runs at once build one image
 FOLDER = CACHE / "images"
-
-
-def shared_image_path(tag: str, folder: Path = FOLDER) -> Path:
-    """Where the image of this name is kept."""
-    return folder / f"{tag.replace(':', '-')}.tar"
-
-
-def keep_image(engine: Engine, tag: str, folder: Path = FOLDER) -> None:
-    """Write the image into the shared folder, if there is one that lacks it, and drop those of other content."""
-    path = shared_image_path(tag, folder)
-    if not folder.is_dir() or path.exists():
-        return
-    log_line(f"keeping the image for the other nodes: {path}")
-    with atomic_file(path) as file:
-        for piece in engine.client(timeout=BUILD_S).get_image(tag):
-            file.write(piece)
-    for other in folder.glob("*.tar"):
-        if other != path:
-            other.unlink(missing_ok=True)
-
-
-def load_image(engine: Engine, tag: str, folder: Path = FOLDER) -> bool:
-    """Take the image from the shared folder; False if it is not there, SandboxError if the engine does not take it."""
-    path = shared_image_path(tag, folder)
-    if not path.exists():
-        return False
-    log_line(f"loading the image {tag} from {path}")
-    try:
-        with path.open("rb") as file:
-            for told in engine.client(timeout=BUILD_S).load_image(file):
-                if "error" in told:
-                    raise docker.errors.APIError(told["error"])
-    except (docker.errors.APIError, OSError) as error:
-        raise SandboxError(
-            f"the engine does not load the image: {first_words(error)}",
-            where=str(path),
-            hint="delete the file, then the next run builds the image and keeps it anew",
-        ) from None
-    return True
-
-
-def save_image(image_id: str, path: Path) -> None:
-    """Write an image as `docker save` would; SandboxError if the engine no longer holds it."""
-    client = ensure_engine().client(timeout=BUILD_S)
-    try:
-        with Path(path).open("wb") as stream:
-            for piece in client.get_image(image_id):
-                stream.write(piece)
-    except docker.errors.ImageNotFound:
-        raise SandboxError(
-            "the engine no longer holds the image the study was measured in",
-            where=image_id,
-            hint="archive without IMAGE=1; the Dockerfile and the package list are in the archive either way",
-        ) from None
-
-
-LABEL = "agent-shell-sandbox."
-LOCK = CACHE / f"image-{sha256(str(SANDBOX))[:8]}.lock"  # two runs at once build one image
+"""Where the nodes of a cluster find the image."""
 
 
 def ensure_image(*, engine: Engine | None = None, rebuild: bool = False) -> ImageInfo:
@@ -228,14 +68,13 @@ def ensure_image(*, engine: Engine | None = None, rebuild: bool = False) -> Imag
 
 
 def find_image(engine: Engine, tag: str) -> ImageInfo | None:
-    """The description of an image by its labels; None if it is not there."""
+    """The description of an image by its labels; None if it is not there or of other content."""
     try:
         found = engine.client().inspect_image(tag)
     except docker.errors.ImageNotFound:
         return None
     labels = {key.removeprefix(LABEL): value for key, value in (found["Config"].get("Labels") or {}).items()}
-    identity = json.loads(labels.get("identity", "{}"))
-    if (labels.get("content"), identity.get("runner")) != (content_sha256(), runner_sha256()):
+    if labels.get("content") != content_sha256():
         return None
     archives, unofficial = powershell.archive_origin(labels.get("powershell-source", ""), found["Architecture"])
     return ImageInfo(
@@ -246,7 +85,6 @@ def find_image(engine: Engine, tag: str) -> ImageInfo | None:
         shells={name: labels.get(f"version.{name}") for name in SHELLS},
         packages_sha256=labels["packages"],
         archives=archives,
-        identity=identity,
         unofficial=unofficial,
     )
 
@@ -260,40 +98,47 @@ def why_missing(engine: Engine, image: ImageInfo, shell: str) -> str | None:
 
 
 def build_arguments() -> dict[str, str]:
-    """What the Dockerfile is told of the shells; its own defaults are the same."""
+    """The Dockerfile's arguments about shells; its defaults are the same."""
     programs = (f"{shell.name}={shell.argv[0]}" for shell in SHELLS.values())
-    return {"SHELLS": " ".join(programs), "SHELL_PACKAGES": " ".join(shell_packages())}
+    packages = (package for shell in SHELLS.values() for package in shell.packages)
+    return {"SHELLS": " ".join(programs), "SHELL_PACKAGES": " ".join(packages)}
+
+
+@contextmanager
+def _build_context(source: str | None) -> Iterator[Any]:
+    """A tar of the sandbox's files, and of the PowerShell archive if one was given."""
+    with tempfile.TemporaryFile(dir=CACHE) as file:
+        with tarfile.open(fileobj=file, mode="w") as archive:
+            for name in SOURCES:
+                archive.add(SANDBOX / name, arcname=name)
+            if source:
+                archive.add(archive_path(source), arcname="powershell.tar.gz")
+        file.seek(0)
+        yield file
 
 
 def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
-    log_line(f"building the sandbox image {tag}")
+    log_line("building the sandbox image (two to three minutes)")
     base = ensure_base(engine)
     way, missing = powershell.build_argument(source)
-    arguments = {
-        "BASE": base.image,
-        "BUILD_BASE": base.build_image,
-        "PACKAGES": "ready" if base.ready else "apt",
-        "POWERSHELL": way,
-        **build_arguments(),
-    }
-    interim = f"{REPOSITORY}:building-{tag.partition(':')[2]}"
+    arguments = {"BASE": base, "POWERSHELL": way, **build_arguments()}
+    interim = f"{REPOSITORY}-building:{tag.partition(':')[2]}"
     try:
-        with context(source) as files:
+        with _build_context(source) as files:
             run_build(engine, tag=interim, fileobj=files, custom_context=True, buildargs=arguments)
-        versions = shell_versions(engine, interim, [shell for name, shell in SHELLS.items() if name not in missing])
-        held = [f"{shell.short_title} {versions.get(name) or 'missing'}" for name, shell in SHELLS.items()]
-        log_line(f"shells of the image: {', '.join(held)}")
+        versions = _shell_versions(engine, interim, [shell for name, shell in SHELLS.items() if name not in missing])
+        shells = [f"{shell.short_title} {versions.get(name) or 'missing'}" for name, shell in SHELLS.items()]
+        log_line(f"shells of the image: {', '.join(shells)}")
         labels = {
             "content": content_sha256(),
-            "base": base.described,
-            "packages": packages_sha256(engine, interim),
-            "identity": canonical_json(image_identity(engine, interim)),
+            "base": base if base == PUBLIC else f"mmdebstrap {SUITE}",
+            "packages": _probe(engine, interim, ["/usr/bin/sha256sum", "/opt/packages.txt"]).split()[0],
             "powershell-source": source or way,
             "checkout": CHECKOUT_ID,
             **{f"version.{name}": version for name, version in versions.items()},
             **{f"missing.{name}": why for name, why in missing.items()},
         }
-        # Labels that hold what is inside can only be put on once it is inside.
+        # The labels say what is inside, which is known only after the first build.
         run_build(
             engine,
             tag=tag,
@@ -305,18 +150,120 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
             engine.client(timeout=BUILD_S).remove_image(interim, noprune=True)
     found = find_image(engine, tag)
     if not found:
-        raise SandboxError(
-            "the image is not there after its build", where=tag, hint="`make doctor` looks at the engine"
-        )
+        raise SandboxError("the image is not there after its build", where=tag, hint="`make doctor` checks the engine")
     remove_older(engine, tag)
     return found
 
 
+def _shell_versions(engine: Engine, image: str, shells: Iterable[Shell]) -> dict[str, str]:
+    """Name of each shell -> the version that it prints; SandboxError if one does not run."""
+    found = {}
+    for shell in shells:
+        try:
+            found[shell.name] = _probe(engine, image, [*shell.argv, shell.version_command])
+            why = "" if found[shell.name] else "it prints no version"
+        except docker.errors.ContainerError as error:
+            stderr: Any = error.stderr  # bytes, whatever its stub says
+            why = " ".join(stderr.decode("utf-8", "replace").split())[:200] or f"exit code {error.exit_status}"
+        if why:
+            hint = INSTALL_HINT if shell.name == NAME else "`make doctor`"
+            raise SandboxError(f"{shell.short_title} does not run in the image: {why}", where=WHERE, hint=hint)
+    return found
+
+
+def _probe(engine: Engine, image: str, argv: Sequence[str]) -> str:
+    """Standard output of a program in a container without network; ContainerError if its exit code is not 0."""
+    client = docker.DockerClient(**engine.options)
+    client.api = engine.client(timeout=PROBE_S)
+    name = f"probe-{secrets.token_hex(8)}"
+    try:
+        output = client.containers.run(
+            image,
+            # By way of sh, for which a program that cannot be started is one that fails.
+            entrypoint=["/bin/sh", "-c", '"$@"', "sh", *argv],
+            environment=PROBE_VARIABLES,
+            labels=LABELS,
+            name=name,
+            network_mode="none",
+            remove=True,
+        )
+    except docker.errors.ContainerError:
+        raise
+    except (docker.errors.DockerException, requests.RequestException, OSError) as error:
+        remove(engine, name)
+        raise as_sandbox_error(error, PROBE_S) from None
+    return str(output.decode("utf-8", "replace").strip())
+
+
+def remove_older(engine: Engine, current: str, checkout: str = CHECKOUT_ID, kept: int = KEPT_IMAGES) -> None:
+    """Remove a checkout's images except the newest `kept`, `current` among them, and those that a container uses."""
+    client = engine.client(timeout=120)
+    with suppress(docker.errors.DockerException, OSError):
+        found = client.images(filters={"label": f"{CHECKOUT_LABEL}={checkout}"})
+        found.sort(key=lambda image: client.inspect_image(image["Id"])["Created"], reverse=True)
+        # Podman puts a registry before every name.
+        tags = [tag.rpartition("/")[2] for image in found for tag in image["RepoTags"] or ()]
+        for tag in [tag for tag in tags if tag.startswith(f"{REPOSITORY}:") and tag != current][kept - 1 :]:
+            with suppress(docker.errors.APIError):  # a container uses it
+                client.remove_image(tag)
+
+
+def shared_image_path(tag: str, folder: Path = FOLDER) -> Path:
+    """Where the image of this name is kept in the shared folder."""
+    return folder / f"{tag.replace(':', '-')}.tar"
+
+
+def keep_image(engine: Engine, tag: str, folder: Path = FOLDER) -> None:
+    """Write the image into the shared folder, if there is one that lacks it, and remove others from it."""
+    path = shared_image_path(tag, folder)
+    if not folder.is_dir() or path.exists():
+        return
+    log_line(f"saving the image for the other nodes: {path}")
+    save_image(engine, tag, path)
+    for other in folder.glob("*.tar"):
+        if other != path:
+            other.unlink(missing_ok=True)
+
+
+def load_image(engine: Engine, tag: str, folder: Path = FOLDER) -> bool:
+    """Load the image from the shared folder; False if it is not there, SandboxError if the engine refuses it."""
+    path = shared_image_path(tag, folder)
+    if not path.exists():
+        return False
+    log_line(f"loading the image {tag} from {path}")
+    try:
+        with path.open("rb") as file:
+            for line in engine.client(timeout=BUILD_S).load_image(file):
+                if "error" in line:
+                    raise docker.errors.APIError(line["error"])
+    except (docker.errors.APIError, OSError) as error:
+        raise SandboxError(
+            f"the engine does not load the image: {first_words(error)}",
+            where=str(path),
+            hint="delete the file, then the next run builds the image and saves it again",
+        ) from None
+    return True
+
+
+def save_image(engine: Engine, name: str, path: Path) -> None:
+    """Write an image as `docker save` does; SandboxError if the engine does not have it."""
+    try:
+        with atomic_file(path) as file:
+            for piece in engine.client(timeout=BUILD_S).get_image(name):
+                file.write(piece)
+    except docker.errors.ImageNotFound:
+        raise SandboxError(
+            "the engine no longer has this image",
+            where=name,
+            hint="archive without IMAGE=1; the Dockerfile and the package list are in the archive either way",
+        ) from None
+
+
 def main() -> int:
-    """Make the image ready and print the version of each shell it holds."""
+    """Get the image ready and print the version of each shell in it."""
     info = ensure_image()
     if not info.shells.get(NAME) and can_download() is None:
-        log_line("the PowerShell release can be fetched now: building the image anew with it")
+        log_line("the PowerShell release can be downloaded now: building the image again with it")
         info = ensure_image(rebuild=True)
     forget_other_image(info, RESULTS / "image.json")
     for name, shell in SHELLS.items():
@@ -328,6 +275,4 @@ def forget_other_image(info: ImageInfo, record: Path) -> None:
     """Remove the record of an image with other shells, so that the next run executes every command in this one."""
     if record.exists() and read_json(record)["image"]["shells"] != info.shells:
         record.unlink()
-        log_line(
-            "the image holds other shells than before: the next run executes every command again, and asks nothing"
-        )
+        log_line("the shells of the image have changed: the next run executes every command again, and asks nothing")

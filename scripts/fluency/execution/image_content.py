@@ -1,8 +1,7 @@
-"""What the image is built from, hashed."""
+"""What the image is built from, hashed. Imports no engine client: rerun keys need it at every start."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -13,8 +12,6 @@ from fluency.core.shells import SHELLS
 from fluency.execution.protocol import PROTOCOL
 
 REPOSITORY = "agent-shell-sandbox"
-# mmdebstrap's options: it would leave the resolver and the name of the machine it ran on in the image.
-MMDEBSTRAP_OPTIONS = ("--customize-hook=rm -f $1/etc/resolv.conf $1/etc/hostname",)
 SOURCES = (
     "Dockerfile",
     "finish.sh",
@@ -22,7 +19,6 @@ SOURCES = (
     "packages-build.txt",
     "packages.txt",
     "command.py",
-    "identity.py",
     "processes.py",
     "runner.py",
     "routes.py",
@@ -32,10 +28,10 @@ SOURCES = (
 
 
 @cache
-def content_sha256(folder: Path = SANDBOX, sources: tuple[str, ...] = SOURCES) -> str:
-    """Of every file that goes into the image, of the shells it is to hold, their conditions, and of the protocol.
+def content_sha256(folder: Path = SANDBOX, sources: tuple[str, ...] = SOURCES, protocol: int = PROTOCOL) -> str:
+    """SHA-256 of every source file, of the shells with their conditions, and of the protocol.
 
-    An archive's copy of the files lies in another folder, and may be of a time when there were fewer `sources`.
+    For the copy in an archive, pass its folder, sources and protocol, which may be those of an earlier version.
     """
     shells = {
         shell.name: [
@@ -45,39 +41,9 @@ def content_sha256(folder: Path = SANDBOX, sources: tuple[str, ...] = SOURCES) -
         for shell in SHELLS.values()
     }
     files = {name: sha256_file(folder / name) for name in sources}
-    return sha256(canonical_json({"protocol": PROTOCOL, "shells": shells} | files))
-
-
-def runner_sha256(folder: Path = SANDBOX) -> str:
-    """What the image says of its runner if that is made of this folder's files; as `identity.digest` computes it."""
-    sources = [name for name in SOURCES if name.endswith(".py")]
-    return sha256("".join(sorted(f"{sha256_file(folder / name)}  {name}\n" for name in sources)))
-
-
-def image_packages() -> list[str]:
-    """The Debian packages of the image, sorted: those of the list, and those of every shell."""
-    return sorted({*_listed("packages.txt"), *shell_packages()})
-
-
-def shell_packages() -> list[str]:
-    """The Debian packages that the shells need."""
-    return [package for shell in SHELLS.values() for package in shell.packages]
-
-
-def build_packages() -> list[str]:
-    """The Debian packages that the helper's compiler needs, sorted."""
-    return sorted(_listed("packages-build.txt"))
-
-
-def _listed(name: str) -> list[str]:
-    return (SANDBOX / name).read_text(encoding="utf-8").split()
+    return sha256(canonical_json({"protocol": protocol, "shells": shells} | files))
 
 
 def image_tag(powershell: str | None) -> str:
-    """The image's name: the same content and PowerShell archive give the same one."""
+    """The image's name, by its content and the SHA-256 of the PowerShell archive that was given."""
     return f"{REPOSITORY}:{sha256(f'{content_sha256()} {powershell}')[:12]}"
-
-
-def base_tag(packages: Sequence[str]) -> str:
-    """The name of a base made here from these packages."""
-    return f"{REPOSITORY}-base:{sha256(chr(10).join([*packages, *MMDEBSTRAP_OPTIONS]))[:12]}"

@@ -6,9 +6,7 @@ import base64
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-from pydantic import ValidationError
+from typing import Any
 
 from fluency.common.errors import SandboxError
 from fluency.core.records import HttpRequest, ProcessFact, Result, Stream, TreeChanges, Used
@@ -27,19 +25,17 @@ class Invocation:
     world: World
     limits: Limits
     timeout_s: float
-    """The deadline in seconds of the command's own time, its shell's start included and the container's excluded."""
+    """Deadline of the command in seconds, with the start of its shell and without that of the container."""
     needs: Sequence[str] = ()
-    """What is started of the world beside its tree: processes, http."""
+    """What is started in addition to the world's tree: processes, http."""
     condition: ConditionName = AS_DESIGNED.name
-    identify: bool = False
-    """Whether the image is to prove itself by the hashes of what runs in it."""
 
 
-PROTOCOL = 7
+PROTOCOL = 8
 
 
 def encode(invocation: Invocation, nonce: str) -> bytes:
-    """An invocation as the runner reads it: size of the header, newline, header (JSON), the world's tar."""
+    """The runner's input: size of the header, newline, header (JSON), the world's tar."""
     world, condition = invocation.world, CONDITIONS[invocation.condition]
     header = {
         "protocol": PROTOCOL,
@@ -48,11 +44,10 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
         "port": PORT,
         "shell": invocation.shell,
         "argv": [word for word in SHELLS[invocation.shell].argv if word not in condition.leaves_out],
-        "command": _text(invocation.command.encode("utf-8", "surrogatepass")),
+        "command": base64.b64encode(invocation.command.encode("utf-8", "surrogatepass")).decode(),
         "tools": condition.tools,
         "home": dict(condition.home),
         "timeout_s": invocation.timeout_s,
-        "identify": invocation.identify,
         "output_bytes": invocation.limits.output_bytes,
         "ages": dict(world.ages),
         "tar_bytes": len(world.tar),
@@ -63,57 +58,48 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
     return b"%d\n%b%b" % (len(text), text, world.tar)
 
 
-class Start(NamedTuple):
-    """What the runner said when the command was about to start."""
-
-    processes: list[ProcessFact]
-    """The helpers as they were."""
-    identity: dict[str, str]
-    """Part of the image -> SHA-256 of what runs, as the image's record names it; empty if it was not asked for."""
-
-
-def read_start(said: bytes, nonce: str) -> Start | None:
-    """What the runner said when the command started; None if it did not start."""
-    line, whole, _ = said.partition(b"\n")
+def read_start(output: bytes, nonce: str) -> list[ProcessFact] | None:
+    """The helper processes, from the line that the runner writes before the command starts; None if it is missing."""
+    line, newline, _ = output.partition(b"\n")
     try:
-        start = json.loads(line) if whole else {}
+        start = json.loads(line) if newline else {}
         if (start.get("protocol"), start.get("nonce")) != (PROTOCOL, nonce):
             return None
-        identity = {str(part): str(digest) for part, digest in start["identity"].items()}
-        return Start([ProcessFact(**fact) for fact in start["processes"]], identity)
+        return [ProcessFact(**fact) for fact in start["processes"]]
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
 
 
-def decode(said: bytes, nonce: str) -> Result:
-    """The result in what came out; SandboxError if it is anything but the whole, true document of this execution."""
-    document = said.rpartition(b"\n")[2]
+def decode(output: bytes, nonce: str) -> Result:
+    """The result in the runner's output; SandboxError unless it is the complete, valid document of this execution."""
+    document = output.rpartition(b"\n")[2]
     try:
         answer = json.loads(document)
     except ValueError:
-        raise SandboxError(
-            f"the sandbox gave no whole result document ({len(said)} bytes came back)",
-            where="sandbox",
-            hint="the cell stays missing and the next run measures it; `make doctor` looks at the engine",
+        raise _invalid(
+            f"the sandbox gave no whole result document ({len(output)} bytes came back)",
+            "the cell stays missing and the next run measures it; `make doctor` checks the engine",
         ) from None
     if not isinstance(answer, dict) or answer.get("protocol") != PROTOCOL:
-        raise SandboxError("the image speaks another protocol", where="sandbox", hint="rebuild it: `make image`")
+        raise _invalid("the image speaks another protocol", "rebuild it: `make image`")
     if answer.get("error"):
         last = str(answer["error"]).strip().splitlines()[-1]
-        raise SandboxError(f"the runner failed: {last}", where="sandbox", hint="the next run measures the cell")
+        raise _invalid(f"the runner failed: {last}", "the next run measures the cell")
     if answer.get("nonce") != nonce:
-        raise SandboxError("the result is of another execution", where="sandbox", hint="the next run measures the cell")
+        raise _invalid("the result is of another execution", "the next run measures the cell")
     try:
-        return _result(answer["result"], read_start(said, nonce))
-    except (KeyError, TypeError, ValueError, ValidationError) as error:
+        return _result(answer["result"], read_start(output, nonce))
+    except (KeyError, TypeError, ValueError) as error:  # pydantic's ValidationError is a ValueError
         why = " ".join(str(error).split())[:200]
-        raise SandboxError(
-            f"the result document is not of the agreed form: {why}", where="sandbox", hint="rebuild it: `make image`"
-        ) from None
+        raise _invalid(f"the result document is not of the agreed form: {why}", "rebuild it: `make image`") from None
 
 
-def _result(found: dict[str, Any], start: Start | None) -> Result:
-    if start is None:
+def _invalid(what: str, hint: str) -> SandboxError:
+    return SandboxError(what, where="sandbox", hint=hint)
+
+
+def _result(found: dict[str, Any], processes: list[ProcessFact] | None) -> Result:
+    if processes is None:
         raise ValueError("it does not say that the command started")
     return Result(
         **{key: found[key] for key in ("exit_code", "signal", "timed_out", "spawn_error", "wall_s", "tree_changed")},
@@ -123,14 +109,10 @@ def _result(found: dict[str, Any], start: Start | None) -> Result:
         stdout=_stream(found["stdout"]),
         stderr=_stream(found["stderr"]),
         used=Used(**found["used"]),
-        processes=start.processes,
+        processes=processes,
         http_requests=[HttpRequest(**request) for request in found["http_requests"]],
     )
 
 
 def _stream(found: dict[str, Any]) -> Stream:
     return Stream.of(base64.b64decode(found["data"], validate=True), found["bytes"])
-
-
-def _text(data: bytes) -> str:
-    return base64.b64encode(data).decode()

@@ -11,6 +11,7 @@ from fluency.common.git import git_state
 from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
 from fluency.common.terminal import log_line
 from fluency.core.table import RECORD_TYPES
+from fluency.execution.engine import ensure_engine
 from fluency.execution.image import save_image
 from fluency.workflow.ready_study import ReadyStudy
 from fluency.workflow.signature import sign
@@ -47,7 +48,7 @@ def pack(
         image=image,
         with_private=with_private,
         extra_files=config_files | logs,
-        save_image=save_image,
+        save_image=lambda name, path: save_image(ensure_engine(), name, path),
     )
     part = packed.with_name(private_name(packed.name))
     if part.is_file():

@@ -1,0 +1,106 @@
+"""The sandbox's seccomp profile, and its table in docs/threat-model.md: `python -m tools.seccomp_profile` writes both.
+
+Both come from sandbox/seccomp: Moby's default profile, less reductions.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fluency.common.files import pretty_json, read_json, write_atomic
+from fluency.common.paths import ROOT, SANDBOX
+from fluency.core.config_files import read_yaml
+from fluency.execution.isolation import PROFILE
+
+FOLDER = SANDBOX / "seccomp"
+PAGE = ROOT / "docs" / "threat-model.md"
+BEGIN, END = "<!-- seccomp:begin -->\n", "<!-- seccomp:end -->"
+ALLOW = "SCMP_ACT_ALLOW"
+BY_ARGUMENT = {"socket", "socketpair", "personality"}
+"""System calls that are allowed for some arguments only."""
+Rule = dict[str, Any]
+
+
+def reductions() -> dict[str, Any]:
+    """What is removed from the default, and why."""
+    return read_yaml(FOLDER / "reductions.yaml")
+
+
+def profile_text() -> str:
+    """The text of sandbox/seccomp/profile.json."""
+    less = reductions()
+    return pretty_json(_reduced(read_json(FOLDER / less["base"]["file"]), less))
+
+
+def page_text(page: str) -> str:
+    """A page with the table in place of what is between its marks."""
+    before, _, rest = page.partition(BEGIN)
+    return f"{before}{BEGIN}{_table(reductions())}{END}{rest.partition(END)[2]}"
+
+
+def _reduced(default: dict[str, Any], less: dict[str, Any]) -> dict[str, Any]:
+    """Moby's profile less the reductions, for a container without the capabilities that it grants calls for."""
+    removed = {name for entry in less["removed"] for name in entry["syscalls"]}
+    rules = [rule for given in default["syscalls"] for rule in _remaining(given, removed | BY_ARGUMENT)]
+    for socket in less["sockets"]["allowed"]:
+        protocol = [_is(2, socket["protocol"])] if "protocol" in socket else []
+        rules.append(_allow("socket", _is(0, socket["family"]), *protocol))
+    rules += [_allow("socketpair", _is(0, family)) for family in less["sockets"]["pairs"]]
+    rules += [_allow("personality", _is(0, value)) for value in less["personality"]["allowed"]]
+    # Only the native calling convention of each architecture.
+    machines = [{"architecture": known["architecture"], "subArchitectures": []} for known in default["archMap"]]
+    return {"defaultAction": default["defaultAction"], "defaultErrnoRet": 1, "archMap": machines, "syscalls": rules}
+
+
+def _remaining(rule: Rule, without: set[str]) -> Iterator[Rule]:
+    """What remains of a rule of the default, if anything does."""
+    names = sorted(set(rule["names"]) - without)
+    includes, excludes = dict(rule.get("includes") or {}), dict(rule.get("excludes") or {})
+    if not names or includes.get("caps"):
+        return
+    excludes.pop("caps", None)
+    remaining = {"names": names, "action": rule["action"], "args": rule.get("args") or []}
+    if rule.get("errnoRet") is not None:
+        remaining["errnoRet"] = rule["errnoRet"]
+    yield remaining | {name: part for name, part in (("includes", includes), ("excludes", excludes)) if part}
+
+
+def _allow(name: str, *arguments: Rule) -> Rule:
+    return {"names": [name], "action": ALLOW, "args": list(arguments)}
+
+
+def _is(index: int, value: int) -> Rule:
+    """An argument's lower 32 bits, which are all that the kernel reads of these arguments."""
+    return {"index": index, "value": 0xFFFFFFFF, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}
+
+
+def _table(less: dict[str, Any]) -> str:
+    """What is refused and what stays, as Markdown."""
+    wholes = [(part["what"], "", part["why"]) for part in (less[key] for key in ("sockets", "personality", "abis"))]
+    removed = [(entry["what"], _code(entry["syscalls"]), entry["why"]) for entry in less["removed"]]
+    by_default = [(less["capabilities"]["what"], "", less["capabilities"]["why"])]
+    by_default += [(entry["what"], _code(entry["syscalls"]), entry["why"]) for entry in less["never"]]
+    stays = [(_code(entry["syscalls"]), entry["for"]) for entry in less["kept"]]
+    stays += [(f"sockets of {entry['name']}", entry["for"]) for entry in less["sockets"]["allowed"]]
+    return "\n".join(
+        [
+            *_rows("removed", "system calls", "why", given=removed + wholes),
+            *_rows("refused by the default too, and tested", "system calls", "why", given=by_default),
+            *_rows("stays", "for", given=stays),
+        ]
+    )
+
+
+def _code(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _rows(*head: str, given: list[tuple[str, ...]]) -> list[str]:
+    lines = [head, ["---"] * len(head), *given]
+    return [*("| " + " | ".join(line) + " |" for line in lines), ""]
+
+
+if __name__ == "__main__":
+    write_atomic(PROFILE, profile_text())
+    write_atomic(PAGE, page_text(PAGE.read_text(encoding="utf-8")))
