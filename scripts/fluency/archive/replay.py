@@ -26,7 +26,7 @@ from fluency.report.headline import headline_of
 from fluency.report.markdown import table
 from fluency.scoring.score_cell import score_cell
 
-MARKS = ("structural_pass", "lenient_passed", *(condition.mark for condition in EXTRA_CONDITIONS))
+MARKS = ("structural_pass", "lenient_passed", *(condition.score_field for condition in EXTRA_CONDITIONS))
 
 
 @dataclass(frozen=True)
