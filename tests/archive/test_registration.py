@@ -258,7 +258,7 @@ def older(path: Path, **values) -> Path:
 def test_an_older_registration_is_read_and_its_time_is_not_known(study, tasks, path):
     assert deviations(study, tasks, older(path), FIRST_ANSWER) == []
     made = registered("a.json", path)
-    assert (made.utc, made.commit, made.dirty, made.in_advance(FIRST_ANSWER)) == (None, None, None, None)
+    assert (made.utc, made.commit, made.dirty, made.precedes(FIRST_ANSWER)) == (None, None, None, None)
     how = registered_how(Provenance(registration=made, first_answer_utc=FIRST_ANSWER))
     assert how[0] == "Registered" and "a time that is not known" in how[1]
     elsewhere = changed(study, models=[study.models[0].model_dump() | {"base_url": "http://127.0.0.1:9"}])

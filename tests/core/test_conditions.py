@@ -35,7 +35,7 @@ def test_the_table_is_what_windows_has_more_for_the_commands_that_linux_has() ->
 
 
 def test_the_profile_sets_each_alias_once_and_does_nothing_else() -> None:
-    (profile,) = WINDOWS.home.values()
+    (profile,) = WINDOWS.home_files.values()
     parsed = parse("pwsh", profile)
     assert parsed.parses and {call.name for call in parsed.calls} == {"Set-Alias"}
     assert [call.arguments[:2] for call in parsed.calls] == list(WINDOWS_ALIASES.items())
@@ -43,7 +43,7 @@ def test_the_profile_sets_each_alias_once_and_does_nothing_else() -> None:
 
 @pytest.mark.parametrize("condition", EXTRA_CONDITIONS, ids=lambda condition: condition.name)
 def test_the_mark_of_a_condition_is_a_field_of_scores_and_rows(condition) -> None:
-    assert condition.mark in Score.model_fields and condition.mark in Row.model_fields
+    assert condition.score_field in Score.model_fields and condition.score_field in Row.model_fields
     assert any(condition in shell.conditions for shell in SHELLS.values())
 
 
@@ -51,7 +51,7 @@ def test_the_mark_of_a_condition_is_a_field_of_scores_and_rows(condition) -> Non
 def test_what_a_condition_leaves_out_is_there_otherwise(condition) -> None:
     for shell in SHELLS.values():
         if condition in shell.conditions:
-            assert set(condition.leaves_out) <= set(shell.argv)
+            assert set(condition.removed_arguments) <= set(shell.argv)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,6 @@ def test_no_powershell_reference_of_the_bank_calls_a_name() -> None:
     parsed = [parse(POWERSHELL.grammar, command) for command in references]
     assert all(reference.parses for reference in parsed)
     called = {call.name.lower() for reference in parsed for call in reference.calls}
-    assert len(called) > 10 and not called & WINDOWS.calls
+    assert len(called) > 10 and not called & WINDOWS.only_for_calls
     in_doubt = [command for command in references if condition_applies(WINDOWS, POWERSHELL, command)]
     assert in_doubt == [command for command in references if "& $k " in command], "which `make validate` runs under it"

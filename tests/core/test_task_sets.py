@@ -23,7 +23,7 @@ def bank(tmp_path: Path) -> Path:
     """Three tasks, and a set of two of them."""
     for name in (*TWO, "worker-queues"):
         shutil.copytree(TASKS / name, tmp_path / name)
-    return write(tmp_path, {"small": {"words": "two", "tasks": TWO[::-1]}})
+    return write(tmp_path, {"small": {"description": "two", "tasks": TWO[::-1]}})
 
 
 def write(bank: Path, sets: object) -> Path:
@@ -72,17 +72,22 @@ def test_only_the_tasks_of_the_set_are_read(bank: Path) -> None:
         ({}, "smal", "there are: other, all; tasks by id are a list", "tasks: smal"),
         ({}, "othr", 'Hint: did you mean "other"?', "tasks: othr"),
         ({}, ["tree-sise-bytes"], 'Hint: did you mean "tree-size-bytes"?', "tasks: tree-sise-bytes"),
-        ({"small": {"words": "x", "tasks": TWO, "task": []}}, "small", 'did you mean "tasks"?', "small.task"),
-        ({"small": {"words": "x", "tasks": TWO, "colour": 1}}, "small", "docs/adding-a-task.md lists", "small.colour"),
-        ({"small": {"words": "x", "tasks": ["lost"]}}, "small", "there is no such task", "tasks: small: lost"),
-        ({"small": {"words": "x", "tasks": TWO[:1] * 2}}, "small", "stands twice", "small"),
-        ({"small": {"words": "x", "tasks": []}}, "small", "at least one entry", "small.tasks"),
-        ({"small": {"words": "x"}}, "small", "missing", "small.tasks"),
+        ({"small": {"description": "x", "tasks": TWO, "task": []}}, "small", 'did you mean "tasks"?', "small.task"),
+        (
+            {"small": {"description": "x", "tasks": TWO, "colour": 1}},
+            "small",
+            "docs/adding-a-task.md lists",
+            "small.colour",
+        ),
+        ({"small": {"description": "x", "tasks": ["lost"]}}, "small", "there is no such task", "tasks: small: lost"),
+        ({"small": {"description": "x", "tasks": TWO[:1] * 2}}, "small", "stands twice", "small"),
+        ({"small": {"description": "x", "tasks": []}}, "small", "at least one entry", "small.tasks"),
+        ({"small": {"description": "x"}}, "small", "missing", "small.tasks"),
         ({"small": TWO}, "small", "keys of its own", "small"),
     ],
 )
 def test_a_mistake_is_named(bank: Path, sets: dict, wanted: str, what: str, where: str) -> None:
     with pytest.raises(UserError) as caught:
-        load_tasks(wanted, write(bank, {"other": {"words": "y", "tasks": TWO}} | sets))
+        load_tasks(wanted, write(bank, {"other": {"description": "y", "tasks": TWO}} | sets))
     assert what in str(caught.value) and where in caught.value.where, caught.value
     assert caught.value.hint

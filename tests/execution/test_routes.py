@@ -29,13 +29,13 @@ class Service:
 
     def __init__(self, module: ModuleType) -> None:
         self._module, self._table = module, None
-        self.builder = Builder.on(build_world(24), "test")
+        self.builder = Builder.extending(build_world(24), "test")
         self.builder.routes.clear()
         self.add = self.builder.route
 
     def ask(self, target: str, method: str = "GET", body: bytes = b"", **head: str) -> tuple[int, dict, bytes]:
         if self._table is None:
-            documents = [json.loads(json.dumps(route.document())) for route in self.builder.finish().http]
+            documents = [json.loads(json.dumps(route.to_json())) for route in self.builder.finish().http]
             for document in documents:
                 document["body"] = base64.b64decode(document["body"])
             self._table = self._module.Routes(documents)

@@ -170,7 +170,7 @@ def test_every_task_has_a_text_of_its_shape_to_try(task) -> None:
 
 
 def test_texts_are_quoted_as_each_shell_reads_them() -> None:
-    assert SHELLS["bash"].printing(["it's", "$HOME"]) == "printf '%s\\n' 'it'\"'\"'s' '$HOME'"
-    assert SHELLS["pwsh"].printing(["it's", "$HOME"]) == "'it''s', '$HOME'"
+    assert SHELLS["bash"].print_command(["it's", "$HOME"]) == "printf '%s\\n' 'it'\"'\"'s' '$HOME'"
+    assert SHELLS["pwsh"].print_command(["it's", "$HOME"]) == "'it''s', '$HOME'"
     answer = [{"tool": "Read", "failures": 6}]
     assert hard_coded("pwsh", TASKS["session-tool-failures"], answer) == '\'[{"tool": "Read", "failures": 6}]\''

@@ -89,7 +89,7 @@ def test_draws_stay_within_their_bounds_and_reach_them() -> None:
 
 def test_a_route_comes_back_from_its_document_and_every_rule_of_it_is_in_the_worlds_hash() -> None:
     def world(**rules: Any) -> World:
-        builder = Builder.on(build_world(24), "test")
+        builder = Builder.extending(build_world(24), "test")
         headers = {"X-First": "1", "ETag": "2"} if rules.pop("ordered", False) else {"ETag": "2", "X-First": "1"}
         builder.route("/made", 200, headers, b"\xff", **rules)
         builder.routes.append(Route("GET", "/made", 404, {}, b""))
@@ -110,6 +110,6 @@ def test_a_route_comes_back_from_its_document_and_every_rule_of_it_is_in_the_wor
     ]
     assert len({one.sha256 for one in made}) == len(made)
     for one in made:
-        again = [Route.of(json.loads(pretty_json(route.document()))) for route in one.http]
+        again = [Route.from_json(json.loads(pretty_json(route.to_json()))) for route in one.http]
         assert again == list(one.http)
         assert [list(route.headers) for route in again] == [list(route.headers) for route in one.http]

@@ -25,17 +25,17 @@ def sha(helper: HelperSpec) -> str:
 
 def test_a_helper_without_further_fields_is_what_it_always_was() -> None:
     first = {"key": "a", "name": "vox-a", "args": ["--x", "1"], "parent": "b", "rss_mb": 3, "virt_mb": 4}
-    assert PLAIN.plain() == first
+    assert PLAIN.to_json() == first
     # As worlds hashed it before there were others: computed then.
     assert sha(PLAIN) == "eee9fa3ceb38a6bfe3678ff52b77eaf9d5ef56e208fc0ea480f460d4a52822ce"
 
 
 def test_each_further_field_is_in_the_hash_and_comes_back() -> None:
-    assert set(FURTHER) == {field.name for field in fields(HelperSpec)} - set(PLAIN.plain())
+    assert set(FURTHER) == {field.name for field in fields(HelperSpec)} - set(PLAIN.to_json())
     changed = [replace(PLAIN, **{name: value}) for name, value in FURTHER.items()]
     assert len({sha(helper) for helper in (PLAIN, *changed)}) == 6
     for helper in (PLAIN, *changed, replace(PLAIN, **FURTHER)):
-        assert HelperSpec.of(helper.plain()) == helper
+        assert HelperSpec.from_json(helper.to_json()) == helper
 
 
 @pytest.mark.parametrize("name", ["io 1", "sixteen-letters-", "io\x1f1"])

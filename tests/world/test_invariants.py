@@ -161,11 +161,11 @@ def test_a_list_of_one_item_or_with_an_item_twice_is_refused() -> None:
 )
 def test_the_builder_refuses_what_no_world_may_hold(add, invariant: str) -> None:
     with pytest.raises(WorldError, match=invariant):
-        add(Builder.on(build_world(24), "test"))
+        add(Builder.extending(build_world(24), "test"))
 
 
 def test_a_fixture_may_say_that_a_file_has_crlf_or_any_name() -> None:
-    builder = Builder.on(build_world(24), "test")
+    builder = Builder.extending(build_world(24), "test")
     name = 'docs/[id]/host:8080/"a" <b> & c|d?*\'.(~)'
     builder.file(name, b"a\r\nb\n", crlf=True, any_name=True)
     builder.file("docs/noise", b"\xff\r\n")

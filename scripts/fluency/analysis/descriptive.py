@@ -106,7 +106,7 @@ def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> CompositionOfAr
         part = known[known["made_of"] == kind]
         if len(part):
             marks = part["passed"].dropna()
-            under = {condition.name: part[condition.mark].dropna() for condition in EXTRA_CONDITIONS}
+            under = {condition.name: part[condition.score_field].dropna() for condition in EXTRA_CONDITIONS}
             again = {name: (int(known.sum()), len(known)) for name, known in under.items()}
             lines.append(MadeOfLine(kind, len(part), len(marks), int(marks.sum()), again))
     names = Counter(name for text in known["commands"].dropna() for name in dict.fromkeys(text.split()))

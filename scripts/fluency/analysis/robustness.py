@@ -155,7 +155,7 @@ def with_derived_marks(rows: pd.DataFrame) -> pd.DataFrame:
     rows["_missing_left_out"] = known.mask(lacked)
     rows["_missing_passed"] = known.mask(lacked & known.notna(), True)
     for condition in EXTRA_CONDITIONS:
-        mark = rows[condition.mark]
+        mark = rows[condition.score_field]
         rows[f"_{condition.name}"] = mark.mask(mark.isna() & unread, False)
     return rows
 

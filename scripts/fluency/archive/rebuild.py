@@ -29,7 +29,10 @@ from fluency.report.writer import write_report
 from fluency.scoring.score_cell import score_cell
 
 _OUTCOMES = ("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed", "no_unix_tools_passed")
-_MARKS = (*_OUTCOMES, *(condition.mark for condition in EXTRA_CONDITIONS if condition.mark not in _OUTCOMES))
+_MARKS = (
+    *_OUTCOMES,
+    *(c.score_field for c in EXTRA_CONDITIONS if c.score_field not in _OUTCOMES),
+)
 COPIED = ("model", "shell", "task", "trial", "status", *_OUTCOMES, "worlds_passed", "worlds_run")
 """Columns that stand in the records as they stand in the table, whatever code laid it."""
 WORDS = frozenset({"reason", "failure_class", "why", "made_of", "commands", "side_effects"})

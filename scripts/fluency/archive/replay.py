@@ -30,7 +30,7 @@ from fluency.scoring.score_cell import score_cell
 if TYPE_CHECKING:
     from fluency.execution.sandbox import Sandbox
 
-MARKS = ("structural_pass", "lenient_passed", *(condition.mark for condition in EXTRA_CONDITIONS))
+MARKS = ("structural_pass", "lenient_passed", *(condition.score_field for condition in EXTRA_CONDITIONS))
 
 
 @dataclass(frozen=True)

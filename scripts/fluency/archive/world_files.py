@@ -37,8 +37,8 @@ def world_entries(tasks: Sequence[Task], seeds: Sequence[int], world_for: Callab
 def _world_files(folder: str, world: World) -> list[Entry]:
     documents = {
         "ages.json": dict(world.ages),
-        "service.json": [route.document() for route in world.http],
-        "processes.json": [helper.plain() for helper in world.processes],
+        "service.json": [route.to_json() for route in world.http],
+        "processes.json": [helper.to_json() for helper in world.processes],
         "world.json": {"seed": world.seed, "sha256": world.sha256},
     }
     files = [Entry(f"{folder}/{name}", pretty_json(value).encode()) for name, value in documents.items()]
@@ -63,8 +63,8 @@ def load_world(root: Path, folder: str) -> World:
     try:
         tar = (where / "tree.tar").read_bytes()
         files, dirs = _tree(tar)
-        http = tuple(map(Route.of, document("service.json")))
-        processes = tuple(HelperSpec.of(helper) for helper in document("processes.json"))
+        http = tuple(map(Route.from_json, document("service.json")))
+        processes = tuple(HelperSpec.from_json(helper) for helper in document("processes.json"))
         ages: Mapping[str, float] = document("ages.json")
         if pack(files, dirs) != tar:
             raise ArchiveError("the tree is not packed as this project packs it", where=f"{folder}/tree.tar")

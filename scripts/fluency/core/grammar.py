@@ -44,13 +44,13 @@ class Call(NamedTuple):
 class Parsed(NamedTuple):
     """What a text is to a shell's parser: whether it takes it, its calls in order, functions it defines itself.
 
-    `hidden`: it calls something whose name only running it would tell.
+    `has_dynamic_calls`: it calls something whose name only running it would tell.
     """
 
     parses: bool
     calls: tuple[Call, ...]
     functions: frozenset[str]
-    hidden: bool = False
+    has_dynamic_calls: bool = False
 
 
 @lru_cache(maxsize=4096)
@@ -68,12 +68,12 @@ def parse(grammar: Grammar, command: str) -> Parsed:
 
 def condition_applies(condition: Condition, shell: Shell, command: str) -> bool:
     """Whether a command is run under a condition; where it cannot be told what the command calls, it is."""
-    if not condition.calls:
+    if not condition.only_for_calls:
         return True
     parsed = parse(shell.grammar, command)
-    if not parsed.parses or parsed.hidden or _LOOKS_UP.search(command):
+    if not parsed.parses or parsed.has_dynamic_calls or _LOOKS_UP.search(command):
         return True
-    return any(call.name.lower() in condition.calls for call in parsed.calls)
+    return any(call.name.lower() in condition.only_for_calls for call in parsed.calls)
 
 
 def syntax_tree(grammar: Grammar, source: bytes) -> Tree:

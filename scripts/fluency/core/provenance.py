@@ -37,7 +37,7 @@ class Registered(FrozenModel):
     commit: Commit | None = Field(None, description="Of the checkout it was made in; null where git could not tell.")
     dirty: bool | None = Field(None, description="Whether that checkout's tracked files differed from the commit.")
 
-    def in_advance(self, first_answer_utc: UtcTime | None) -> bool | None:
+    def precedes(self, first_answer_utc: UtcTime | None) -> bool | None:
         """Whether it was made before the first answer came; None where either time is not known."""
         if self.utc is None:
             return None

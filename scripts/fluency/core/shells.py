@@ -47,26 +47,26 @@ class Condition:
     """What is otherwise than designed while an answer runs; by default nothing is."""
 
     name: str
-    """In configurations and records; the mark of an answer under it is `mark`."""
+    """In configurations and records; an answer's score under it is in `score_field`."""
     title: str
     """After `passed` and `the gap`: the condition in two or three words."""
     setting: str
     """After `with` and before `for PowerShell`: what is otherwise."""
     caveat: str = ""
     """What its gap does not say, in a sentence."""
-    tools: bool = True
+    unix_tools: bool = True
     """Whether PATH holds the Unix programs and the shell itself."""
-    leaves_out: tuple[str, ...] = ()
+    removed_arguments: tuple[str, ...] = ()
     """Arguments of the shell that it is started without."""
-    home: Mapping[str, str] = field(default_factory=dict)
+    home_files: Mapping[str, str] = field(default_factory=dict)
     """Files of HOME when the command starts: path relative to it -> text."""
-    calls: frozenset[str] = frozenset()
+    only_for_calls: frozenset[str] = frozenset()
     """Runs only answers that call one of these names, in lower case; the others count as designed. Empty: all run."""
     in_summary: bool = False
     """Whether its gap stands in the summary table too, and not only in the section on what answers are made of."""
 
     @property
-    def mark(self) -> str:
+    def score_field(self) -> str:
         """The field of a score and the column of a table that say whether an answer passes under it."""
         return f"{self.name}_passed"
 
@@ -82,7 +82,7 @@ CONDITIONS: Mapping[str, Condition] = {
             setting="no Unix tools on PATH",
             caveat="It is the same answers executed again: a model told that no Unix tools are there might have "
             "written others.",
-            tools=False,
+            unix_tools=False,
             in_summary=True,
         ),
         Condition(
@@ -91,14 +91,14 @@ CONDITIONS: Mapping[str, Condition] = {
             setting="the aliases of Windows",
             caveat=f"They are {', '.join(WINDOWS_ALIASES)}. Only answers that call one, or of which that cannot be "
             "told, ran again; the others count as designed.",
-            leaves_out=("-NoProfile",),
-            home={
+            removed_arguments=("-NoProfile",),
+            home_files={
                 ".config/powershell/profile.ps1": "".join(
                     f"Set-Alias {name} {command} -Scope Global -Option AllScope\n"
                     for name, command in WINDOWS_ALIASES.items()
                 )
             },
-            calls=frozenset(WINDOWS_ALIASES),
+            only_for_calls=frozenset(WINDOWS_ALIASES),
         ),
     )
 }
@@ -145,7 +145,7 @@ class Shell:
     """Ends at once with exit code 0: what the shell's start costs."""
     trivial_answers: tuple[str, ...]
     """Commands that do nothing, which no task may accept."""
-    printing: Callable[[Sequence[str]], str]
+    print_command: Callable[[Sequence[str]], str]
     """The command that prints the lines as they are, quoted as this shell needs it."""
     lexer: str
     """Pygments' name of the language."""
@@ -156,11 +156,11 @@ class Shell:
     """Regular expression of its complaint about a text that it cannot parse."""
     conditions: tuple[Condition, ...] = ()
     """Under which an answer is run again, beside as designed, where the study asks for them."""
-    how_to_get: str = "rebuild the image: `make image`"
+    install_hint: str = "rebuild the image: `make image`"
     """What a person does when the image lacks it."""
     policy: str = ""
     """The policy that prefers this shell already, for more reasons than fluency; empty if there is none."""
-    foreign_programs: str = ""
+    unix_programs_note: str = ""
     """Why an answer to it need not be in its language at all, in a sentence; empty if that is no question."""
 
 
@@ -186,7 +186,7 @@ SHELLS: dict[str, Shell] = {
             packages=("bash",),
             empty_command=":",
             trivial_answers=(":", "true", "echo"),
-            printing=_printf,
+            print_command=_printf,
             lexer="bash",
             grammar="bash",
             missing_command=r"^(?:/\S+/)?(?:ba|da)?sh: (?:-c: )?line \d+: (.+): command not found$",
@@ -203,15 +203,15 @@ SHELLS: dict[str, Shell] = {
             packages=("libicu72",),  # the shell itself is no Debian package: the image takes its pinned release
             empty_command="exit",
             trivial_answers=("$null", "$true", "Write-Output ''"),
-            printing=_literals,
+            print_command=_literals,
             lexer="powershell",
             grammar="pwsh",
             missing_command=r"^(?:.*: )?The term '(.+?)' is not recognized as a name of a cmdlet",
             syntax_error=r"\AParserError",
             conditions=(CONDITIONS["no_unix_tools"], CONDITIONS["windows_aliases"]),
-            how_to_get="put its release's tarball beside the Makefile and run `make image`",
+            install_hint="put its release's tarball beside the Makefile and run `make image`",
             policy="PowerShell-first",
-            foreign_programs="PowerShell on Linux runs Unix programs too: 35 of the 60 Bash references of the task "
+            unix_programs_note="PowerShell on Linux runs Unix programs too: 35 of the 60 Bash references of the task "
             "bank run unchanged in it.",
         ),
     )

@@ -166,7 +166,7 @@ def _full_row(cell: Cell, category: str, records: CellRecords) -> Row:
         exit_ok=score.exit_ok,
         content_ok=score.content_ok,
         lenient_passed=score.lenient_passed,
-        **{condition.mark: getattr(score, condition.mark) for condition in EXTRA_CONDITIONS},
+        **{condition.score_field: getattr(score, condition.score_field) for condition in EXTRA_CONDITIONS},
         worlds_passed=sum(world.passed for world in headline) if status == "measured" else None,
         worlds_run=len(headline) if status == "measured" else None,
         failure_class=score.failure_class,

@@ -102,7 +102,7 @@ ALL = "all"
 class TaskSet(FrozenModel):
     """The ids of a set, and what it is."""
 
-    words: str
+    description: str
     tasks: list[str] = Field(min_length=1)
 
 

@@ -36,7 +36,10 @@ def content_sha256(folder: Path = SANDBOX, sources: tuple[str, ...] = SOURCES, p
     shells = {
         shell.name: [
             *(shell.argv, shell.packages, shell.version_command),
-            {beside.name: [beside.tools, beside.leaves_out, beside.home] for beside in shell.conditions},
+            {
+                beside.name: [beside.unix_tools, beside.removed_arguments, beside.home_files]
+                for beside in shell.conditions
+            },
         ]
         for shell in SHELLS.values()
     }

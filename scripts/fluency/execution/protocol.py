@@ -43,16 +43,16 @@ def encode(invocation: Invocation, nonce: str) -> bytes:
         "root": WORK_DIR,
         "port": PORT,
         "shell": invocation.shell,
-        "argv": [word for word in SHELLS[invocation.shell].argv if word not in condition.leaves_out],
+        "argv": [word for word in SHELLS[invocation.shell].argv if word not in condition.removed_arguments],
         "command": base64.b64encode(invocation.command.encode("utf-8", "surrogatepass")).decode(),
-        "tools": condition.tools,
-        "home": dict(condition.home),
+        "tools": condition.unix_tools,
+        "home": dict(condition.home_files),
         "timeout_s": invocation.timeout_s,
         "output_bytes": invocation.limits.output_bytes,
         "ages": dict(world.ages),
         "tar_bytes": len(world.tar),
-        "http": [route.document() for route in world.http] if "http" in invocation.needs else None,
-        "helpers": [helper.plain() for helper in world.processes] if "processes" in invocation.needs else [],
+        "http": [route.to_json() for route in world.http] if "http" in invocation.needs else None,
+        "helpers": [helper.to_json() for helper in world.processes] if "processes" in invocation.needs else [],
     }
     text = json.dumps(header).encode()
     return b"%d\n%b%b" % (len(text), text, world.tar)

@@ -33,7 +33,7 @@ BESIDES = (
     "exit_ok",
     "content_ok",
     "lenient_passed",
-    *(condition.mark for condition in EXTRA_CONDITIONS),
+    *(condition.score_field for condition in EXTRA_CONDITIONS),
 )
 """What is told beside it, by the names of the study's own records and table."""
 STOPS = {"ok": "stop", "empty": "stop", "refusal": "content_filter", "truncated": "max_tokens"}

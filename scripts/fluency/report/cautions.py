@@ -81,7 +81,7 @@ def study_cautions(analysis: Analysis, provenance: Provenance) -> Iterator[str]:
     if provenance.registration is None:
         yield "The study is exploratory: nothing was registered before it."
         return
-    if provenance.registration.in_advance(provenance.first_answer_utc) is False:
+    if provenance.registration.precedes(provenance.first_answer_utc) is False:
         yield "The study is exploratory: it was registered after its first answer."
     if count := len(provenance.deviations):
         points = "1 point" if count == 1 else f"{count} points"

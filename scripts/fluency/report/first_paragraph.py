@@ -50,7 +50,7 @@ def to_measure(analysis: Analysis) -> list[str]:
     """The one thing to do for each shell that nobody could run, a sentence each."""
     tallies = [(shell, tally) for model in analysis.models for shell, tally in model.tallies.items()]
     lacking = dict.fromkeys(shell for shell, tally in tallies if tally.state == "not-measured")
-    return [f"To measure {SHELLS[shell].short_title}, {SHELLS[shell].how_to_get}." for shell in lacking]
+    return [f"To measure {SHELLS[shell].short_title}, {SHELLS[shell].install_hint}." for shell in lacking]
 
 
 def _model(model: ModelAnalysis) -> str:

@@ -58,7 +58,7 @@ def registered_how(provenance: Provenance) -> tuple[str, str]:
     commit = f"at commit {made.commit}{tree}" if made.commit else "at a commit that is not known"
     said = f"on {made.utc} {commit}; " + (f"the first answer came {first}." if first else "no answer has come yet.")
     told = {True: "Registered in advance", False: "Registered, but not in advance", None: "Registered"}
-    return told[made.in_advance(first)], f"{said} A clock can be set: what proves the order is in docs/archive.md."
+    return told[made.precedes(first)], f"{said} A clock can be set: what proves the order is in docs/archive.md."
 
 
 def _flat(key: str, value: Any) -> list[tuple[str, str]]:

@@ -43,8 +43,8 @@ def composition_title(analysis: Analysis) -> str:
 def composition_sentences(analysis: Analysis) -> str:
     """Why an answer's shell alone does not tell its language; empty where that is no question."""
     return " ".join(
-        f"{shell.foreign_programs} Without the split below, the {shell.short_title} arm cannot be read as a measure of "
-        f"{shell.short_title}."
+        f"{shell.unix_programs_note} Without the split below, the {shell.short_title} arm cannot be read as a measure "
+        f"of {shell.short_title}."
         for shell in _with_foreign_programs(analysis.arms)
     )
 
@@ -55,7 +55,7 @@ def composition_of_arms(model: ModelAnalysis) -> str:
 
 
 def _with_foreign_programs(arms: Iterable[str]) -> list[Shell]:
-    return [SHELLS[shell] for shell in arms if SHELLS[shell].foreign_programs]
+    return [SHELLS[shell] for shell in arms if SHELLS[shell].unix_programs_note]
 
 
 def _composition(model: ModelAnalysis, shell: Shell) -> str:

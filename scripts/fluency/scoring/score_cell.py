@@ -57,7 +57,7 @@ def score_cell(
         exit_ok=ran and all(run.verdict.exit_ok for run in headline),
         content_ok=ran and all(run.verdict.structure_ok and run.verdict.content for run in headline),
         lenient_passed=_lenient(execution, worlds, passed),
-        **{c.mark: _passed_under(c, shell, command, worlds, conditions or (), passed) for c in EXTRA_CONDITIONS},
+        **{c.score_field: _passed_under(c, shell, command, worlds, conditions or (), passed) for c in EXTRA_CONDITIONS},
         failure_class=failure.failure_class,
         why=failure.why,
         worlds=worlds,
@@ -126,7 +126,7 @@ def _world_score(run: Run, verdict: Verdict, expected: Any) -> WorldScore:
 
 def _unmeasured(execution: Execution) -> dict[str, Any]:
     unknown = ("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed")
-    return dict.fromkeys([*unknown, *(condition.mark for condition in EXTRA_CONDITIONS)]) | {
+    return dict.fromkeys([*unknown, *(condition.score_field for condition in EXTRA_CONDITIONS)]) | {
         "failure_class": None,
         "why": f"Not measured: {execution.not_measured or execution.unmeasured}.",
         "worlds": [],

@@ -92,7 +92,7 @@ def further_probes(
                     yield Probe(task.id, shell, "hard-coded", hard_coded(shell, task, answer), seed)
         for condition in SHELLS[shell].conditions:
             own = [command for command in references if condition_applies(condition, SHELLS[shell], command)]
-            alien = () if condition.tools else other  # with its programs there, another dialect may well pass
+            alien = () if condition.unix_tools else other  # with its programs there, another dialect may well pass
             for kind, commands in (("reference", own), ("other-dialect", alien)):
                 for command in commands:
                     for seed in seeds:
@@ -102,7 +102,7 @@ def further_probes(
 def trivial(task: Task, shell: str) -> list[str]:
     """Commands that do nothing, and one that prints text of the right shape."""
     shape = shape_of(task)
-    return [*SHELLS[shell].trivial_answers, *([SHELLS[shell].printing([shape])] if shape else [])]
+    return [*SHELLS[shell].trivial_answers, *([SHELLS[shell].print_command([shape])] if shape else [])]
 
 
 def shape_of(task: Task) -> str | None:
@@ -118,4 +118,4 @@ def hard_coded(shell: str, task: Task, answer: Any) -> str:
         lines = [json.dumps(answer)]
     else:
         lines = [str(line) for line in answer] if isinstance(answer, list) else [str(answer)]
-    return SHELLS[shell].printing(lines)
+    return SHELLS[shell].print_command(lines)

@@ -39,7 +39,7 @@ def estimate_of(ready: ReadyStudy, reasons: dict[str, dict[str, int]] | None = N
 def sandbox_lacks(ready: ReadyStudy) -> list[str]:
     """A sentence for each thing the image record says is not there; none while there is no record."""
     return [
-        f"{shell.short_title} in the sandbox image: its arm will be reported as not measured; {shell.how_to_get}"
+        f"{shell.short_title} in the sandbox image: its arm will be reported as not measured; {shell.install_hint}"
         for shell in shells_lacking(ready)
     ]
 
@@ -52,7 +52,7 @@ def image_will_lack(ready: ReadyStudy) -> list[str]:
     shell = find_shell(powershell.NAME)
     if why is None:
         return []
-    return [f"{shell.short_title}: {why}; its arm will be reported as not measured; {shell.how_to_get}"]
+    return [f"{shell.short_title}: {why}; its arm will be reported as not measured; {shell.install_hint}"]
 
 
 def shells_lacking(ready: ReadyStudy) -> list[Shell]:

@@ -91,7 +91,7 @@ def containers_to_start(ready: ReadyStudy, jobs: Sequence[Job], missing: Collect
             counted.update(condition for _, _, condition in planned_runs(ready.study, cell.shell, extraction))
     worlds = len(ready.study.seeds)
     parts = [
-        f"{'up to ' if unknown and condition.calls else ''}{counted[name] * worlds} {condition.title}"
+        f"{'up to ' if unknown and condition.only_for_calls else ''}{counted[name] * worlds} {condition.title}"
         for name, condition in CONDITIONS.items()
         if counted[name]
     ]

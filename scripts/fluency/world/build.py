@@ -29,14 +29,14 @@ from fluency.world.sources import add_sources
 Require = Callable[[bool, str], None]
 
 
-def check_world(world: World, tally: dict[str, Any]) -> None:
+def check_world(world: World, generated_answers: dict[str, Any]) -> None:
     """WorldError if a decoy class is missing, an answer is too short, or a key is not distinct."""
 
     def require(holds: bool, invariant: str) -> None:
         if not holds:
             raise WorldError(world.seed, invariant)
 
-    for task, answer in tally.items():
+    for task, answer in generated_answers.items():
         least = 1 if task in ("tree-size-bytes", "session-tool-failures") else 2
         require(len(answer) >= least, f"{task}: at least {least} items in the answer")
         require(len({json.dumps(item) for item in answer}) == len(answer), f"{task}: no item twice")
@@ -165,17 +165,17 @@ def build_world(seed: int) -> World:
 
 @lru_cache(maxsize=64)
 def build_world_and_answers(seed: int) -> tuple[World, dict[str, Any]]:
-    """The world and the generator's own answers, by task id; they are an assertion beside the answers, not a source."""
+    """The world, and the generator's own answers by task id, which check those of the tasks and judge nothing."""
     refused: WorldError | None = None
     for attempt in range(_ATTEMPTS):
         builder = Builder(seed, attempt)
         try:
             world = _build(builder)
-            check_world(world, builder.tally)
+            check_world(world, builder.generated_answers)
         except WorldError as error:
             refused = refused or error
             continue
-        return world, builder.tally
+        return world, builder.generated_answers
     assert refused is not None
     raise refused
 

@@ -17,7 +17,10 @@ ALWAYS = When()
 
 
 class Builder:
-    """An unfinished world. `tally` is the generator's own count, compared with the answers at the end."""
+    """An unfinished world.
+
+    `generated_answers`: task -> what the generator itself counts as the answer; the world's checks look at it.
+    """
 
     def __init__(self, seed: int, attempt: int = 0) -> None:
         self.seed = seed
@@ -28,11 +31,11 @@ class Builder:
         self.ages: dict[str, float] = {}
         self.routes: list[Route] = []
         self.processes: list[HelperSpec] = []
-        self.tally: dict[str, Any] = {}
+        self.generated_answers: dict[str, Any] = {}
 
     @classmethod
-    def on(cls, world: World, part: str) -> Builder:
-        """A builder that starts from a finished world, with a stream of draws of its own."""
+    def extending(cls, world: World, part: str) -> Builder:
+        """A builder that starts from a finished world, with its own stream of draws."""
         builder = cls(world.seed)
         builder.rng = Rng(f"world/{world.seed}/{part}")
         builder.files, builder.dirs, builder.ages = dict(world.files), set(world.dirs), dict(world.ages)

@@ -72,7 +72,7 @@ def _versions(b: Builder, rng: Rng, crates: list[Crate]) -> None:
         crate.rust_version = True
     for crate in (*literal[1:3], others[0]):
         crate.wordy = True
-    b.tally["crate-versions"] = [f"{crate.name} {crate.version}" for crate in literal]
+    b.generated_answers["crate-versions"] = [f"{crate.name} {crate.version}" for crate in literal]
 
 
 def _reqwest(b: Builder, rng: Rng, crates: list[Crate]) -> None:
@@ -96,7 +96,7 @@ def _reqwest(b: Builder, rng: Rng, crates: list[Crate]) -> None:
             crate.dependencies.append('# reqwest = "0.11"')
         else:
             crate.features.append('http = ["dep:reqwest"]')
-    b.tally["crates-using-reqwest"] = [crate.name for crate in users]
+    b.generated_answers["crates-using-reqwest"] = [crate.name for crate in users]
 
 
 def _readmes(b: Builder, rng: Rng, crates: list[Crate]) -> None:
@@ -109,7 +109,7 @@ def _readmes(b: Builder, rng: Rng, crates: list[Crate]) -> None:
     for crate in crates:
         if crate.readme:
             b.file(f"crates/{crate.name}/README.md", f"# {crate.name}\n\nPart of the vox workspace. TODO: examples.\n")
-    b.tally["crates-without-readme"] = [crate.name for crate in bare]
+    b.generated_answers["crates-without-readme"] = [crate.name for crate in bare]
 
 
 def _lockfiles(b: Builder, rng: Rng, crates: list[Crate]) -> dict[str, float]:
@@ -128,7 +128,7 @@ def _lockfiles(b: Builder, rng: Rng, crates: list[Crate]) -> dict[str, float]:
             gap = 0.0 if number == len(owners) - 1 else -gap
         ages[crate.name] = manifest_age
         b.file(f"crates/{crate.name}/Cargo.lock", _small_lock([crate.name, "serde"]), age_days=manifest_age + gap)
-    b.tally["stale-lockfiles"] = [crate.name for crate in stale]
+    b.generated_answers["stale-lockfiles"] = [crate.name for crate in stale]
     return ages
 
 

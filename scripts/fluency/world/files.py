@@ -36,7 +36,7 @@ def add_lockfile(b: Builder, crates: list[Crate]) -> None:
             lines = "".join(f' "{n} {number}.{rng.below(9)}.0",\n' if counts[n] > 1 else f' "{n}",\n' for n in wanted)
             blocks.append(f'[[package]]\nname = "{name}"\nversion = "{version}"\ndependencies = [\n{lines}]\n')
     b.file("Cargo.lock", LOCK_HEAD + "\n" + "\n".join(blocks))
-    b.tally["lockfile-duplicates"] = [f"{name} {count}" for name, count in counts.items() if count > 1]
+    b.generated_answers["lockfile-duplicates"] = [f"{name} {count}" for name, count in counts.items() if count > 1]
 
 
 def add_changelog(b: Builder) -> None:
@@ -79,7 +79,7 @@ def add_changelog(b: Builder) -> None:
     lines += ["### [0.0.1] - 2019-01-01", "", "First sketch.", ""]
     lines += [f"[{version}]: https://example.invalid/vox/releases/v{version}" for version, _ in releases]
     b.file("CHANGELOG.md", "\n".join(lines) + "\n")
-    b.tally["changelog-releases"] = [f"{version} {date}" for version, date in releases]
+    b.generated_answers["changelog-releases"] = [f"{version} {date}" for version, date in releases]
 
 
 def add_session(b: Builder) -> None:
@@ -104,7 +104,7 @@ def add_session(b: Builder) -> None:
         record = {"seq": number + 1, **record}
         lines.append(json.dumps(record, separators=(",", ":") if rng.chance(60) else None))
     b.file("logs/agent-session.jsonl", "\n".join(lines) + "\n")
-    b.tally["session-tool-failures"] = [{"tool": tool, "failures": count} for tool, count in counts.items()]
+    b.generated_answers["session-tool-failures"] = [{"tool": tool, "failures": count} for tool, count in counts.items()]
 
 
 def add_log(b: Builder) -> None:
@@ -125,7 +125,7 @@ def add_log(b: Builder) -> None:
         if errors:
             counts[f"{hour:02d}"] = errors
     b.file("logs/orchestrator.log", "\n".join(lines) + "\n")
-    b.tally["log-errors-by-hour"] = [f"{hour} {count}" for hour, count in counts.items()]
+    b.generated_answers["log-errors-by-hour"] = [f"{hour} {count}" for hour, count in counts.items()]
 
 
 def _message(rng: Rng, level: str) -> str:
@@ -160,7 +160,7 @@ def fix_corpus_parity(b: Builder) -> None:
     if total % 2 != b.odd:
         b.files["crates/vox-corpus/.index.bin"] += b"\0"
         total += 1
-    b.tally["tree-size-bytes"] = [str(total)]
+    b.generated_answers["tree-size-bytes"] = [str(total)]
 
 
 def add_empty_folders(b: Builder, crates: list[Crate]) -> None:
@@ -171,7 +171,7 @@ def add_empty_folders(b: Builder, crates: list[Crate]) -> None:
     for path in empty:
         b.folder(path)
     b.folder("docs/drafts")
-    b.tally["empty-directories"] = empty
+    b.generated_answers["empty-directories"] = empty
 
 
 def add_examples(b: Builder) -> None:
@@ -191,7 +191,7 @@ def add_examples(b: Builder) -> None:
     twin = "// twin\n" + "=" * 400
     b.file("examples/golden/pair-a.vox", f"{twin}\n// a\n")
     b.file("examples/ui/pair-b.vox", f"{twin}\n// b\n")
-    b.tally["duplicate-examples"] = duplicates
+    b.generated_answers["duplicate-examples"] = duplicates
 
 
 def add_documents(b: Builder) -> None:

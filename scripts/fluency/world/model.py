@@ -13,7 +13,7 @@ from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256
 
-# What stands in a body where the service puts what it found in the request, and the id of the job that it started.
+# Placeholders in a body: what the service found in the request, and the id of the job that it started.
 FINDINGS = "@findings@"
 JOB = "@job@"
 
@@ -30,16 +30,16 @@ class When:
     headers: Mapping[str, str | None] = field(default_factory=dict)
     json: str | None = None
 
-    def document(self) -> dict[str, Any]:
-        """What it states, as JSON-ready data."""
-        said = {"query": dict(self.query), "headers": dict(self.headers), "json": self.json}
-        return {name: value for name, value in said.items() if value}
+    def to_json(self) -> dict[str, Any]:
+        """The conditions that are stated."""
+        stated = {"query": dict(self.query), "headers": dict(self.headers), "json": self.json}
+        return {name: value for name, value in stated.items() if value}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What is said of every line of the request's body in which `pattern` (of Python's re) is found: these `fields`,
-    and its number as `line`."""
+    """For each line of the request's body that `pattern` (Python's re) matches, the answer holds these `fields` and the
+    line's number as `line`."""
 
     pattern: str
     fields: Mapping[str, str]
@@ -47,9 +47,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Job:
-    """What every request starts anew, with an id that begins with `name`.
+    """A job that every request starts, with an id that begins with `name`.
 
-    GET of `under` followed by the id answers with the next of `steps` (JSON texts), and with the last one for ever.
+    GET of `under` followed by the id answers with the next of `steps` (JSON texts), and from then on with the last.
     """
 
     under: str
@@ -61,8 +61,8 @@ class Job:
 class Route:
     """One answer of the service at 127.0.0.1:PORT. HEAD is answered like GET, without the body, unless it has a route.
 
-    Of the routes of one method and path the first answers whose `when` holds. An ETag among the `headers` is held
-    against If-None-Match as RFC 9110 says.
+    Of the routes of one method and path the first whose `when` holds answers. An ETag among the `headers` is compared
+    with If-None-Match as RFC 9110 says.
     """
 
     method: str
@@ -74,37 +74,37 @@ class Route:
     findings: tuple[Finding, ...] = ()
     job: Job | None = None
 
-    def rules(self) -> dict[str, Any]:
-        """What it states beside the five plain fields, as JSON-ready data: empty for a route that has no more."""
-        said: dict[str, Any] = {}
+    def extra_fields(self) -> dict[str, Any]:
+        """What it states besides the five plain fields, in JSON; empty for a plain route."""
+        extra: dict[str, Any] = {}
         if list(self.headers) != sorted(self.headers):  # JSON with sorted keys would lose the order they are sent in
-            said["header_order"] = list(self.headers)
-        if when := self.when.document():
-            said["when"] = when
+            extra["header_order"] = list(self.headers)
+        if when := self.when.to_json():
+            extra["when"] = when
         if self.findings:
             rules = [{"pattern": finding.pattern, "fields": dict(finding.fields)} for finding in self.findings]
-            said["findings"] = {"mark": FINDINGS, "rules": rules}
+            extra["findings"] = {"mark": FINDINGS, "rules": rules}
         if self.job:
             steps = list(self.job.steps)
-            said["job"] = {"mark": JOB, "under": self.job.under, "name": self.job.name, "steps": steps}
-        return said
+            extra["job"] = {"mark": JOB, "under": self.job.under, "name": self.job.name, "steps": steps}
+        return extra
 
-    def document(self) -> dict[str, Any]:
-        """The route as JSON-ready data, its body in base64: what an archive keeps and the sandbox serves."""
+    def to_json(self) -> dict[str, Any]:
+        """What an archive keeps and the sandbox serves; the body is in base64."""
         body = base64.b64encode(self.body).decode()
         plain = {"method": self.method, "path": self.path, "status": self.status, "headers": dict(self.headers)}
-        return plain | {"body": body} | self.rules()
+        return plain | {"body": body} | self.extra_fields()
 
     @classmethod
-    def of(cls, said: Mapping[str, Any]) -> Route:
-        """The route of a document; KeyError, TypeError, ValueError or AttributeError if it is of none."""
-        headers, body = said["headers"], base64.b64decode(said["body"], validate=True)
-        when, found, job = said.get("when", {}), said.get("findings", {}).get("rules", []), said.get("job")
+    def from_json(cls, data: Mapping[str, Any]) -> Route:
+        """KeyError, TypeError, ValueError or AttributeError if the data are no route."""
+        headers, body = data["headers"], base64.b64decode(data["body"], validate=True)
+        when, found, job = data.get("when", {}), data.get("findings", {}).get("rules", []), data.get("job")
         return cls(
-            said["method"],
-            said["path"],
-            said["status"],
-            {name: headers[name] for name in said.get("header_order", headers)},
+            data["method"],
+            data["path"],
+            data["status"],
+            {name: headers[name] for name in data.get("header_order", headers)},
             body,
             When(when.get("query", {}), when.get("headers", {}), when.get("json")),
             tuple(Finding(rule["pattern"], rule["fields"]) for rule in found),
@@ -114,7 +114,7 @@ class Route:
 
 DAY = 86_400
 PORT = 8765
-# Where the tree stands in the sandbox: a command's working directory.
+# The tree in the sandbox: a command's working directory.
 WORK_DIR = "/work"
 
 
@@ -153,27 +153,27 @@ class HelperSpec:
     ends: bool = False
     ids: Literal["next", "another-digit", "parents-digits"] = "next"
 
-    def plain(self) -> dict[str, Any]:
-        """As JSON holds it: the first six fields, and of the others those that say something."""
+    def to_json(self) -> dict[str, Any]:
+        """The first six fields, and those of the others that do not have their default."""
         first = {"key": self.key, "name": self.name, "args": list(self.args), "parent": self.parent}
-        return first | {"rss_mb": self.rss_mb, "virt_mb": self.virt_mb} | self.further()
+        return first | {"rss_mb": self.rss_mb, "virt_mb": self.virt_mb} | self.extra_fields()
 
-    def further(self) -> dict[str, Any]:
-        """Of the fields after the first six those that do not have their default: worlds that say nothing by them have
-        the hash that they had before there were any."""
-        said = {
+    def extra_fields(self) -> dict[str, Any]:
+        """Of the fields after the first six those that do not have their default. A world that uses none of them keeps
+        the hash it had before they existed."""
+        values = {
             "threads": list(self.threads),
             "own_session": self.own_session,
             "subreaper": self.subreaper,
             "ends": self.ends,
             "ids": "" if self.ids == "next" else self.ids,
         }
-        return {name: value for name, value in said.items() if value}
+        return {name: value for name, value in values.items() if value}
 
     @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> HelperSpec:
-        """From its JSON; TypeError if that is of another form."""
-        return cls(**{**plain, "args": tuple(plain["args"]), "threads": tuple(plain.get("threads", ()))})
+    def from_json(cls, data: Mapping[str, Any]) -> HelperSpec:
+        """TypeError or KeyError if the data are no helper."""
+        return cls(**{**data, "args": tuple(data["args"]), "threads": tuple(data.get("threads", ()))})
 
 
 @dataclass(frozen=True)
@@ -258,11 +258,10 @@ def world_sha256(
 
 
 def _route(route: Route) -> list[Any]:
-    """The plain facts, and the rules of a route that has some: worlds of plain routes keep the hash they always had."""
+    """The plain fields, and the extra ones where there are any: a world of plain routes keeps its hash."""
     plain = [route.method, route.path, route.status, dict(route.headers), sha256(route.body)]
-    return [*plain, *filter(None, [route.rules()])]
+    return [*plain, *filter(None, [route.extra_fields()])]
 
 
 def _helper(p: HelperSpec) -> list[Any]:
-    further = p.further()
-    return [p.key, p.name, list(p.args), p.parent, p.rss_mb, p.virt_mb, *([further] if further else [])]
+    return [p.key, p.name, list(p.args), p.parent, p.rss_mb, p.virt_mb, *filter(None, [p.extra_fields()])]

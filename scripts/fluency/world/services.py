@@ -42,7 +42,7 @@ def _crates(b: Builder) -> None:
     document = {"crates": rng.shuffled(crates), "total": len(crates)}
     b.route("/api/crates", 200, {"Content-Type": "application/json"}, json.dumps(document).encode())
     kept = [crate for crate in crates if not crate["yanked"]]
-    b.tally["fetch-top-crates"] = [c["name"] for c in sorted(kept, key=lambda c: -c["downloads"])[:3]]
+    b.generated_answers["fetch-top-crates"] = [c["name"] for c in sorted(kept, key=lambda c: -c["downloads"])[:3]]
 
 
 def _probes(b: Builder) -> None:
@@ -62,7 +62,7 @@ def _probes(b: Builder) -> None:
         status = codes[drawn[path]]
         body = b"" if status == 204 else json.dumps({"status": status}).encode()
         b.route(path, status, {"Content-Type": "application/json"} if body else {}, body)
-    b.tally["probe-endpoints"] = [f"{path} {codes[drawn[path]]}" for path, codes in choices.items()]
+    b.generated_answers["probe-endpoints"] = [f"{path} {codes[drawn[path]]}" for path, codes in choices.items()]
 
 
 def add_processes(b: Builder) -> None:

@@ -110,7 +110,7 @@ def _plan_sizes(b: Builder, rng: Rng, crates: list[Crate]) -> dict[str, int]:
     sizes[largest] = 80_000 + 2 * rng.between(10, 4900) + b.odd
     b.ages[largest] = b.recent_age()
     sizes.update(_ml_cli(b, rng.split("ml-cli"), size))
-    b.tally["largest-rust-files"] = [
+    b.generated_answers["largest-rust-files"] = [
         f"{count} {path}" for count, path in sorted(((c, p) for p, c in sizes.items()), reverse=True)[:5]
     ]
     return sizes
@@ -134,7 +134,7 @@ def _ml_cli(b: Builder, rng: Rng, size: Callable[[int, int], int]) -> dict[str, 
     notes = "crates/vox-ml-cli/tests/data/eval gate notes.md"
     text = "# Eval gate\n\n" + "The gate compares two checkpoints on the held-out set.\n" * rng.between(200, 400)
     b.file(notes, text, age_days=b.recent_age())
-    b.tally["recent-large-files"] = [*big, notes]
+    b.generated_answers["recent-large-files"] = [*big, notes]
     return sizes
 
 
@@ -155,5 +155,5 @@ def _plan_lines(b: Builder, rng: Rng, crates: list[Crate], paths: list[str]) -> 
         whole[:1] = [_WHOLE[_TWICE]] if whole else []
         for line in (*whole, *rng.sample(_LOOK_ALIKES, 4)):
             plan[rng.pick(own)].append(line)
-    b.tally["todo-lines-per-crate"] = [f"{name} {count}" for name, count in counts.items()]
+    b.generated_answers["todo-lines-per-crate"] = [f"{name} {count}" for name, count in counts.items()]
     return plan

@@ -65,7 +65,10 @@ def score_facts(score: Score | None) -> list[list[str]]:
             "Exit 0": yes[score.exit_ok],
             "Output right, any exit": yes[score.content_ok],
             "Passed when read leniently": yes[score.lenient_passed],
-            **{f"Passed {condition.title}": yes[getattr(score, condition.mark)] for condition in EXTRA_CONDITIONS},
+            **{
+                f"Passed {condition.title}": yes[getattr(score, condition.score_field)]
+                for condition in EXTRA_CONDITIONS
+            },
             "Side effects": ", ".join(score.side_effects),
         }
     )
