@@ -73,13 +73,13 @@ def archive_origin(label: str, architecture: str) -> tuple[dict[str, str], list[
 
     `label` is the image's: `download`, or the SHA-256 of a given archive; `architecture` as the engine names it.
     """
-    official = {name.rsplit("-", 1)[1]: digest for name, digest in pinned().items()}
+    release = "x64" if architecture == "amd64" else architecture
+    official = {digest: name for name, digest in pinned().items()}
     if label == "download":
-        digest = official.get("x64.tar.gz" if architecture == "amd64" else f"{architecture}.tar.gz")
-        return ({NAME: digest} if digest else {}), []
+        label = next((digest for digest, name in official.items() if name.endswith(f"-{release}.tar.gz")), "")
     if len(label) != 64:
         return {}, []
-    return {NAME: label}, [] if label in official.values() else [NAME]
+    return {NAME: label}, [] if label in official else [NAME]
 
 
 def powershell_source() -> str | None:
@@ -89,12 +89,12 @@ def powershell_source() -> str | None:
     """
     if given := os.environ.get(VARIABLE):
         return _keep(Path(given).expanduser(), f"{VARIABLE}={given}")
-    current = KEPT_FOLDER / "current"
-    source = current.read_text(encoding="utf-8").strip() if current.exists() else None
-    if source and archive_path(source).exists():
-        return source
-    name = release_name()
-    if (beside := ROOT / name).is_file() and os.access(beside, os.R_OK) and sha256_file(beside) == pinned()[name]:
+    if (current := KEPT_FOLDER / "current").exists():
+        source = current.read_text(encoding="utf-8").strip()
+        if archive_path(source).exists():
+            return source
+    beside = ROOT / release_name()
+    if beside.is_file() and os.access(beside, os.R_OK) and sha256_file(beside) == pinned()[beside.name]:
         return _keep(beside, str(beside))
     if url := os.environ.get(MIRROR, "").strip():
         return _keep(_from_mirror(url), f"{MIRROR}={url}")
@@ -108,13 +108,13 @@ def archive_path(source: str) -> Path:
 
 def _from_mirror(url: str) -> Path:
     """`url` is that of the archive, or of the folder that holds it."""
-    name = release_name()
+    name, digest = release_name(), pinned()[release_name()]
+    address = url if url.endswith(".tar.gz") else f"{url.rstrip('/')}/{name}"
     log_line(f"fetching {name} from {MIRROR}")
     pooch.get_logger().setLevel("WARNING")
     try:
-        address, target = url if url.endswith(".tar.gz") else f"{url.rstrip('/')}/{name}", archive_path(pinned()[name])
-        pooch.retrieve(address, known_hash=f"sha256:{pinned()[name]}", fname=target.name, path=target.parent)
-        return target
+        pooch.retrieve(address, known_hash=f"sha256:{digest}", fname=archive_path(digest).name, path=KEPT_FOLDER)
+        return archive_path(digest)
     except (OSError, ValueError) as error:  # ValueError: another SHA-256, or no address
         raise SandboxError(
             f"the mirror does not give PowerShell's release: {' '.join(str(error).split())[:300]}",
@@ -124,32 +124,22 @@ def _from_mirror(url: str) -> Path:
 
 
 def _keep(given: Path, where: str) -> str:
-    why: str | None = None
     try:
         source = sha256_file(given)
         if not archive_path(source).exists():
-            if _holds_pwsh(given):
-                with given.open("rb") as archive, atomic_file(archive_path(source)) as kept:
-                    shutil.copyfileobj(archive, kept)
-            else:
-                why = "it is damaged or holds no pwsh"
-    except OSError as error:
-        why = error.strerror
-    if why:
-        raise SandboxError(f"the PowerShell archive cannot be used: {why}", where=where, hint=INSTALL_HINT)
-    write_atomic(KEPT_FOLDER / "current", source + "\n")
-    return source
-
-
-def _holds_pwsh(archive: Path) -> bool:
-    try:
-        with gzip.open(archive) as unzipped, tarfile.open(fileobj=unzipped) as opened:
-            names = opened.getnames()
-            while unzipped.read(1 << 20):  # up to its checksum
-                pass
-            return any(Path(name).name == NAME for name in names)
-    except (tarfile.TarError, zlib.error, EOFError, OSError):
-        return False
+            with gzip.open(given) as unzipped, tarfile.open(fileobj=unzipped) as opened:
+                if NAME not in {Path(name).name for name in opened.getnames()}:
+                    raise EOFError
+                while unzipped.read(1 << 20):  # up to its checksum
+                    pass
+            with given.open("rb") as archive, atomic_file(archive_path(source)) as kept:
+                shutil.copyfileobj(archive, kept)
+        write_atomic(KEPT_FOLDER / "current", source + "\n")
+        return source
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
+        why = getattr(error, "strerror", None) or "it is damaged or holds no pwsh"
+        what = f"the PowerShell archive cannot be used: {why}"
+        raise SandboxError(what, where=where, hint=INSTALL_HINT) from None
 
 
 def can_download(timeout_s: float = 8.0) -> str | None:
