@@ -12,7 +12,7 @@ from fluency.core.stage_code import DECIDES, LAYERS, RERUNS, _sha256, files_of
 ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = {
     "worlds": ["fluency.core.task_world"],
-    "request": ["fluency.generation.prompt", "fluency.generation.request"],
+    "request": ["fluency.generation.request"],
     "sandbox": ["fluency.execution.image_content", "fluency.execution.protocol"],
     "command": ["fluency.execution.execute"],
     "score": ["fluency.core.task_world", "fluency.scoring.score_cell"],
@@ -23,7 +23,7 @@ ENTRIES = {
     "metadata": ["fluency.archive.crate"],
 }
 DECIDING = {
-    "asking": ["fluency.generation.generate", "fluency.generation.local_model.serve"],
+    "asking": ["fluency.generation.generator", "fluency.generation.local_model.serve"],
     "command": ENTRIES["command"],
     "execution": ["fluency.execution.execute", "fluency.execution.sandbox"],
     "scoring": ENTRIES["score"],
