@@ -26,11 +26,10 @@ from fluency.core.tasks import Task, load_tasks
 from fluency.execution.execute import execute_cell
 from fluency.execution.image_content import content_sha256
 from fluency.execution.protocol import Invocation
-from fluency.generation.generate import Generator
-from fluency.generation.prompt import build_prompt
+from fluency.generation.generator import Generator
 from fluency.generation.providers import read_reply
 from fluency.generation.reply import answer_of
-from fluency.generation.request import request_for, request_key
+from fluency.generation.request import build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
 from fluency.report.explorer import write_explorer
 from fluency.report.writer import write_report
@@ -177,6 +176,7 @@ def measure(
         )
         for stage, record in (("generations", generation), ("executions", execution), ("scores", score)):
             write_record(record_path(made.results, stage, cell), record)
+    generator.close()
     write_atomic(
         made.results / "image.json", pretty_json({"image": executor.image.model_dump(), "engine": executor.engine})
     )

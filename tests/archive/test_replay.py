@@ -11,7 +11,7 @@ from fluency.common.errors import UserError
 from fluency.core.records import Result
 from fluency.core.study import SandboxConfig
 from fluency.execution.protocol import Invocation
-from fluency.generation.providers.sdk_provider import SdkProvider
+from fluency.generation.providers.sdk_provider import Provider
 from fluency.scoring import score_cell
 from fluency.workflow.record_keeping import replay as replay_in_words
 from tests.archive.factory import Executor, archived, make, make_study, result_of
@@ -26,7 +26,7 @@ def no_model(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("a replay asked a model")
 
-    monkeypatch.setattr(SdkProvider, "ask", refuse)
+    monkeypatch.setattr(Provider, "send", refuse)
 
 
 def test_nothing_differs_by_the_same_checks(archive):

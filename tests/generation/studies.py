@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fluency.core.study import Cell, Study, validate_study
-from fluency.generation.generate import Generator
-from fluency.generation.retry import RetryPolicy
+from fluency.generation.failure import RetryPolicy
+from fluency.generation.generator import Generator
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
 
@@ -19,7 +19,6 @@ QUICK = RetryPolicy(
     first_wait_s=0.02,
     longest_wait_s=0.1,
     batch_poll_s=0.02,
-    unwritten_s=0.3,
 )
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from fluency.common.errors import CallError, StopRun
-from fluency.generation.retry import RetryPolicy
+from fluency.generation.failure import RetryPolicy
 from tests.generation.endpoint import BEHAVIOURS, Endpoint, Reply
 from tests.generation.studies import ask, cells_of, generator_of, prompt_of, study_of
 
@@ -108,75 +107,52 @@ def after_the_order(seen) -> bool:
     return "batches/" in seen.path
 
 
-@pytest.mark.parametrize("moment", ["before its number is known", "after its number is known", "while collecting"])
-def test_a_new_process_finds_the_batch_of_a_dead_one(moment, study, endpoint, store):
-    tests = {
-        "before its number is known": with_a_batch(endpoint),
-        "after its number is known": after_the_order,
-        "while collecting": lambda seen: seen.path.endswith("/results"),
-    }
-    left_half_way(study, store, endpoint, tests[moment])
+@pytest.mark.parametrize(
+    "test", [after_the_order, lambda seen: seen.path.endswith("/results")], ids=["waiting", "collecting"]
+)
+def test_a_new_process_collects_the_batch_of_a_dead_one(test, study, endpoint, store):
+    left_half_way(study, store, endpoint, test)
     assert right(study, run(study, store, endpoint))
     assert set(ordered(endpoint).values()) == {1}
-    assert len(endpoint.batches) == 1
-    assert len(endpoint.prompts) == 1
+    assert len(endpoint.batches) == len(endpoint.prompts) == 1
 
 
-def test_an_order_that_never_arrived_is_given_by_the_next_process(study, endpoint, store):
-    honest, endpoint.batches = endpoint.batches, {}
+@pytest.mark.parametrize("arrived", [True, False])
+def test_an_order_whose_id_did_not_come_back_is_not_repeated_without_asking(arrived, study, endpoint, store):
     left_half_way(study, store, endpoint, with_a_batch(endpoint))
-    endpoint.batches = honest  # as if the service had never seen it
+    (path,) = store.folder.glob("batches/*.json")
+    note = json.loads(path.read_text())
+    assert note["batch_id"] is None and len(note["requests"]) == 11
+    for _ in range(2):
+        stopped = run(study, store, endpoint)[1:]
+        assert all(isinstance(result, StopRun) for result in stopped)
+        assert "its id is not known" in stopped[0].what and "for up to $" in stopped[0].what
+        assert stopped[0].where == str(path)
+        assert "write its id into this file as `batch_id`" in stopped[0].hint and "delete this file" in stopped[0].hint
+    assert len(endpoint.batches) == len(endpoint.prompts) == 1
+    if arrived:
+        path.write_text(json.dumps(note | {"batch_id": "msgbatch_1"}))
+    else:
+        endpoint.batches.clear()
+        path.unlink()
     assert right(study, run(study, store, endpoint))
-    assert len(endpoint.batches) == 1
+    assert (len(endpoint.batches), len(endpoint.prompts)) == (1, 1 if arrived else 2)
 
 
-def test_an_order_whose_reply_was_lost_is_found_and_not_repeated(study, endpoint, store):
-    lost: list[object] = []
-
-    def first_order(seen) -> bool:
-        is_first = seen.method == "POST" and "batches" in seen.path and not lost
-        lost.extend([seen] if is_first else [])
-        return is_first
-
-    cut(endpoint, first_order)
+@pytest.mark.parametrize("name", ["rate-limit", "overloaded"])
+def test_an_order_that_the_service_has_no_room_for_is_given_again(name, study, endpoint, store):
+    honest, refusals = endpoint.reply_to, [BEHAVIOURS[name]]
+    endpoint.reply_to = lambda seen: refusals.pop() if "batches" in seen.path and refusals else honest(seen)
     assert right(study, run(study, store, endpoint))
-    assert lost and len(endpoint.batches) == 1
+    assert not refusals and len(endpoint.batches) == 1
 
 
-def test_anothers_batch_of_the_same_size_is_not_taken_for_ours(study, endpoint, store):
-    stranger = [{"custom_id": f"x{n}", "params": {"model": "m", "messages": [{"content": "?"}]}} for n in range(11)]
-    honest, lost = endpoint.reply_to, []
-
-    def lose_one(seen) -> Reply:
-        if seen.method == "POST" and "batches" in seen.path and not lost:
-            lost.append(seen)
-            endpoint.batches["msgbatch_stranger"] = {"requests": stranger, "polls": 0, "made": time.time()}
-            return Reply(reset="before")
-        return honest(seen)
-
-    endpoint.reply_to = lose_one
-    assert right(study, run(study, store, endpoint))
-    assert len(endpoint.batches) == 2
-
-
-@pytest.mark.parametrize("days", [-400, -1, 1])
-def test_a_lost_order_is_found_whatever_the_clocks_say(days, study, endpoint, store):
-    left_half_way(study, store, endpoint, with_a_batch(endpoint))
-    (batch,) = endpoint.batches.values()
-    batch["made"] += days * 86400
-    assert right(study, run(study, store, endpoint))
-    assert len(endpoint.batches) == 1 and set(ordered(endpoint).values()) == {1}
-
-
-def test_a_batch_that_was_there_before_the_order_is_not_waited_for(study, endpoint, store):
-    """Though it is of the same size, does not end soon, and was made later by the service's clock."""
-    stranger = [{"custom_id": f"x{n}", "params": {"model": "m", "messages": [{"content": "?"}]}} for n in range(11)]
-    endpoint.batches["msgbatch_stranger"] = {"requests": stranger, "polls": -200, "made": time.time() + 86400}
-    left_half_way(study, store, endpoint, with_a_batch(endpoint, 2))
-    endpoint.batches.popitem()  # as if the order had never arrived
-    assert right(study, run(study, store, endpoint))
-    assert len(endpoint.batches) == 2
-    assert endpoint.batches["msgbatch_stranger"]["polls"] == -200
+def test_results_of_more_than_one_replys_bound_are_read_and_none_beyond_it_by_line(study, endpoint, store):
+    endpoint.answer = lambda prompt: "x" * (5_000_000 if "pwsh/task-1/3" in prompt else 1_000_000)
+    results = run(study, store, endpoint)
+    assert any(isinstance(result, CallError) and "larger than 4 MB" in result.what for result in results)
+    endpoint.answer = lambda prompt: "x" * 1_000_000
+    assert all(len(record.answer.text) == 1_000_000 for record in run(study, store, endpoint))
 
 
 def test_a_batch_the_service_forgot_is_not_ordered_anew_without_asking(study, endpoint, store):
@@ -194,24 +170,10 @@ def test_a_batch_the_service_forgot_is_not_ordered_anew_without_asking(study, en
     assert len(endpoint.batches) == 1
 
 
-def test_a_list_that_does_not_reach_back_does_not_say_that_an_order_never_arrived(study, endpoint, store):
-    """As another account's would not: what may be out there already is not ordered anew."""
-    endpoint.batches["msgbatch_before"] = {"requests": [], "polls": 0, "made": time.time()}
-    left_half_way(study, store, endpoint, with_a_batch(endpoint, 2))
-    account, endpoint.batches = endpoint.batches, {}
-    stopped = run(study, store, endpoint)[1:]
-    assert all(isinstance(result, StopRun) for result in stopped) and "reach back to msgbatch_before" in str(stopped[0])
-    assert endpoint.batches == {} and len(endpoint.prompts) == 1
-    endpoint.batches = account
-    assert right(study, run(study, store, endpoint))
-    assert len(endpoint.batches) == 2
-
-
 def test_a_batch_of_our_own_whose_results_are_of_no_use_is_not_ordered_anew(study, endpoint, store):
     endpoint._batch_results = lambda name: b'{"custom_id": "odd", "result": {"type": "succeeded", "message": null}}\n'
     assert right(study, run(study, store, endpoint))
     assert len(endpoint.batches) == 1 and len(endpoint.prompts) == 12
-    assert len(store.spending.lost()) == 11
 
 
 @pytest.mark.parametrize("name", ["bad-key", "spend-cap", "forbidden"])

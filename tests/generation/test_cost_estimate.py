@@ -9,8 +9,8 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.core.study import PILOT, Study, read_study
 from fluency.core.tasks import load_tasks
-from fluency.generation.cost_estimate import confirm, estimate_cost
-from fluency.generation.prompt import PREAMBLE, PREAMBLES, build_prompt, earlier_prompts
+from fluency.generation.estimate import confirm, estimate_cost
+from fluency.generation.request import PREAMBLE, PREAMBLES, build_prompt
 from fluency.generation.store import AnswerStore
 from fluency.workflow.plan_text import render
 from tests.generation.studies import ENVIRON, generator_of, study_of
@@ -93,22 +93,6 @@ def test_what_is_not_installed_is_said_in_both_arms_alike(paid):
     assert PREAMBLE.replace(f"{sentence} ", "") == PREAMBLES[-2], "nothing else changed"
 
 
-def test_answers_to_the_older_prompt_are_not_used_and_the_plan_says_so(store, endpoint):
-    study = study_of(OPUS | {"requests_per_minute": 1_000_000}, trials=1)
-    generator = generator_of(study, store, endpoint)
-    cells = list(study.cells([task.id for task in TASKS[:2]]))
-    texts = {task.id: task.prompt for task in TASKS}
-    for cell in cells[:3]:
-        (older,) = earlier_prompts(texts[cell.task], cell.shell)
-        generator.generate(cell, older, "0" * 64)
-    generator.generate(cells[0], build_prompt(texts[cells[0].task], cells[0].shell), "0" * 64)
-    made = estimate_cost(study, TASKS[:2], store, environ=ENVIRON)
-    (opus,) = made.models
-    assert (opus.at_hand, opus.calls, opus.to_older_prompt) == (1, 3, 2), "the first cell is answered anew"
-    assert "the prompt has changed since: 2 stored answers belong to the older prompt" in render(made)
-    assert "has changed since" not in render(estimate_cost(study, TASKS[2:4], store, environ=ENVIRON))
-
-
 def test_batches_cost_half_unless_they_expire_and_take_their_time(store):
     single = estimate_cost(study_of(OPUS), TASKS, store, environ=ENVIRON)
     batch = estimate_cost(study_of(OPUS | {"transport": "batch"}), TASKS, store, environ=ENVIRON)
@@ -132,12 +116,6 @@ def test_a_model_without_a_price_asks_for_one(store):
         estimate_cost(
             study_of({"alias": "new", "id": "claude-next", "temperature": 1, "max_tokens": 9}), TASKS, store, environ={}
         )
-
-
-def test_a_refused_temperature_is_in_the_estimate(store):
-    entry = {"alias": "s", "id": "claude-sonnet-4-6", "on_refused_temperature": "provider-default"}
-    store.refuse_temperature("claude-sonnet-4-6", "no", "2026-01-01T00:00:00Z")
-    assert "was refused" in render(estimate_cost(study_of(entry), TASKS, store, environ=ENVIRON))
 
 
 def test_reasons_have_their_place(paid, store):

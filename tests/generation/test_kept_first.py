@@ -1,20 +1,20 @@
-"""An answer is kept before anything else can fail, and nobody asks beside a probe that has not been answered."""
+"""An answer is kept before anything else can fail, and nobody asks while a model's first call has no answer."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from fluency.common.errors import StopRun
+from fluency.common.paths import ROOT
 from fluency.common.terminal import log_line
+from fluency.generation import model_session
 from fluency.generation.audit import verify
-from fluency.generation.budget import Budget
-from fluency.generation.failure import Failure
-from fluency.generation.providers import PROVIDERS
-from fluency.generation.providers.messages import MessagesProvider
 from fluency.generation.reply import DEEPER
 from tests.generation.endpoint import Reply, message
 from tests.generation.studies import ask, cells_of, generator_of, study_of
@@ -24,7 +24,7 @@ SLOWER = {"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 8}
 
 
 @pytest.mark.parametrize(("name", "attempts"), [("truncated-json", 3), ("overloaded", 4), ("reset-after", 4)])
-def test_while_the_probe_waits_between_attempts_nobody_else_asks(name, attempts, endpoint, store):
+def test_while_the_first_call_waits_between_attempts_nobody_else_asks(name, attempts, endpoint, store):
     study = study_of(SLOWER)
     endpoint.always(name)
     raised = ask_all(generator_of(study, store, endpoint), cells_of(study))
@@ -33,7 +33,7 @@ def test_while_the_probe_waits_between_attempts_nobody_else_asks(name, attempts,
     assert len(set(endpoint.prompts)) == 1
 
 
-def test_the_others_go_as_soon_as_the_probe_is_answered(endpoint, store):
+def test_the_others_go_as_soon_as_the_first_is_answered(endpoint, store):
     study = study_of(SLOWER)
     endpoint.script("overloaded", "html", Reply(first_byte_s=0.2)).always(Reply(first_byte_s=0.1))
     assert not any(ask_all(generator_of(study, store, endpoint), cells_of(study)))
@@ -42,31 +42,22 @@ def test_the_others_go_as_soon_as_the_probe_is_answered(endpoint, store):
     assert endpoint.most_at_once > 1
 
 
-def test_a_probe_whose_temperature_is_refused_goes_again_without_one(endpoint, store):
-    study = study_of(SLOWER | {"on_refused_temperature": "provider-default"})
-    endpoint.script("refused-temperature")
-    assert not any(ask_all(generator_of(study, store, endpoint), cells_of(study)))
-    assert len(endpoint.requests) == 13
+def test_two_aliases_that_ask_the_same_request_at_once_pay_once(endpoint, store):
+    endpoint.always(Reply(first_byte_s=0.1))
+    study = study_of(SLOWER | {"alias": "a"}, SLOWER | {"alias": "b"})
+    generator = generator_of(study, store, endpoint)
+    with ThreadPoolExecutor(24) as pool:
+        records = list(pool.map(lambda cell: ask_same(generator, cell), cells_of(study)))
+    assert len(endpoint.requests) == 12 == verify(store).sound and len(records) == 24
 
 
-def test_counting_that_fails_loses_no_answer(endpoint, store, monkeypatch):
-    study = study_of()
-    cell = cells_of(study)[0]
-
-    def overflow(*arguments, **options):
-        raise OverflowError("int too large to convert to float")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Budget, "add", overflow)
-        with pytest.raises(OverflowError):
-            ask(generator_of(study, store, endpoint), cell)
-    assert verify(store).sound == 1
-    assert ask(generator_of(study, store, endpoint), cell).answer.text == "ls -la"
-    assert len(endpoint.requests) == 1
+def ask_same(generator, cell):
+    """The prompt does not name the alias."""
+    return generator.generate(cell, f"{cell.shell} {cell.task}", "0" * 64)
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(), ValueError("I/O operation on closed file")])
-def test_a_voice_that_fails_loses_no_answer(error, endpoint, store, monkeypatch):
+def test_a_terminal_that_fails_loses_no_answer(error, endpoint, store, monkeypatch):
     study = study_of()
     cell = cells_of(study)[0]
     endpoint.script("wrong-model")
@@ -75,7 +66,7 @@ def test_a_voice_that_fails_loses_no_answer(error, endpoint, store, monkeypatch)
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr("fluency.generation.context.log_line", closed)
+        patch.setattr("fluency.generation.model_session.log_line", closed)
         with pytest.raises(type(error)):
             ask(generator_of(study, store, endpoint), cell)
     assert ask(generator_of(study, store, endpoint), cell).answer.model_echoed == "another-model"
@@ -92,20 +83,6 @@ def test_a_closed_terminal_ends_nothing(monkeypatch):
     log_line("hello")
 
 
-def test_a_connection_that_fails_after_the_last_byte_costs_no_second_call(endpoint, store, monkeypatch):
-    class Breaking(MessagesProvider):
-        def ask(self, request, budget_s, keep):
-            super().ask(request, budget_s, keep)
-            raise Failure("the connection failed", scope="retry")
-
-    monkeypatch.setitem(PROVIDERS, "messages", Breaking)
-    study = study_of()
-    generator = generator_of(study, store, endpoint)
-    record = ask(generator, cells_of(study)[0])
-    assert len(endpoint.requests) == 1
-    assert generator.budget.spent_usd == record.cost_usd
-
-
 @pytest.mark.parametrize("levels", [60, 70, 200, 450, 700, 900, 20_000])
 def test_a_reply_that_nests_deeply_is_an_answer_or_asked_again_in_this_run(levels, endpoint, store):
     study = study_of()
@@ -118,4 +95,41 @@ def test_a_reply_that_nests_deeply_is_an_answer_or_asked_again_in_this_run(level
     assert record.answer.text == "ls -la"
     assert len(endpoint.requests) == (2 if levels > 1000 else 1)
     assert (DEEPER in json.dumps(record.answer.raw)) == (64 <= levels <= 1000)
-    assert verify(store).sound == 1 and not verify(store).waiting
+    assert verify(store).sound == 1
+
+
+def test_a_reply_that_a_bug_fails_to_read_counts_and_is_asked_for_again(endpoint, store, monkeypatch):
+    read, failures = model_session.answer_of, [AttributeError("a bug")]
+
+    def broken_once(*arguments):
+        if failures:
+            raise failures.pop()
+        return read(*arguments)
+
+    monkeypatch.setattr(model_session, "answer_of", broken_once)
+    generator = generator_of(study_of(), store, endpoint)
+    record = ask(generator, cells_of(generator.study)[0])
+    assert (record.answer.attempts, len(endpoint.requests)) == (2, 2)
+    assert generator.budget.spent_usd > record.cost_usd > 0
+
+
+def test_few_frames_lie_between_a_cell_and_its_request_and_none_only_passes_on(endpoint, store, monkeypatch, capsys):
+    """Printed, so that whoever reads the log sees the way of a call."""
+    generator = generator_of(study_of(), store, endpoint)
+    stacks: list[list[str]] = []
+    ask(generator, cells_of(generator.study)[0])
+    provider = next(iter(generator._sessions.values())).provider()
+    transport = provider.client._client._transport
+    send = transport.handle_request
+
+    def watched(request):
+        own = [frame for frame in traceback.extract_stack() if frame.filename.startswith(f"{ROOT}/scripts/")]
+        stacks.append([frame.name for frame in own])
+        return send(request)
+
+    monkeypatch.setattr(transport, "handle_request", watched)
+    ask(generator, cells_of(generator.study)[1])
+    (stack,) = stacks
+    with capsys.disabled():
+        print("\n" + " > ".join(stack))
+    assert stack == ["generate", "answer", "_ask", "_attempts", "_call", "send"]

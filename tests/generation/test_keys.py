@@ -2,106 +2,79 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import html
-import json
 import logging
 import re
+import time
 import traceback
-from urllib.parse import unquote
 
 import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import pretty_json
-from fluency.generation.keys import REMOVED, require_keys, without_key
-from fluency.generation.providers.messages_format import check_base_url
+from fluency.generation.keys import require_keys
+from fluency.generation.providers.messages import check_base_url
 from tests.generation.endpoint import BEHAVIOURS, Endpoint, Reply, error, message
 from tests.generation.studies import ENVIRON, KEY, ask, cells_of, generator_of, prompt_of, study_of
 
 ECHO = [error(status, "api_error", f"your key {KEY} is bad: Bearer {KEY}") for status in (400, 401, 403, 404, 413, 500)]
 ECHO.append(Reply(200, f"<html>{KEY}</html>".encode()))
 ECHO.append(Reply(200, message(f"echo {KEY}", id=KEY)))
-SPELLINGS = {
-    "as it is": KEY,
-    "escaped for JSON": "".join(f"\\u{ord(sign):04x}" for sign in KEY),
-    "escaped for JSON in part": KEY.replace("a", "\\u0061").replace("k", "\\u006B"),
-    "escaped twice": KEY.replace("c", "\\\\u0063"),
-    "for an address": "".join(f"%{ord(sign):02X}" for sign in KEY),
-    "for HTML": "".join(f"&#{ord(sign)};" for sign in KEY),
-    "hexadecimal": KEY.encode().hex(),
-} | {f"Base64 after {n}": base64.b64encode(b"Bearer "[:n] + KEY.encode() + b"."[:n]).decode() for n in (0, 1, 2, 7)}
+ECHO.append(Reply(200, message("ls"), {"request-id": KEY}))
+ECHO.append(Reply(307, b"", {"location": f"http://127.0.0.1:9/{KEY}"}))
 
 
-def bare(text: str) -> str:
-    """A text with every spelling of `SPELLINGS` undone that a reader may undo."""
-    text = re.sub(r"\\+u00([0-9a-fA-F]{2})", lambda found: chr(int(found[1], 16)), text)
-    text = html.unescape(unquote(text))
-    for encoded in re.findall(r"[A-Za-z0-9+/]{20,}", text):
-        text += base64.b64decode(encoded[: len(encoded) - (len(encoded) % 4 == 1)] + "==").decode("latin-1")
-    for encoded in re.findall(r"(?:[0-9a-f]{2}){20,}", text):
-        text += bytes.fromhex(encoded).decode("latin-1")
-    return text
-
-
-@pytest.mark.parametrize("size", range(12, 18))
-@pytest.mark.parametrize("before", range(3))
-def test_all_of_a_key_in_base64_goes_wherever_it_begins_and_ends(size: int, before: int) -> None:
-    """What is left of it are the signs that hold bits of its neighbours, too."""
-    key = "".join(chr(ord("c") + 5 * n % 23) for n in range(size))
-    for after in range(3):
-        encoded = base64.b64encode(b"~" * before + key.encode() + b"~" * after).decode().rstrip("=")
-        shared = -(-before * 8 // 6) + len(encoded) - (before + size) * 8 // 6
-        assert len(without_key(encoded, key).replace(REMOVED, "")) <= shared, (encoded, after)
-
-
-@pytest.mark.parametrize("spelling", SPELLINGS)
-def test_a_key_that_is_echoed_in_another_spelling_is_in_no_file_and_no_error(spelling, endpoint, store, capsys):
-    echo = SPELLINGS[spelling]
-    assert KEY in bare(echo)
+def test_a_reply_that_holds_the_key_is_not_kept_and_ends_the_run(endpoint, store):
     study = study_of()
     cells = cells_of(study)
-    replies = (
-        json.dumps(message("echo @@", id="@@", model="@@", **{"@@": ["@@"]})).encode().replace(b"@@", echo.encode())
-    )
-    endpoint.script(Reply(200, replies, {"request-id": echo, "anthropic-ratelimit-tokens-reset": echo}))
     generator = generator_of(study, store, endpoint)
-    texts = [pretty_json(ask(generator, cells[0]).model_dump(mode="json"))]
-    refusal = json.dumps(error(400, "@@", "your key is @@", "@@").body).encode().replace(b"@@", echo.encode())
-    for reply in (
-        Reply(400, refusal),
-        Reply(200, refusal),
-        Reply(413, echo.encode()),
-        Reply(307, b"", {"location": echo}),
-    ):
-        endpoint.always(reply)
-        with pytest.raises(CallError) as caught:
-            ask(generator_of(study, store, endpoint), cells[1])
-        texts += [str(caught.value), *traceback.format_exception(caught.value)]
-    texts += [path.read_text() for path in store.folder.rglob("*") if path.is_file()]
-    assert texts[0].count("[key removed]") >= 5  # text, id, model, the odd field's name and value
-    assert KEY not in bare("\n".join([*texts, capsys.readouterr().err]))
+    ask(generator, cells[0])
+    endpoint.script(Reply(200, message(f"echo {KEY}")))
+    with pytest.raises(StopRun, match="the reply holds the API key") as caught:
+        ask(generator, cells[1])
+    assert "revoke" in caught.value.hint and KEY not in str(caught.value)
+    with pytest.raises(StopRun, match="the reply holds the API key"):
+        ask(generator, cells[2])
+    assert len(endpoint.requests) == 2 and generator.budget.spent_usd > 0.01
+    assert KEY not in "".join(path.read_text() for path in store.folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-def test_a_key_that_a_batch_echoes_is_in_no_file(spelling, endpoint, store):
+def test_a_batch_that_holds_the_key_is_not_kept_either(endpoint, store):
     study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "transport": "batch"})
     honest = endpoint._batch_results
-    endpoint.answer = lambda prompt: "echo @@"
-    endpoint._batch_results = lambda name: honest(name).replace(b"@@", SPELLINGS[spelling].encode())
+    endpoint._batch_results = lambda name: honest(name).replace(b"ls -la", KEY.encode())
     generator = generator_of(study, store, endpoint)
     cells = cells_of(study)[:3]
     generator.prepare_batches((cell, prompt_of(cell)) for cell in cells)
-    assert [ask(generator, cell).answer.transport for cell in cells] == ["messages", "batch", "batch"]
-    everything = "\n".join(path.read_text() for path in store.folder.rglob("*") if path.is_file())
-    assert everything.count("[key removed]") >= 4
-    assert KEY not in bare(everything)
+    ask(generator, cells[0])
+    with pytest.raises(StopRun, match="the reply holds the API key"):
+        ask(generator, cells[1])
+    assert KEY not in "".join(path.read_text() for path in store.folder.rglob("*") if path.is_file())
 
 
-def test_a_short_key_takes_only_itself_out_of_answers():
-    assert without_key("the keyword k, S2V5", "Key") == "the keyword k, S2V5"
-    assert without_key("Key Ke\\u0079", "Key") == "[key removed] [key removed]"
+@pytest.mark.parametrize("key", ["EMPTY", "test", "ollama", "x", "ls -la"[:2]])
+def test_a_dummy_key_is_sent_and_changes_nothing(key, endpoint, store):
+    """What a short key would be removed from are commands: a body is never rewritten."""
+    command = f"ls -la {key} test x EMPTY # \\u0078 ollama"
+    endpoint.answer = lambda prompt: command
+    generator = generator_of(study_of(), store, endpoint, environ={"ANTHROPIC_API_KEY": key})
+    answer = ask(generator, cells_of(generator.study)[0]).answer
+    assert endpoint.requests[0].headers["authorization"] == f"Bearer {key}"
+    assert (answer.text, answer.request_id) == (command, "req_fake")
+    assert answer.raw["content"][0]["text"] == command
+    endpoint.script(error(400, "invalid_request_error", f"{key} is bad: text"))
+    with pytest.raises(CallError, match=re.escape(f"{key} is bad: text")):
+        ask(generator, cells_of(generator.study)[1])
+
+
+def test_a_reply_of_many_backslashes_is_read_at_once(endpoint, store):
+    endpoint.answer = lambda prompt: "\\" * 500_000
+    start = time.monotonic()
+    assert len(ask(generator_of(study_of(), store, endpoint), cells_of(study_of())[0]).answer.text) == 500_000
+    endpoint.always(Reply(400, b"\\" * 3_000_000))
+    with pytest.raises(CallError):
+        ask(generator_of(study_of(), store, endpoint), cells_of(study_of())[1])
+    assert time.monotonic() - start < 20
 
 
 def test_a_canary_key_is_nowhere_after_a_run_with_every_failure(endpoint, store, tmp_path, caplog, capfd):
@@ -183,9 +156,6 @@ def test_the_callers_environment_does_not_reach_the_wire(endpoint, store, monkey
     headers = endpoint.requests[0].headers
     assert headers["authorization"] == f"Bearer {KEY}"
     assert {"x-leaked", "anthropic-beta", "x-api-key"}.isdisjoint(headers)
-    import os
-
-    assert os.environ["ANTHROPIC_AUTH_TOKEN"] == "token-of-another"  # hidden for a moment, not lost
 
 
 def test_a_server_that_needs_no_key_gets_none(endpoint, store):

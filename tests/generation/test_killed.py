@@ -9,11 +9,16 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
+from fluency.common.errors import StopRun
 from fluency.generation.audit import verify
 from fluency.generation.request import request_for, request_key
+from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint, Reply
 from tests.generation.studies import ask, generator_of, prompt_of
 from tests.generation.worker import IN_A_BATCH, the_cells
+from tests.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 220
@@ -64,38 +69,38 @@ def test_a_run_killed_220_times_loses_no_answer_and_pays_for_none_twice(endpoint
     assert failures == []
     assert sum(child["killed"] for child in children) == KILLS
 
-    read, cut, after_last_byte = set(), Counter(), 0
+    kept, cut, unflushed = set(), Counter(), 0
     for child in children:
-        steps = {name: {key for step, key in child["steps"] if step == name} for name in ("asked", "read", "kept")}
-        assert not steps["asked"] & read  # the promise: what once was read is never asked for again
-        read |= steps["read"]
-        cut.update(steps["asked"] - steps["read"])
-        after_last_byte += len(steps["read"] - steps["kept"])
+        steps = {name: {key for step, key in child["steps"] if step == name} for name in ("asked", "kept", "flushed")}
+        assert not steps["asked"] & kept  # the promise: what was kept is never asked for again
+        kept |= steps["kept"]
+        cut.update(steps["asked"] - steps["kept"])
+        unflushed += len(steps["kept"] - steps["flushed"])
 
     touched, killed_requests = cells[: report["touched"]], len(endpoint.requests)
     finish(worker("run", endpoint.url, store.folder, len(touched), 1))
-    assert not read & {keys[prompt] for prompt in endpoint.prompts[killed_requests:]}
+    assert not kept & {keys[prompt] for prompt in endpoint.prompts[killed_requests:]}
     requests = len(endpoint.requests)
     finish(worker("run", endpoint.url, store.folder, len(touched), 2))
     assert len(endpoint.requests) == requests
 
     assert asked_again == []
-    assert all(store.has(key) for key in read)
+    assert all(store.has(key) for key in kept)
     found = verify(store)
     assert (found.sound, found.damaged) == (len(touched), {})
     for cell in touched:
         answer = store.get(keys[prompt_of(cell)])
         assert answer.text == f"echo '{prompt_of(cell)}'"
         assert answer.raw["content"][0]["text"] == answer.text
-    # Every repetition is explained by a kill before the reply's last byte.
+    # Every repetition is explained by a kill before the answer had its name.
     repeats = Counter(keys[prompt] for prompt in endpoint.prompts) - Counter(keys[prompt_of(cell)] for cell in touched)
     assert all(repeats[key] <= cut[key] for key in repeats)
     on_the_wire = len(endpoint.sent) - len(touched)
     with capsys.disabled():
         print(
-            f"\n{KILLS} kills over {len(touched)} cells: {sum(cut.values())} calls cut before their last byte, "
-            f"{after_last_byte} between last byte and store (all kept); the endpoint had written {on_the_wire} replies "
-            "in full that a dead process never read"
+            f"\n{KILLS} kills over {len(touched)} cells: {sum(cut.values())} calls cut before their answer had its "
+            f"name, {unflushed} between name and flush (all kept); the endpoint had written {on_the_wire} replies "
+            "in full that a dead process never kept"
         )
 
 
@@ -115,16 +120,23 @@ def test_batches_whose_processes_are_killed_at_any_moment_are_ordered_once(endpo
     ask(generator_of(single, store, endpoint), more[-1])  # no batch is thought to be out
     assert not list(store.folder.glob("batches/*.json"))
     with capsys.disabled():
-        print(f"\n{report['killed']} kills over {report['batches']} batches, none ordered twice")
+        print(
+            f"\n{report['killed']} kills over {report['batches']} batches, none ordered twice, "
+            f"{report['mended']} notes without an id"
+        )
 
 
-def test_two_runs_at_once_share_the_work(endpoint, store):
+def test_a_second_run_over_the_same_answers_is_refused_with_a_sentence(endpoint, store):
     study, cells = the_cells(120)
-    keys, asked_again = watch(endpoint, store, study, cells)
-    endpoint.delay_s = 0.02
-    for process in [worker("run", endpoint.url, store.folder, len(cells), seed) for seed in (1, 2)]:
-        finish(process)
-    assert asked_again == []
-    assert Counter(endpoint.prompts) == Counter(list(keys))  # each once
-    assert verify(store).sound == len(cells)
-    assert not list(store.arriving.iterdir())
+    endpoint.delay_s = 0.05
+    first = worker("run", endpoint.url, store.folder, len(cells), 1)
+    wait_for(lambda: len(endpoint.requests) > 1)
+    with pytest.raises(StopRun, match="another run is asking models") as caught:
+        generator_of(study, store, endpoint)
+    assert caught.value.where == str(store.folder) and caught.value.hint
+    finish(first)
+    assert len(set(endpoint.prompts)) == len(endpoint.prompts) == verify(store).sound == len(cells)
+    generator = generator_of(study, store, endpoint)
+    assert ask(generator, cells[0]).answer.text and len(endpoint.requests) == len(cells)
+    generator.close()
+    generator_of(study, AnswerStore(store.folder), endpoint).close()

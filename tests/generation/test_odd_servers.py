@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
-import socket
-import threading
-import time
-from collections.abc import Iterator
+import tracemalloc
 
 import pytest
 
-from fluency.common.errors import StopRun, UserError
-from fluency.generation.answer_file import DamagedAnswer
+from fluency.common.errors import CallError, StopRun, UserError
 from fluency.generation.audit import audit, merge, verify
-from fluency.generation.batch_note import name_of
+from fluency.generation.batches import _name_of
 from fluency.generation.failure import from_status
-from fluency.generation.providers.http_client import is_loopback, open_http_client
-from fluency.generation.providers.sdk import load_sdk
-from fluency.generation.retry import RetryPolicy
-from fluency.generation.store import AnswerStore
+from fluency.generation.providers.messages import MessagesProvider
+from fluency.generation.providers.sdk_provider import MOST_BYTES, Access, is_loopback
+from fluency.generation.store import AnswerStore, DamagedAnswer
 from tests.generation.endpoint import Reply, error, message
 from tests.generation.studies import ask, cells_of, generator_of, study_of
 
@@ -52,8 +48,8 @@ def test_an_odd_proxy_before_another_machine_is_one_sentence(proxy, endpoint, st
 def test_a_proxy_that_can_be_used_is_used_for_other_machines(monkeypatch):
     for name in PROXY_NAMES:
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    assert len(open_http_client(load_sdk(), "https://192.0.2.1", [])._mounts) > 0
-    assert open_http_client(load_sdk(), "http://127.0.0.1:1", [])._mounts == {}
+    assert len(MessagesProvider(Access("https://192.0.2.1", "k")).client._client._mounts) > 0
+    assert MessagesProvider(Access("http://127.0.0.1:1", "k")).client._client._mounts == {}
 
 
 @pytest.mark.parametrize(
@@ -65,48 +61,6 @@ def test_loopback(host, own):
     assert not is_loopback(f"{host}.example")
 
 
-@pytest.fixture
-def dripping() -> Iterator[str]:
-    """The address of a server that sends a byte of its reply now and then, from the first on."""
-    server = socket.create_server(("127.0.0.1", 0))
-    reply = b"HTTP/1.1 200 OK\r\nx-slow: " + b"y" * 60
-    over = threading.Event()
-
-    def serve(connection: socket.socket) -> None:
-        with connection:
-            for byte in reply:
-                try:
-                    connection.sendall(bytes([byte]))
-                except OSError:
-                    return
-                if over.wait(0.2):
-                    return
-
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = server.accept()
-            except OSError:
-                return
-            threading.Thread(target=serve, args=(connection,), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    yield f"http://127.0.0.1:{server.getsockname()[1]}"
-    over.set()
-    server.close()
-
-
-def test_the_deadline_ends_a_call_whose_headers_drip(dripping, endpoint, store):
-    policy = RetryPolicy(attempt_s=1.0, deadline_s=2.0, attempts=2, first_wait_s=0.02)
-    study = study_of()
-    generator = generator_of(study, store, endpoint, base_urls={"sonnet": dripping}, retry_policy=policy)
-    load_sdk()  # takes seconds
-    start = time.monotonic()
-    with pytest.raises(StopRun, match="no complete reply came in time"):
-        ask(generator, cells_of(study)[0])
-    assert 1.0 <= time.monotonic() - start < 15  # without a deadline over the call: 30
-
-
 def test_a_redirect_stops_the_model_and_names_its_target(endpoint, store):
     study = study_of()
     endpoint.script(Reply(307, b"", {"location": "https://elsewhere.example/v1/messages"}))
@@ -116,6 +70,34 @@ def test_a_redirect_stops_the_model_and_names_its_target(endpoint, store):
             ask(generator, cell)
         assert "base_url" in caught.value.hint
     assert len(endpoint.requests) == 1
+
+
+BOMB = gzip.compress(b" " * 100_000_000)
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+@pytest.mark.parametrize("body", [BOMB, b" " * 20_000_000], ids=["compressed", "plain"])
+def test_no_body_is_read_beyond_a_bound_whatever_its_status(status, body, endpoint, store):
+    headers = {"content-encoding": "gzip"} if body is BOMB else {}
+    generator = generator_of(study_of(), store, endpoint)
+    ask(generator, cells_of(generator.study)[0])
+    endpoint.always(Reply(status, body, headers))
+    tracemalloc.start()
+    with pytest.raises(CallError, match={200: "larger than 4 MB", 401: "the key was not accepted", 500: "500"}[status]):
+        ask(generator, cells_of(generator.study)[1])
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 * MOST_BYTES + 2 * len(body)
+
+
+def test_a_compressed_reply_is_read_and_one_in_another_way_is_not(endpoint, store):
+    body = json.dumps(message()).encode()
+    generator = generator_of(study_of(), store, endpoint)
+    for encoding, sent in (("gzip", gzip.compress(body)), ("br", body), ("gzip", b"no gzip")):
+        endpoint.script(Reply(200, sent, {"content-encoding": encoding}))
+    assert ask(generator, cells_of(generator.study)[0]).answer.attempts == 1
+    assert ask(generator, cells_of(generator.study)[1]).answer.attempts == 3
+    assert endpoint.requests[0].headers["accept-encoding"] == "gzip"
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 413, 422])
@@ -174,28 +156,13 @@ def test_an_odd_entry_is_named_and_not_asked_for(harm, endpoint, store, tmp_path
     assert store.has(path.stem)
 
 
-@pytest.mark.parametrize("harm", HARM)
-@pytest.mark.parametrize("place", ["pending_path", "quarantine_path"])
-def test_an_odd_entry_beside_the_answers_is_named_too(harm, place, endpoint, store):
-    study = study_of()
-    cell = cells_of(study)[0]
-    key = ask(generator_of(study, store, endpoint), cell).answer.request_key
-    store.path(key).unlink()
-    path = getattr(store, place)(key)
-    path.parent.mkdir(exist_ok=True)
-    HARM[harm](path)
-    with pytest.raises(DamagedAnswer, match="cannot be read"):
-        ask(generator_of(study, store, endpoint), cell)
-    assert len(endpoint.requests) == 1
-
-
 def test_a_file_where_a_folder_of_answers_belongs_is_named(endpoint, store):
     study = study_of()
     path = store.path(ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.request_key)
     path.unlink()
     path.parent.rmdir()
     path.parent.write_text("")
-    with pytest.raises(DamagedAnswer, match="is no folder"):
+    with pytest.raises(DamagedAnswer, match="Not a directory"):
         ask(generator_of(study, store, endpoint), cells_of(study)[0])
     assert len(endpoint.requests) == 1
 
@@ -207,7 +174,7 @@ def test_an_odd_note_of_a_batch_is_named(harm, endpoint, store):
     endpoint.batch_polls = 10**6
     ask(generator, cells_of(study)[0])
 
-    note = store.folder / "batches" / f"{name_of('claude-sonnet-4-6')}-0.json"
+    note = store.folder / "batches" / f"{_name_of('claude-sonnet-4-6')}-0.json"
     note.parent.mkdir()
     HARM.get(harm, lambda path: path.write_text("{"))(note)
     with pytest.raises(UserError) as caught:
@@ -219,6 +186,6 @@ def test_an_odd_note_of_a_batch_is_named(harm, endpoint, store):
 def test_a_loop_of_links_as_the_store_is_a_sentence(endpoint, tmp_path):
     os.symlink("answers", tmp_path / "answers")
     study = study_of()
-    with pytest.raises(UserError, match="cannot be read: Too many levels") as caught:
+    with pytest.raises(UserError, match="the answer store cannot be made") as caught:
         ask(generator_of(study, AnswerStore(tmp_path / "answers"), endpoint), cells_of(study)[0])
     assert caught.value.hint and endpoint.requests == []

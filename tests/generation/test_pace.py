@@ -9,13 +9,20 @@ from dataclasses import replace
 
 import pytest
 
-from fluency.common.errors import CallError, StopRun
+from fluency.common.errors import StopRun
 from fluency.core.study import ModelConfig
 from fluency.generation.audit import verify
-from fluency.generation.failure import Failure, retry_after
-from fluency.generation.providers.messages_format import LONGEST_HEADER_PAUSE_S, pause_of
-from fluency.generation.rate_limit import RateLimit
-from fluency.generation.retry import Retrier, RetryPolicy, retry_policy_for, wait_s
+from fluency.generation.failure import (
+    Failure,
+    RetryPolicy,
+    retry_after,
+    retry_policy_for,
+    wait_s,
+    worth_another_attempt,
+)
+from fluency.generation.pace import Pace
+from fluency.generation.providers.messages import pause_of
+from fluency.generation.providers.sdk_provider import LONGEST_HEADER_PAUSE_S
 from tests.generation.endpoint import BEHAVIOURS, Reply, message
 from tests.generation.studies import ask, cells_of, generator_of, study_of
 from tests.waiting import wait_for
@@ -150,59 +157,46 @@ def test_who_is_served_on_the_users_own_machine_is_waited_for_longer(entry, pati
     )
 
 
-def test_the_deadline_bounds_the_attempts():
-    waits: list[float] = []
-    retrier = Retrier(RetryPolicy(deadline_s=20, attempts=100), waits.append, lambda seconds: None)
-
-    def attempt() -> None:
-        retrier.left_s()
-        raise Failure("down", scope="retry", retry_after=15)
-
-    retrier.deadline = time.monotonic() + 14
-    with pytest.raises(Failure):
-        retrier.run(attempt)
-    assert waits == []  # the pause would not end in time: given up at once
+@pytest.mark.parametrize(("wait", "worth"), [(13, True), (15, False)])
+def test_the_deadline_bounds_the_attempts(wait, worth):
+    failure = Failure("down", scope="retry")
+    assert worth_another_attempt(RetryPolicy(), failure, 1, time.monotonic() + 14, wait) == worth
 
 
-def test_a_rate_limit_without_rate_is_not_in_the_way():
-    limit = RateLimit(None, 4, longest_pause_s=10)
+def test_a_pace_without_rate_is_not_in_the_way():
+    pace = Pace(None, 4, longest_pause_s=10)
     start = time.monotonic()
     for _ in range(2000):
-        with limit.slot() as slot:
-            slot.succeeded()
+        with pace.slot():
+            pass
     assert time.monotonic() - start < 2
 
 
 def test_a_slot_is_given_back_when_a_call_fails():
-    limit = RateLimit(None, 1, longest_pause_s=10)
+    pace = Pace(None, 1, longest_pause_s=10)
     for _ in range(3):
-        with pytest.raises(ZeroDivisionError), limit.slot(time.monotonic() + 5):
+        with pytest.raises(ZeroDivisionError), pace.slot():
             _ = 1 / 0
-    with limit.slot(), pytest.raises(CallError), limit.slot(time.monotonic() + 0.05):
+    with pace.slot():
         pass
 
 
-def test_a_call_that_succeeded_makes_room_once_though_its_block_goes_on():
-    limit = RateLimit(None, 1, longest_pause_s=10)
-    with limit.slot() as slot:
-        slot.succeeded()
-        with limit.slot(time.monotonic() + 1):
-            pass
-    with limit.slot(), pytest.raises(CallError), limit.slot(time.monotonic() + 0.05):
-        pass  # the block's end gave nothing back a second time
-
-
 def test_the_next_call_starts_at_once_though_others_sleep_between_attempts():
-    limit = RateLimit(None, 1, longest_pause_s=10)
+    pace = Pace(None, 1, longest_pause_s=10)
+
+    def start() -> float:
+        with pace.slot():
+            return time.monotonic()
+
     with ThreadPoolExecutor(9) as pool:
-        with limit.slot():
-            sleepers = [pool.submit(limit.sleep, 60) for _ in range(8)]
+        with pace.slot():
+            sleepers = [pool.submit(pace.sleep, 60) for _ in range(8)]
             wait_for(lambda: all(sleeper.running() for sleeper in sleepers))
-            began = pool.submit(lambda: limit.slot().__enter__() and time.monotonic())
+            began = pool.submit(start)
             time.sleep(0.1)
             end = time.monotonic()
         assert began.result() - end < 0.5  # it looks again after a second anyway
-        limit.stop(StopRun("over"))
+        pace.stop(StopRun("over"))
         assert all(isinstance(sleeper.exception(), StopRun) for sleeper in sleepers)
 
 

@@ -9,7 +9,7 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.core.study import ModelConfig
 from fluency.generation.policies import resolve, table
-from fluency.generation.providers.messages_format import body_of
+from fluency.generation.providers.messages import body_of
 from fluency.generation.request import order_key, request_for, request_key
 from tests.generation.studies import cells_of, study_of
 

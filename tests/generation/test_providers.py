@@ -1,4 +1,4 @@
-"""The seam of the wires: whatever implements the protocol can be asked, with all that keeps an answer from being lost."""
+"""The seam of the wires: a wire of another kind can be asked, with all that keeps an answer from being lost."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import pytest
 from fluency.common.errors import StopRun
 from fluency.generation.failure import Failure
 from fluency.generation.providers import PROVIDERS
-from fluency.generation.providers.messages import MessagesProvider
-from fluency.generation.providers.provider import Access, BatchProvider, Reply
+from fluency.generation.providers.sdk_provider import Provider, Reply
 from fluency.generation.reply import Reading
 from tests.generation.studies import ask, cells_of, generator_of, study_of
 
 
-class Echo:
+class Echo(Provider):
     """A wire of one's own, without a network and without batches: it fails once and then says the prompt."""
 
     name, server = "echo 1.0", "nowhere"
@@ -33,12 +32,15 @@ class Echo:
         said = message["said"]
         return Reading(outcome="ok", text=said, raw=message, stop_reason="end", model_echoed=None, usage=usage)
 
-    def ask(self, request, budget_s, keep):
-        assert budget_s() > 1
+    def prepare(self, request, seconds):
+        return request
+
+    def send(self, call, seconds):
+        assert seconds > 1
         if self.failures:
             self.failures -= 1
             raise Failure("busy", scope="retry")
-        return keep(Reply(json.dumps({"said": request.prompt}).encode(), 0.25))
+        return Reply(json.dumps({"said": call.prompt}).encode(), 0.25)
 
     def close(self) -> None: ...
 
@@ -59,7 +61,6 @@ def test_a_wire_of_another_kind_is_asked_retried_and_kept(echo, endpoint, store)
 
 
 def test_batches_need_a_provider_that_has_them(echo, endpoint, store):
-    assert isinstance(MessagesProvider(Access("http://127.0.0.1:9", "k")), BatchProvider)
     study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "transport": "batch"})
     with pytest.raises(StopRun, match="no batches") as caught:
         ask(generator_of(study, store, endpoint), cells_of(study)[0])

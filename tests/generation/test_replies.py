@@ -9,7 +9,7 @@ import pytest
 
 from fluency.common.errors import CallError, StopRun
 from fluency.generation.audit import verify
-from fluency.generation.retry import RetryPolicy
+from fluency.generation.failure import RetryPolicy
 from tests.generation.endpoint import BEHAVIOURS
 from tests.generation.studies import ask, cells_of, generator_of, prompt_of, study_of
 from tests.waiting import wait_for
@@ -51,11 +51,11 @@ RETRIED = {
     "overloaded": 4,
     "reset-before": 4,
     "reset-after": 4,
-    "reset-middle": 4,
-    "short-body": 4,
-    "never-first-byte": 4,
-    "endless-stream": 4,
-    # A reply came and may have been billed: fewer attempts.
+    # A reply may have been billed: fewer attempts.
+    "reset-middle": 3,
+    "short-body": 3,
+    "never-first-byte": 3,
+    "endless-stream": 3,
     "error-in-200": 3,
     "html": 3,
     "no-message": 3,
@@ -208,7 +208,7 @@ def test_the_deadline_ends_slow_replies(name, endpoint, store):
     endpoint.requests.clear()
     endpoint.always(name)
     start = time.monotonic()
-    with pytest.raises(CallError, match=r"no complete reply|too slowly"):
+    with pytest.raises(CallError, match="no complete reply"):
         ask(generator, cells[1])
     assert 1.0 <= time.monotonic() - start < 8.0
     assert 2 <= len(endpoint.requests) <= 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import traceback
 from collections import Counter
 
@@ -12,12 +11,10 @@ import pytest
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import pretty_json
 from fluency.core.study import KEY_OF
-from fluency.generation.failure import Failure
+from fluency.generation.failure import Failure, RetryPolicy
 from fluency.generation.policies import resolve
-from fluency.generation.providers import PROVIDERS, chat_format
-from fluency.generation.providers.sigv4 import KeyPair, signed_headers
+from fluency.generation.providers import PROVIDERS, chat
 from fluency.generation.request import request_for, request_key
-from fluency.generation.retry import RetryPolicy
 from tests.generation.endpoint import Reply, error, message, tool_call
 from tests.generation.studies import KEY, ask, cells_of, generator_of, prompt_of
 from tests.generation.test_killed import finish, watch, worker
@@ -35,8 +32,6 @@ PATHS = {
     "bedrock": "/model/us.anthropic.claude-sonnet-4-6-v1:0/invoke",
     "vertex": "/v1/projects/mine/locations/europe-west1/publishers/anthropic/models/claude-sonnet-4-6@20260217:rawPredict",
 }
-PATHS["bedrock-signed"] = PATHS["bedrock"]
-
 every_wire = pytest.mark.parametrize("wire", MODELS)
 
 
@@ -64,7 +59,7 @@ def test_what_is_sent_and_what_is_kept(wire, endpoint, store):
     assert seen.path == PATHS[wire] and seen.prompt == prompt_of(cell)
     assert seen.body["messages"] == [{"role": "user", "content": prompt_of(cell)}]
     assert (seen.body["temperature"], seen.body["max_tokens"]) == (0.7, 1024)
-    assert (seen.headers["authorization"] == f"Bearer {KEY}") == (wire != "bedrock-signed")
+    assert seen.headers["authorization"] == f"Bearer {KEY}"
     version = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}.get(study.models[0].wire)
     assert seen.body.get("anthropic_version") == version
     assert seen.headers.get("anthropic-version") == ("2023-06-01" if wire == "messages" else None)
@@ -110,7 +105,7 @@ def test_the_deadline_holds(wire, name, endpoint, store):
     policy = RetryPolicy(attempt_s=1.0, deadline_s=2.0, attempts=1)
     study, generator = on(wire, store, endpoint, retry_policy=policy)
     endpoint.script(name)
-    with pytest.raises(StopRun, match=r"in time|too long"):  # of the first cell: the model's end
+    with pytest.raises(StopRun, match="in time"):  # of the first cell: the model's end
         ask(generator, cells_of(study)[0])
     assert len(endpoint.requests) == 1 and generator.budget.spent_usd > 0.01
 
@@ -132,7 +127,7 @@ def test_what_ends_the_run_or_the_model_costs_one_call(wire, endpoint, store):
 def test_an_echoed_key_is_in_no_record_no_error_and_no_file(wire, endpoint, store):
     study, generator = on(wire, store, endpoint)
     cells, texts = iter(cells_of(study)), []
-    endpoint.script(Reply(200, message(f"echo {KEY}", id=KEY, model=KEY), {"request-id": KEY, "x-request-id": KEY}))
+    endpoint.script(Reply(200, message("echo"), {"request-id": KEY, "x-request-id": KEY}))
     texts.append(pretty_json(ask(generator, next(cells)).model_dump(mode="json")))
     assert "[key removed]" in texts[0]
     for reply in (
@@ -146,7 +141,10 @@ def test_an_echoed_key_is_in_no_record_no_error_and_no_file(wire, endpoint, stor
         with pytest.raises(CallError) as caught:
             ask(generator, next(cells))
         texts += [str(caught.value), *traceback.format_exception(caught.value)]
-    texts += [path.read_text() for path in store.folder.rglob("*") if path.is_file()]
+    endpoint.script(Reply(200, message(f"echo {KEY}")))
+    with pytest.raises(StopRun, match="the reply holds the API key") as caught:
+        ask(generator, next(cells))
+    texts += [str(caught.value), *(path.read_text() for path in store.folder.rglob("*") if path.is_file())]
     assert KEY not in "\n".join(texts)
 
 
@@ -202,13 +200,13 @@ def test_killed_and_run_again_no_answer_is_paid_twice(wire, endpoint, store):
     keys, asked_again = watch(endpoint, store, study, cells)
     url = endpoint.url + SUFFIX.get(study.models[0].wire, "")
     report = json.loads(finish(worker("kill", url, store.folder, len(cells), 5, 8, wire)))
-    read, cut = set(), Counter()
+    kept, cut = set(), Counter()
     for child in report["children"]:
         assert not [step for step in child["steps"] if step[0] == "failed"]
-        steps = {name: {key for step, key in child["steps"] if step == name} for name in ("asked", "read")}
-        assert not steps["asked"] & read
-        read |= steps["read"]
-        cut.update(steps["asked"] - steps["read"])
+        steps = {name: {key for step, key in child["steps"] if step == name} for name in ("asked", "kept")}
+        assert not steps["asked"] & kept
+        kept |= steps["kept"]
+        cut.update(steps["asked"] - steps["kept"])
     touched = cells[: report["touched"]]
     finish(worker("run", url, store.folder, len(touched), 1, wire))
     assert asked_again == [] and all(store.has(keys[prompt_of(cell)]) for cell in touched)
@@ -311,79 +309,11 @@ def test_a_wire_is_part_of_what_is_asked_and_the_first_one_keeps_its_keys():
     assert request_key(request_for(study, cells_of(study)[0], "Print the names."))[:16] == known
 
 
-# The first is AWS's published example; the others are what botocore 1.44.5 signs.
-@pytest.mark.parametrize(
-    ("method", "url", "body", "kind", "pair", "place", "at", "signature"),
-    [
-        (
-            "GET",
-            "https://iam.amazonaws.com/?Action=ListUsers&Version=2010-05-08",
-            b"",
-            "application/x-www-form-urlencoded; charset=utf-8",
-            KeyPair("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"),
-            "iam",
-            "20150830T123600Z",
-            "5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7",
-        ),
-        (
-            "POST",
-            "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-sonnet-4-6-v1:0/invoke",
-            b'{"a":1}',
-            "application/json",
-            KeyPair("AKID", "secret"),
-            "bedrock",
-            "20261123T070000Z",
-            "35fea6da9746d92126fd6bee3348605896e5ff70a308a557844305ce1e60b24c",
-        ),
-        (
-            "POST",
-            "http://127.0.0.1:8080/model/a%20b%2Fc/invoke?x=1&y=a%20b",
-            b'{"a":1}',
-            "application/json",
-            KeyPair("AKID", "secret", "tok"),
-            "bedrock",
-            "20261123T070000Z",
-            "169b952a506c8ae6a80bb566ce3cb358b42bf2589855a1a7db0be1de689a4ec3",
-        ),
-    ],
-)
-def test_a_signature_is_the_one_that_the_service_computes(method, url, body, kind, pair, place, at, signature):
-    signed = signed_headers(
-        pair, method, url, body, headers={"content-type": kind}, region="us-east-1", service=place, at=at
-    )
-    assert signed["authorization"].endswith(f"Signature={signature}")
-
-
-def test_a_pair_signs_what_is_sent_and_sends_no_secret(endpoint, store):
-    environ = ENVIRON | {"AWS_SESSION_TOKEN": "a-session-token"}
-    study, generator = on("bedrock-signed", store, endpoint, environ=environ)
-    endpoint.script(Reply(body=message("echo a-session-token")))
-    record = ask(generator, cells_of(study)[0])
-    (seen,) = endpoint.requests
-    parts = dict(re.findall(r"(\w+)=([^, ]+)", seen.headers["authorization"]))
-    assert parts["Credential"].startswith("AKIDEXAMPLE/") and parts["Credential"].endswith(
-        "/us-east-1/bedrock/aws4_request"
-    )
-    assert seen.headers["x-amz-security-token"] == "a-session-token"
-    again = signed_headers(
-        KeyPair("AKIDEXAMPLE", KEY, "a-session-token"),
-        "POST",
-        endpoint.url + seen.path,
-        json.dumps(seen.body, separators=(",", ":"), ensure_ascii=False).encode(),
-        headers={"content-type": "application/json"},
-        region="us-east-1",
-        service="bedrock",
-        at=seen.headers["x-amz-date"],
-    )
-    assert again["authorization"] == seen.headers["authorization"]
-    assert KEY not in json.dumps(seen.headers)
-    assert record.answer.text == "echo [key removed]"
-
-
-def test_half_a_pair_is_one_sentence(endpoint, store):
-    study, generator = on("bedrock-signed", store, endpoint, environ={"AWS_SECRET_ACCESS_KEY": KEY})
-    with pytest.raises(StopRun, match="AWS_ACCESS_KEY_ID is not set"):
-        ask(generator, cells_of(study)[0])
+def test_a_pair_of_aws_keys_is_refused_with_what_to_do(endpoint, store):
+    study = study_on("bedrock", api_key_env="AWS_SECRET_ACCESS_KEY")
+    with pytest.raises(StopRun, match="a pair of AWS keys") as caught:
+        ask(generator_of(study, store, endpoint, environ={"AWS_SECRET_ACCESS_KEY": KEY}), cells_of(study)[0])
+    assert "Bedrock API key" in caught.value.hint and endpoint.requests == []
 
 
 @pytest.mark.parametrize(("wire", "lacking"), [("bedrock", "region"), ("vertex", "region"), ("vertex", "project")])
@@ -418,15 +348,15 @@ def test_where_clouds_are():
     ],
 )
 def test_the_address_of_chat_completions(given, used):
-    bare, note = chat_format.check_base_url(given, "models: m: base_url")
+    bare, note = chat.check_base_url(given, "models: m: base_url")
     assert bare == used and bool(note) == (used != given.rstrip("/"))
 
 
 def test_one_service_calls_the_limit_otherwise():
     study = study_on("chat", effort="low")
     request = request_for(study, cells_of(study)[0], "say")
-    assert request.headers == {} and chat_format.body_of(request, "http://h/v1")["max_tokens"] == 1024
-    body = chat_format.body_of(request, chat_format.PROVIDER_URL)
+    assert request.headers == {} and chat.body_of(request, "http://h/v1")["max_tokens"] == 1024
+    body = chat.body_of(request, chat.PROVIDER_URL)
     assert (body["max_completion_tokens"], body["reasoning_effort"]) == (1024, "low") and "max_tokens" not in body
 
 
@@ -442,7 +372,7 @@ def test_one_service_calls_the_limit_otherwise():
     ],
 )
 def test_the_pause_that_chat_headers_ask_for(headers, seconds):
-    assert chat_format.pause_of(headers) == pytest.approx(seconds)
+    assert chat.pause_of(headers) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
@@ -463,6 +393,6 @@ def test_a_refusal_that_chat_says_in_words(endpoint, store):
 @pytest.mark.parametrize("error", [{"message": "still loading", "type": "unavailable", "code": 503}, "still loading"])
 def test_an_error_that_comes_as_a_success_is_that_error_unless_there_is_an_answer(error):
     with pytest.raises(Failure, match="still loading"):
-        chat_format.read_completion({"error": error})
+        chat.read_completion({"error": error})
     choice = {"message": {"content": "ls"}, "finish_reason": "stop"}
-    assert chat_format.read_completion({"error": error, "choices": [choice]}).text == "ls"
+    assert chat.read_completion({"error": error, "choices": [choice]}).text == "ls"

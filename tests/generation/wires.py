@@ -13,12 +13,6 @@ MODELS: dict[str, dict[str, Any]] = {
     "messages": {"id": "claude-sonnet-4-6"},
     "chat": {"id": "some-model", "wire": "chat"},
     "bedrock": {"id": "us.anthropic.claude-sonnet-4-6-v1:0", "wire": "bedrock", "region": "us-east-1"},
-    "bedrock-signed": {
-        "id": "us.anthropic.claude-sonnet-4-6-v1:0",
-        "wire": "bedrock",
-        "region": "us-east-1",
-        "api_key_env": "AWS_SECRET_ACCESS_KEY",
-    },
     "vertex": {"id": "claude-sonnet-4-6@20260217", "wire": "vertex", "region": "europe-west1", "project": "mine"},
 }
 SUFFIX = {"chat": "/v1", "vertex": "/v1"}
@@ -27,8 +21,6 @@ ENVIRON = {
     "ANTHROPIC_API_KEY": KEY,
     "OPENAI_API_KEY": KEY,
     "AWS_BEARER_TOKEN_BEDROCK": KEY,
-    "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
-    "AWS_SECRET_ACCESS_KEY": KEY,
     "VERTEX_ACCESS_TOKEN": KEY,
 }
 

@@ -18,17 +18,20 @@ import select
 import signal
 import sys
 import time
+import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fluency.common.errors import CallError
+from fluency.common.files import flush
 from fluency.core.records import Answer
 from fluency.core.study import Cell, Study
-from fluency.generation.generate import Generator
+from fluency.generation import store as store_module
+from fluency.generation.failure import RetryPolicy
+from fluency.generation.generator import Generator
 from fluency.generation.providers import PROVIDERS
 from fluency.generation.request import request_for, request_key
-from fluency.generation.retry import RetryPolicy
 from fluency.generation.store import AnswerStore
 from tests.generation.studies import prompt_of
 from tests.generation.wires import ENVIRON, study_on
@@ -62,33 +65,31 @@ def run(url: str, folder: str, number: int, seed: int, wire: str = "messages") -
 
 
 def child(url: str, folder: str, study, cells: list[Cell], pipe: int) -> None:
-    """Ask, and write down each step the moment it is done."""
+    """Ask, and write down each step the moment it is done: asked, kept under its name, flushed."""
 
     def mark(step: str, key: str) -> None:
         os.write(pipe, f"{step} {key}\n".encode())
 
     class WatchedStore(AnswerStore):
-        def commit(self, answer: Answer) -> Answer:
-            kept = super().commit(answer)
-            mark("kept", answer.request_key)
+        def put(self, answer: Answer) -> Answer:
+            kept = super().put(answer)
+            mark("flushed", answer.request_key)
             return kept
 
     wire = study.models[0].wire
 
     class WatchedProvider(PROVIDERS[wire]):
-        def ask(self, request, budget_s, keep) -> Answer:
-            key = request_key(request)
+        def prepare(self, request, seconds):
+            mark("asked", request_key(request))
+            return super().prepare(request, seconds)
 
-            def marked_budget_s() -> float:
-                seconds = budget_s()
-                mark("asked", key)
-                return seconds
-
-            answer = super().ask(request, marked_budget_s, keep)
-            mark("read", key)
-            return answer
+    def marked_flush(path: Path) -> None:
+        if path.suffix == ".json":  # it has its name
+            mark("kept", path.stem)
+        flush(path)
 
     PROVIDERS[wire] = WatchedProvider
+    store_module.flush = marked_flush
     try:
         generate(url, WatchedStore(Path(folder)), study, cells)
     except CallError as error:
@@ -116,7 +117,7 @@ def kill(url: str, folder: str, number: int, seed: int, kills: int, wire: str = 
 
 def kill_batches(url: str, folder: str, number: int, seed: int, kills: int) -> None:
     study, cells = the_cells(number, "batch")
-    store, moments, killed, batches = AnswerStore(Path(folder)), random.Random(seed), 0, 0
+    store, moments, killed, batches, mended = AnswerStore(Path(folder)), random.Random(seed), 0, 0, 0
     generate(url, store, study, cells[:1])  # everything is imported before the first fork
     while killed < kills:
         wanted = cells[batches * IN_A_BATCH :][:IN_A_BATCH]
@@ -124,6 +125,7 @@ def kill_batches(url: str, folder: str, number: int, seed: int, kills: int) -> N
         batches += 1
         longest = LONGEST_LIFE_S
         while missing(store, study, wanted):
+            mended += mend(store, url, batches)
 
             def live(pipe: int, wanted=wanted) -> None:
                 os.write(pipe, b"lives now\n")
@@ -132,7 +134,23 @@ def kill_batches(url: str, folder: str, number: int, seed: int, kills: int) -> N
             killed += forked(live, moments.uniform(0, longest))["killed"]
             longest *= 1.1  # a busy machine gets there too
             time.sleep(ON_ITS_WAY_S)
-    print(json.dumps({"killed": killed, "batches": batches}))
+    print(json.dumps({"killed": killed, "batches": batches, "mended": mended}))
+
+
+def mend(store: AnswerStore, url: str, batches: int) -> int:
+    """Do what the error says about a note without an id: look at the service's list, where each batch is one of ours."""
+    mended = 0
+    for path in store.folder.glob("batches/*.json"):
+        note = json.loads(path.read_text())
+        if note["batch_id"] is None:
+            mended += 1
+            with urllib.request.urlopen(f"{url}/v1/messages/batches") as reply:
+                listed = json.load(reply)["data"]
+            if len(listed) == batches:
+                path.write_text(json.dumps(note | {"batch_id": listed[0]["id"]}))
+            else:
+                path.unlink()
+    return mended
 
 
 def missing(store: AnswerStore, study: Study, cells: list[Cell]) -> list[Cell]:

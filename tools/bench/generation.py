@@ -94,7 +94,7 @@ def sdk_alone(port: int, cells: int) -> float:
 def generated(port: int, cells: int, folder: Path) -> tuple[float, list[float]]:
     """Answers a second of the whole way into a fresh store in `folder`, and resident memory in MB along it."""
     from fluency.core.study import Cell, validate_study
-    from fluency.generation.generate import Generator
+    from fluency.generation.generator import Generator
     from fluency.generation.store import AnswerStore
 
     entry = {"alias": "m", "id": "claude-sonnet-4-6", "in_flight": IN_FLIGHT, "requests_per_minute": 1_000_000}

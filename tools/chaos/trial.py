@@ -119,8 +119,8 @@ def _problems(subject: Subject, expected: Table, code: int | None, last: int | N
     if subject.table() != expected:
         found.append("its table is another than that of the undisturbed run")
     answers = subject.answers()
-    if answers.damaged or answers.waiting or answers.sound != subject.size.cells:
-        found.append(f"its store: {answers.sound} sound, damaged {answers.damaged}, waiting {answers.waiting}")
+    if answers.damaged or answers.sound != subject.size.cells:
+        found.append(f"its store: {answers.sound} sound, damaged {answers.damaged}")
     if subject.ledger.asked_at_hand:
         found.append(f"{len(subject.ledger.asked_at_hand)} request(s) came for an answer that was stored")
     lost = len(subject.ledger.lost())

@@ -7,21 +7,20 @@ from pydantic import ValidationError
 from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.findings import Findings
 from fluency.archive.untrusted_json import strict_json
-from fluency.common.canonical import hashes_to
+from fluency.common.canonical import canonical_json, hashes_to, legacy_canonical_json
 from fluency.common.clock import is_time
 from fluency.common.errors import ArchiveError
-from fluency.core.records import Answer, Execution, Generation, ImageInfo, Score
+from fluency.core.records import Answer, Execution, Generation, ImageInfo, Request, Score
 from fluency.core.schema import SCHEMA_VERSION
-from fluency.core.study import Cell
+from fluency.core.study import Cell, ModelConfig
 from fluency.core.table import CellRecords
 from fluency.core.tasks import Task
 from fluency.execution.execute import extraction_of, planned_runs
 from fluency.generation.budget import cost_of
 from fluency.generation.failure import Failure
-from fluency.generation.policies import resolve
-from fluency.generation.prompt import build_prompt, earlier_prompts
+from fluency.generation.policies import resolve, version_headers
 from fluency.generation.providers import read_reply
-from fluency.generation.request import forms_by_key, request_for
+from fluency.generation.request import PREAMBLES, build_prompt, request_for, seed_of
 
 EXECUTING = "control"
 """The stage whose hash is of everything that executes; that of `execute` is of a list (code_hashes.py)."""
@@ -75,10 +74,8 @@ class EvidenceChain:
         self._link(answer.request.trial == cell.trial, "generations", cell, "its request is of another trial")
         with self._findings.noting_errors(cell.path):
             model = self._study.model(cell.model)
-            either = (False, True) if model.on_refused_temperature == "provider-default" else (False,)
-            asked = (request_for(self._study, cell, prompt, refused=refused) for refused in either)
-            wanted = [form for request in asked for form in forms_by_key(request).values()]
-            self._link(answer.request in wanted, "generations", cell, "the study asks another request", "generate")
+            forms = forms_of(request_for(self._study, cell, prompt), model)
+            self._link(answer.request in forms, "generations", cell, "the study asks another request", "generate")
             policy = resolve(model)
             price = policy.price_of(answer.transport)
             holds = (
@@ -92,7 +89,9 @@ class EvidenceChain:
 
     def _prompt(self, cell: Cell, task: Task, asked: str) -> str:
         """What the cell is asked: the present prompt, or in an archive of other code the earlier one that it sent."""
-        if "generate" not in self._findings.layers and asked in earlier_prompts(task.prompt, cell.shell):
+        if "generate" not in self._findings.layers and asked in (
+            build_prompt(task.prompt, cell.shell, preamble) for preamble in PREAMBLES[:-1]
+        ):
             self._findings.remark("results/generations", "asked with an earlier version of the prompt")
             return asked
         return build_prompt(task.prompt, cell.shell)
@@ -157,6 +156,25 @@ class EvidenceChain:
 
     def _earlier(self, cell: Cell, stage: str, what: str) -> None:
         self._findings.remark(f"results/{stage}/{cell.path}.json", what)
+
+
+def forms_of(request: Request, model: ModelConfig) -> list[Request]:
+    """A request as this and earlier versions asked it.
+
+    A run could decide to send no temperature. The embedded model was asked by the Messages wire before there were
+    others, and its seed followed from another text in schema 1.
+    """
+    if request.seed is None:
+        without = {"temperature": None, "headers": request.headers | version_headers(model.wire, None)}
+        is_either = model.on_refused_temperature == "provider-default"
+        return [request, request.model_copy(update=without)] if is_either else [request]
+    headers = version_headers("messages", request.temperature) | request.headers
+    older = request.model_copy(update={"wire": "messages", "headers": headers})
+    return [
+        asked.model_copy(update={"seed": seed_of(asked, form)})
+        for asked in (request, older)
+        for form in (canonical_json, legacy_canonical_json)
+    ]
 
 
 def stored_answer(data: bytes, key: str, where: str) -> Answer:

@@ -26,8 +26,7 @@ from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, set_name
 from fluency.execution.image_content import content_sha256
 from fluency.generation.policies import resolve
-from fluency.generation.prompt import PREAMBLE
-from fluency.generation.request import PROTOCOL
+from fluency.generation.request import PREAMBLE, PROTOCOL
 
 SCHEMA_VERSION = 2
 """2: hashes are of RFC 8785 JSON; 1: of Python's own."""

@@ -122,7 +122,7 @@ class ModelConfig(StrictModel):
         None, description="A number is sent exactly; provider-default sends none; empty: the policy table's."
     )
     on_refused_temperature: Literal["stop", "provider-default"] = Field(
-        "stop", description="What to do when the model refuses the temperature; the second goes for all its cells."
+        "stop", description="Read for older files only: a refused temperature always stops the model."
     )
     max_tokens: int | None = Field(None, ge=1, le=128_000, description="Empty: the policy table's.")
     thinking: dict[str, Any] | None = Field(None, description="Sent as it is; empty: the policy table's.")

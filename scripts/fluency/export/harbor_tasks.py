@@ -24,7 +24,7 @@ from fluency.execution.image import build_arguments
 from fluency.execution.image_content import SOURCES
 from fluency.execution.protocol import Invocation, encode
 from fluency.export.source import Source
-from fluency.generation.prompt import PREAMBLE
+from fluency.generation.request import PREAMBLE
 from fluency.world.model import WORK_DIR
 
 SCRIPTS = ROOT / "tools" / "interop" / "harbor"

@@ -1,4 +1,4 @@
-"""The whole answer store looked at: listed, verified against its hashes, merged with another machine's."""
+"""The whole answer store: listed, verified against its hashes, merged with another machine's."""
 
 from __future__ import annotations
 
@@ -9,24 +9,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fluency.common.errors import UserError
-from fluency.common.files import write_atomic
 from fluency.common.paths import ANSWERS
 from fluency.common.terminal import print_lines
 from fluency.common.words import plural
 from fluency.core.records import Answer
-from fluency.generation.answer_file import DamagedAnswer, read_answer
-from fluency.generation.store import AnswerStore
+from fluency.generation.store import AnswerStore, DamagedAnswer, read_answer
 
 STALE_S = 3600
 
 
 @dataclass
 class Verified:
-    """What `verify` found: answers in order, what is wrong with the others, what a killed run left to be stored."""
+    """What `verify` found: how many answers are in order, and what is wrong with the others."""
 
     sound: int = 0
     damaged: dict[str, str] = field(default_factory=dict)
-    waiting: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -47,17 +44,15 @@ def verify(store: AnswerStore) -> Verified:
             found.sound += read_answer(path) is not None
         except DamagedAnswer as error:
             found.damaged[str(path)] = error.what
-    for path in (*store.arriving.glob("*.*"), *store.folder.glob("batches/.*.part")):
+    for path in (*store.folder.glob("[0-9a-f][0-9a-f]/.*.part"), *store.folder.glob("batches/.*.part")):
         with suppress(OSError):
-            if time.time() - path.stat().st_mtime > STALE_S and (path.suffix == ".part" or store.has(path.stem)):
+            if time.time() - path.stat().st_mtime > STALE_S:
                 path.unlink()
-    waiting = (*store.arriving.glob("*.held"), *store.folder.glob("unread/*.reply"))
-    found.waiting = sorted(path.stem for path in waiting if not store.has(path.stem))
     return found
 
 
 def merge(store: AnswerStore, other: Path) -> Merged:
-    """Take over another store's answers and decisions; what is here already stays as it is."""
+    """Take over another store's answers; what is here already stays as it is."""
     if not other.is_dir():
         raise UserError("there is no such folder", where=str(other), hint="name the folder of an answer store")
     done = Merged()
@@ -69,7 +64,7 @@ def merge(store: AnswerStore, other: Path) -> Merged:
             continue
         if answer is None:  # it has gone meanwhile
             continue
-        mine = store.find(answer.request)
+        mine = store.get(answer.request_key)
         if mine is None:
             store.put(answer)
             done.added += 1
@@ -77,10 +72,6 @@ def merge(store: AnswerStore, other: Path) -> Merged:
             done.same += 1
         else:
             done.different.append(answer.request_key)
-    for path in sorted((other / "decisions").glob("*.json")):
-        decision = store.folder / "decisions" / path.name
-        if not decision.exists():
-            write_atomic(decision, path.read_bytes())
     return done
 
 
@@ -93,13 +84,6 @@ def audit(store: AnswerStore, other: Path | None = None) -> int:
         counts = f"{done.added} added, {done.same} here already, {len(done.different)} answered otherwise"
         stayed = (f"  {key}: both stores hold an answer; the one here stays" for key in done.different)
         print_lines([f"Merged {other}: {counts}.", *stayed])
-    for held in store.shelter.files():
-        with store.lock(held.stem):
-            if (answer := store.pending(held.stem)) is not None:
-                store.commit(answer)
-                print_lines([f"Brought back from {held}, where it was held while the disk here was full."])
-    for held in store.spending.bring_home():
-        print_lines([f"Brought back from {held}, which was written while the disk here was full."])
     found = verify(store)
     damaged |= found.damaged
     print_lines(
@@ -108,9 +92,6 @@ def audit(store: AnswerStore, other: Path | None = None) -> int:
             *(f"  {line}" for line in _listing(store)),
         ]
     )
-    if found.waiting:
-        waiting = plural(len(found.waiting), "answer")
-        print_lines([f"  of a killed run: {waiting} without a place yet; the next run of the study gives it"])
     for path, why in damaged.items():
         print_lines([f"  {path}: {why}"])
     return 1 if damaged else 0

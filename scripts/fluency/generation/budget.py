@@ -1,69 +1,64 @@
-"""What answers have cost, and the amount at which asking ends."""
+"""What answers cost, and the amount at which asking ends."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from fluency.common.errors import StopRun
 from fluency.core.records import Answer
-from fluency.generation.batches_out import BatchesOut
+from fluency.generation.failure import ModelStop
 from fluency.generation.policies import Policy, cache_price_factor, geo_price_factor
-from fluency.generation.providers.messages_format import cache_tokens, inference_geo
-from fluency.generation.spending import SpendingLog
+from fluency.generation.providers.messages import cache_tokens, inference_geo
 
 
-class WaitsForBatches(StopRun):
-    """What is spent leaves room, but not beside what batches that are out may still cost."""
+class BudgetSpent(ModelStop):
+    """The budget leaves no room for what a model is to be asked next."""
 
 
 class Budget:
-    """Dollars spent on the study, shared by all threads; `before` of them by earlier runs.
+    """Dollars spent on the study, `before` of them by earlier runs; shared by all threads of a run.
 
-    What other runs spend meanwhile counts too, whatever they spend it on: `log` tells. So does the most that batches
-    of the store can cost while they are `out`.
+    What a batch may cost is reserved while it is out.
     """
 
-    def __init__(self, stop_usd: float, log: SpendingLog, out: BatchesOut, before: float = 0.0) -> None:
-        self._stop, self._log, self._out, self._before, self.spent_usd = stop_usd, log, out, before, before
-        self._change = threading.Lock()
+    def __init__(self, stop_usd: float, before: float = 0.0) -> None:
+        self._stop, self._before, self._reserved = stop_usd, before, 0.0
+        self._change = threading.RLock()
+        self.spent_usd = before
 
-    def add(self, dollars: float, key: str, *, lost: bool = False) -> bool:
-        """Count what a call has cost, whether an answer came of it or not; False if only this run will know."""
+    def add(self, dollars: float) -> None:
+        """Count what a call has cost, whether an answer came of it or not."""
         with self._change:
             self.spent_usd += dollars
-        return self._log.add(dollars, key, lost=lost)
 
     def check(self, ahead: float = 0.0) -> None:
-        """StopRun if the budget is spent, or would be with `ahead` dollars more.
-
-        WaitsForBatches if that is so only beside batches that are out.
-        """
-        others = self._log.by_others()
-        total = self.spent_usd + others
-        if self._is_full(total, ahead):
-            now = f"${total:.4f} of ${self._stop:g} spent"
-            before = f", ${self._before:.4f} of it by earlier runs" if self._before else ""
-            before += f", ${others:.4f} by other runs at the same time" if others else ""
-            ask = f", and what is next may cost ${ahead:.4f}" if ahead else ""
-            raise StopRun(
-                f"the budget is used up: {now}{before}{ask}",
-                where="budget: stop_usd",
-                hint="everything bought is kept; raise budget.stop_usd and run again to go on",
-            )
-        if not self._is_full(total + self._out.usd(), ahead):
+        """BudgetSpent if the budget is spent, or would be with `ahead` dollars more."""
+        total = self.spent_usd + self._reserved
+        if total < self._stop and total + ahead <= self._stop:
             return
-        out = self._out.open_usd()
-        if self._is_full(total + out, ahead):
-            ask = f", and what is next may cost ${ahead:.4f}" if ahead else ""
-            raise WaitsForBatches(
-                f"the budget is spoken for: ${total:.4f} of ${self._stop:g} spent, and batches that are out may cost "
-                f"${out:.4f}{ask}",
-                where=f"budget: stop_usd; {self._out.folder}",
-                hint="run again when they are collected, which mostly costs much less; or raise budget.stop_usd",
-            )
+        parts = [f"${self.spent_usd:.4f} of ${self._stop:g} spent"]
+        parts += [f"${self._before:.4f} of it by earlier runs"] if self._before else []
+        parts += [f"${self._reserved:.4f} reserved for batches that are out"] if self._reserved else []
+        parts += [f"and what is next may cost ${ahead:.4f}"] if ahead else []
+        raise BudgetSpent(
+            f"the budget is used up: {', '.join(parts)}",
+            where="budget: stop_usd",
+            hint="everything bought is kept; raise budget.stop_usd and run again to go on",
+        )
 
-    def _is_full(self, dollars: float, ahead: float) -> bool:
-        return dollars >= self._stop or (ahead > 0 and dollars + ahead > self._stop)
+    @contextmanager
+    def reserved(self, dollars: float, *, ordered: bool = False) -> Iterator[None]:
+        """What a batch may cost counts in the block; BudgetSpent if there is no room for one not `ordered` yet."""
+        with self._change:
+            if not ordered:
+                self.check(dollars)
+            self._reserved += dollars
+        try:
+            yield
+        finally:
+            with self._change:
+                self._reserved -= dollars
 
 
 def cost_of(policy: Policy, answer: Answer) -> float | None:

@@ -1,14 +1,20 @@
-"""A call without an answer: what the service's words mean for this call and for all others. Pure."""
+"""A call without an answer: what it means for this call and for all others, and when to try again. Pure."""
 
 from __future__ import annotations
 
 import email.utils
+import json
 import math
+import random
 import time
 from collections.abc import Mapping
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
-Scope = Literal["retry", "cell", "model", "run", "temperature"]
+from fluency.common.errors import StopRun
+from fluency.core.study import ModelConfig
+
+Scope = Literal["retry", "cell", "model", "run"]
 SPEND_CODES = frozenset(
     {
         "enforced_spend_limit_reached",
@@ -20,14 +26,19 @@ SPEND_CODES = frozenset(
     }
 )
 RETRIED = frozenset({408, 409, 425, 429, 499})
+RETRIED_KINDS = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
+
+
+class ModelStop(StopRun):
+    """A reason that holds for every further call of one model."""
 
 
 class Failure(Exception):
     """A call without an answer.
 
     scope: retry (this call, later) · cell (this cell stays missing) · model, run (no further call of the model, of
-    the run) · temperature (the model refuses the parameter). `unreadable`: a reply came and is of no use; `billed`:
-    that, or a reply was cut or did not come in time, and may have cost. `retry_after` in seconds.
+    the run). `billed`: the service may have answered, and billed, what is of no use or was not read. `retry_after` in
+    seconds.
     """
 
     def __init__(
@@ -38,37 +49,61 @@ class Failure(Exception):
         hint: str = "",
         retry_after: float | None = None,
         slow_down: bool = False,
-        unreadable: bool = False,
+        billed: bool = False,
         status: int | None = None,
     ) -> None:
         super().__init__(what)
         self.what, self.scope, self.hint = what, scope, hint
-        self.retry_after, self.slow_down, self.unreadable = retry_after, slow_down, unreadable
-        self.billed, self.status = unreadable, status
+        self.retry_after, self.slow_down, self.billed, self.status = retry_after, slow_down, billed, status
 
 
 def unreadable(what: str, body: bytes = b"") -> Failure:
     """The failure of a reply that came and is no message, with the first 80 bytes of it."""
     start = body[:80].decode("ascii", "replace").replace("\n", " ").strip()
-    return Failure(f"{what}{f': {start!r}' if start else ''}", scope="retry", unreadable=True)
+    return Failure(f"{what}{f': {start!r}' if start else ''}", scope="retry", billed=True)
+
+
+# ------------------------------------------------------------ error replies
+
+
+def from_reply(status: int, body: str, headers: Mapping[str, str]) -> Failure:
+    """What an error reply means, in whichever form of error its service speaks."""
+    try:
+        value: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        value = None
+    error = value.get("error", value) if isinstance(value, dict) else None
+    if not isinstance(error, dict):
+        return from_status(status, None, None, error if isinstance(error, str) else body, headers)
+    return from_error(status, error, body, headers)
+
+
+def from_error(status: int, error: Mapping[str, Any], body: str, headers: Mapping[str, str]) -> Failure:
+    """What the object of an error means; `body` stands in for its words where it has none."""
+    details = error.get("details")
+    code = error.get("code") or (details.get("error_code") if isinstance(details, dict) else None)
+    kind, message = error.get("type"), error.get("message")
+    return from_status(status, kind and str(kind), code and str(code), str(message or body), headers)
 
 
 def from_status(
     status: int, kind: str | None, code: str | None, message: str | None, headers: Mapping[str, str]
 ) -> Failure:
     """What an error reply means: `kind`, `code` and `message` are the API's error type, error_code and words."""
-    said = f"{status}{f' {kind}' if kind and kind != 'None' else ''}: {(message or 'no words').strip()[:300]}"
+    entry = f"{status}{f' {kind}' if kind else ''}: {(message or 'no words').strip()[:300]}"
     words = (message or "").lower()
     if code in SPEND_CODES or "credit balance" in words or kind == "billing_error" or status == 402:
         hint = "raise the limit or buy credit with the provider; then run again, nothing bought is lost"
-        return Failure(f"the account's money is spent: {said}", scope="run", hint=hint)
+        return Failure(f"the account's money is spent: {entry}", scope="run", hint=hint)
     if status == 401 or kind == "authentication_error":
-        return Failure(f"the key was not accepted: {said}", scope="run", hint="check the key in the environment")
+        return Failure(f"the key was not accepted: {entry}", scope="run", hint="check the key in the environment")
     if status == 403 or kind == "permission_error":
         hint = "check what the key may do, or leave the model out"
-        return Failure(f"the key may not do this: {said}", scope="run", hint=hint)
-    retried = Failure(said, scope="retry", retry_after=retry_after(headers), unreadable=status == 200)
-    retried.slow_down = status in (429, 503, 529) or kind in ("overloaded_error", "rate_limit_error")
+        return Failure(f"the key may not do this: {entry}", scope="run", hint=hint)
+    retried = Failure(
+        entry, scope="retry", retry_after=retry_after(headers), billed=status == 200, status=status,
+        slow_down=status in (429, 503, 529) or kind in ("overloaded_error", "rate_limit_error"),
+    )  # fmt: skip
     if headers.get("x-should-retry") == "true":
         return retried
     if 300 <= status < 400:
@@ -77,19 +112,15 @@ def from_status(
         return Failure(f"the address redirects ({status}) to {target}", scope="model", hint=hint)
     if status == 404:
         hint = "check the model's `id` and `base_url`"
-        return Failure(f"there is no such model or address: {said}", scope="model", hint=hint, status=404)
+        return Failure(f"there is no such model or address: {entry}", scope="model", hint=hint, status=404)
     if status == 400 and "temperature" in words:
-        hint = (
-            "put `temperature: provider-default` into the model's entry, or `on_refused_temperature: "
-            "provider-default` to let the run decide it for all of the model's cells"
-        )
-        return Failure(f"the model refuses the temperature: {said}", scope="temperature", hint=hint)
-    kind_retried = kind in ("overloaded_error", "api_error", "rate_limit_error", "timeout_error")
-    if (status in RETRIED or status >= 500 or kind_retried) and headers.get("x-should-retry") != "false":
+        hint = "put `temperature: provider-default` into the model's entry: all of its cells are then asked so"
+        return Failure(f"the model refuses the temperature: {entry}", scope="model", hint=hint)
+    if (status in RETRIED or status >= 500 or kind in RETRIED_KINDS) and headers.get("x-should-retry") != "false":
         return retried
     if status == 200:
-        return Failure(f"the reply is an error: {said}", scope="retry", unreadable=True)
-    return Failure(f"the request was refused: {said}", scope="cell", hint="see the service's words above")
+        return Failure(f"the reply is an error: {entry}", scope="retry", billed=True)
+    return Failure(f"the request was refused: {entry}", scope="cell", hint="see the service's words above")
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -105,3 +136,45 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
             return None
         seconds = date.timestamp() - (time.time() if now is None else now)
     return None if seconds is None or math.isnan(seconds) else max(0.0, seconds)
+
+
+# ------------------------------------------------------------ trying again
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Seconds of one attempt and of all attempts of a cell; waits double from `first_wait_s` to `longest_wait_s`.
+
+    `billed_attempts` is the most where an attempt may have been billed. After `lost_cells` cells in a row without an
+    answer the model is not asked any more in this run.
+    """
+
+    attempt_s: float = 120.0
+    deadline_s: float = 600.0
+    attempts: int = 8
+    billed_attempts: int = 3
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 30.0
+    lost_cells: int = 5
+    batch_poll_s: float = 20.0
+
+
+LOCAL_SERVER_RETRY = RetryPolicy(attempt_s=600.0, deadline_s=1800.0)
+"""For servers on the user's own machine, where one answer may take minutes."""
+
+
+def retry_policy_for(model: ModelConfig) -> RetryPolicy:
+    """The policy of one model."""
+    return LOCAL_SERVER_RETRY if model.served_by == "embedded" or not model.key_required else RetryPolicy()
+
+
+def wait_s(policy: RetryPolicy, failure: Failure, attempt: int) -> float:
+    """Seconds until the next attempt: doubling, at least what the service asks for, and up to a quarter more."""
+    wait = min(policy.first_wait_s * 2.0 ** (attempt - 1), policy.longest_wait_s)
+    return max(wait, failure.retry_after or 0.0) * (1 + random.random() / 4)
+
+
+def worth_another_attempt(policy: RetryPolicy, failure: Failure, attempt: int, deadline: float, wait: float) -> bool:
+    """Whether to try again after so many attempts and a wait, before the deadline (monotonic)."""
+    most = min(policy.attempts, policy.billed_attempts if failure.billed else policy.attempts)
+    return failure.scope == "retry" and attempt < most and time.monotonic() + wait <= deadline

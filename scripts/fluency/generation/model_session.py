@@ -2,66 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+import itertools
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import fluency
+from fluency.common.clock import utc_now
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.locks import Once
+from fluency.common.terminal import log_line
+from fluency.common.words import plural
 from fluency.core.records import Answer, Generation, Request
-from fluency.core.study import Cell
-from fluency.generation.batch_queue import BatchQueue
-from fluency.generation.budget import WaitsForBatches, cost_of
-from fluency.generation.context import GenerationContext
-from fluency.generation.failure import Failure
-from fluency.generation.failure_policy import FailurePolicy, ModelStop
+from fluency.core.study import Cell, ModelConfig, Study
+from fluency.generation.budget import Budget, cost_of, upper_bound_usd
+from fluency.generation.failure import Failure, ModelStop, RetryPolicy, unreadable, wait_s, worth_another_attempt
 from fluency.generation.keys import key_of
-from fluency.generation.last_resort import write_down
+from fluency.generation.pace import Pace, starts_per_minute
+from fluency.generation.policies import resolve
 from fluency.generation.providers import open_provider, read_reply
-from fluency.generation.providers.provider import Provider, Reply
+from fluency.generation.providers.sdk_provider import Provider
 from fluency.generation.reply import answer_of, decode
-from fluency.generation.request import PROTOCOL, forms_by_key
-from fluency.generation.retry import Retrier
+from fluency.generation.request import PROTOCOL, request_for, request_key
+from fluency.generation.store import AnswerStore
 
 
 class ModelSession:
-    """One model of a run; safe for threads."""
+    """One model of a run; safe for threads.
 
-    def __init__(self, context: GenerationContext) -> None:
-        self.context, self.store = context, context.store
-        self.failures = FailurePolicy(context)
+    `url_of` says where the model is, and starts the embedded server if it must; `stop_run` ends all asking of the run.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        model: ModelConfig,
+        *,
+        store: AnswerStore,
+        budget: Budget,
+        retry: RetryPolicy,
+        environ: Mapping[str, str],
+        url_of: Callable[[ModelConfig], str | None],
+        stop_run: Callable[[StopRun], None],
+    ) -> None:
+        self.study, self.model, self.store, self.budget, self.retry = study, model, store, budget, retry
+        self.where = f"models: {model.alias}"
+        self.policy = resolve(model)
+        self.pace = Pace(starts_per_minute(model), model.in_flight, longest_pause_s=retry.deadline_s)
         self.provider = Once(self._open_provider)
-        self.batches = BatchQueue(context, self.failures, self.provider)
+        self.answered = False
+        """Whether the model has answered a call of this run."""
+        self._environ, self._url_of, self._stop_run = environ, url_of, stop_run
+        self._first, self._change = threading.Lock(), threading.Lock()
+        self._cells_without_answer = 0
+        self._echoed: set[str] = set()
 
     def answer(self, cell: Cell, prompt: str) -> Answer:
         """The stored answer, or a new one."""
-        while True:
-            request = self.context.request(cell, prompt)
-            answer = self.store.find(request)
-            if answer is None and self.batches.open:
-                self.batches.expect(cell, prompt)
-                with self.batches.lock():
-                    self.batches.collect()
-                    # Not proven: one call is the probe before a whole batch goes out.
-                    proven = self.context.rate_limit.proven
-                    answer = self.store.find(request) if proven else self._obtain(cell, request)
-            if answer is None and not self.batches.open:
-                answer = self._obtain(cell, request)
-            if answer is not None:
-                return answer
+        request = request_for(self.study, cell, prompt)
+        key = request_key(request)
+        try:
+            return self.store.get(key) or self._ask(request, key, cell.path)
+        except ModelStop as stop:
+            self.pace.stop(stop)
+            raise
+        except StopRun as stop:
+            self._stop_run(stop)
+            raise
 
     def record(self, cell: Cell, answer: Answer, task_sha256: str) -> Generation:
         """The cell's record; the same whenever it is made from the same answer."""
-        policy = self.context.policy
-        price = policy.price_of(answer.transport)
+        price = self.policy.price_of(answer.transport)
         return Generation(
             cell=cell,
             answer=answer,
-            temperature_requested=policy.temperature_requested,
-            cost_usd=cost_of(policy, answer),
+            temperature_requested=self.policy.temperature_requested,
+            cost_usd=cost_of(self.policy, answer),
             price=None if price is None else price.model_dump(),
             task_sha256=task_sha256,
-            provenance={"fluency": fluency.__version__, "protocol": PROTOCOL, "policy": policy.source},
+            provenance={"fluency": fluency.__version__, "protocol": PROTOCOL, "policy": self.policy.source},
         )
 
     def close(self) -> None:
@@ -69,120 +89,103 @@ class ModelSession:
         if self.provider.made is not None:
             self.provider.made.close()
 
-    # ------------------------------------------------------------ one answer
+    # ------------------------------------------------------------ one call
 
-    def _obtain(self, cell: Cell, request: Request) -> Answer | None:
-        """The answer from the store or the model, asked by nobody else meanwhile; None: the request is outdated."""
-        try:
-            self.store.check_room()
-        except StopRun as stop:
-            self.context.stop_run(stop)
-            raise
-        forms = forms_by_key(request)
-        key = next(iter(forms))
-        with self.store.lock(key, self.context.rate_limit.raise_if_stopped):
-            return self.store.first_of(forms) or self._left_behind(forms) or self._ask(cell, key, request)
-
-    def _left_behind(self, forms: Mapping[str, Request]) -> Answer | None:
-        """What an earlier run bought under one of the keys and could not put into the store, if there is anything."""
-        for key, form in forms.items():
-            answer = self.store.pending(key)
-            if answer is None and (quarantined := self.store.quarantined(key)) is not None:
-                with suppress(Failure):  # no message after all
-                    answer = self._take(key, form, *quarantined)
-                self.store.quarantine_path(key).unlink(missing_ok=True)
-            if answer is not None:
-                answer = self.store.commit(answer)
-                self.context.count(answer)
-                self.context.look_at(answer)
+    def _ask(self, request: Request, key: str, where: str) -> Answer:
+        """A new answer, unless a cell with the same request has just got it. The model's first call goes alone."""
+        with self.store.lock(key):
+            if (answer := self.store.get(key)) is not None:
                 return answer
-        return None
+            if not self.answered:
+                with self._first:
+                    if not self.answered:
+                        return self._attempts(request, key, where)
+            return self._attempts(request, key, where)
 
-    def _ask(self, cell: Cell, key: str, request: Request) -> Answer | None:
-        retrier = self.context.retrier()
-        try:
-            return retrier.run(lambda: self._attempt(key, request, retrier))
-        except Failure as failure:
-            if failure.scope != "temperature" or request.temperature is None:
-                self.failures.raise_for(failure, cell.path, retrier.attempt)
-            self.failures.temperature_refused(failure)
-            return None
-        except ModelStop:
-            raise
-        except WaitsForBatches as wait:  # this model's turn is later; a batch of another one is minded on
-            raise self.failures.stop_model(wait.what, wait.hint, wait.where) from None
-        except StopRun as stop:
-            self.context.stop_run(stop)
-            raise
-        except CallError as error:
-            raise CallError(error.what, where=error.where or cell.path, hint=error.hint) from None
-        finally:
-            self.context.rate_limit.gave_up(retrier)
-
-    def _attempt(self, key: str, request: Request, retrier: Retrier) -> Answer:
-        """One call; its answer is in the store when it returns."""
-        context = self.context
-        context.rate_limit.raise_if_stopped()  # before a connection is opened, or a model served, for nothing
+    def _attempts(self, request: Request, key: str, where: str) -> Answer:
+        self.pace.raise_if_stopped()  # before a connection is opened, or a model served, for nothing
         provider = self.provider()
-        slot = context.rate_limit.slot(retrier.deadline, retrier)
-        kept: list[Answer] = []
-        with ExitStack() as call:
-
-            def budget_s() -> float:
-                call.enter_context(slot)
-                if request.temperature is not None and context.temperature_refused:
-                    raise Failure("the model takes no temperature", scope="temperature")
-                context.budget.check()
-                return retrier.left_s()
-
-            def keep(reply: Reply) -> None:
-                own = {"attempts": retrier.attempt, "latency_s": round(reply.latency_s, 4)}
-                note = context.note(provider) | own | {"request_id": reply.request_id}
-                kept.append(self._take(key, request, note, reply.body))
-                # Counted, then the next may start while the disk flushes this one.
-                context.count(kept[0])
-                slot.succeeded(reply.pause_s)
-
+        deadline = time.monotonic() + self.retry.deadline_s
+        for attempt in itertools.count(1):
             try:
-                provider.ask(request, budget_s, keep)
+                return self._call(provider, request, key, attempt, deadline)
             except Failure as failure:
-                if not kept:  # else it matters no more what became of the connection
-                    if failure.billed:  # counted before the next call may start
-                        context.count_lost(key, request)
-                    raise
-            finally:
-                kept = [self.store.commit(answer) for answer in kept]
-        context.look_at(kept[0])
-        return kept[0]
+                wait = wait_s(self.retry, failure, attempt)
+                if failure.slow_down:
+                    self.pace.pause(wait)
+                if not worth_another_attempt(self.retry, failure, attempt, deadline, wait):
+                    raise self._given_up(failure, attempt, where) from None
+            self.pace.sleep(wait)
+        raise AssertionError("the loop has no end")
 
-    def _take(self, key: str, request: Request, note: Mapping[str, object], body: bytes) -> Answer:
-        """The answer in a reply, pending before anything else is done with it; Failure if the reply holds none."""
-        try:
-            answer = answer_of(key, request, read_reply(request, decode(body)), note)
-            write_down(self.context, answer)
-        except (Failure, StopRun):
-            raise
-        except Exception as error:
+    def _call(self, provider: Provider, request: Request, key: str, attempt: int, deadline: float) -> Answer:
+        """One call; its answer is in the store when this returns. Failure if there is none."""
+        self.store.check_room()
+        with self.pace.slot():
+            self.budget.check()
+            seconds = min(self.retry.attempt_s, max(1.0, deadline - time.monotonic()))
             try:
-                self.store.quarantine(key, note, body)
-            except StopRun as full:
-                self.context.count_lost(key, request)
-                what = f"a reply that could not be read is lost, and counts as the dearest it can be: {full.what}"
-                raise StopRun(what, where=full.where, hint=full.hint) from error
-            self.context.count_lost(key, request, for_good=False)
-            raise CallError(
-                f"an answer came that could not be read ({type(error).__name__})",
-                where=str(self.store.quarantine_path(key)),
-                hint="the reply is kept there and is not asked for again; please report it",
-            ) from error
-        self.failures.succeeded()
+                reply = provider.send(provider.prepare(request, seconds), seconds)
+                note = {"attempts": attempt, "latency_s": round(reply.latency_s, 4), "request_id": reply.request_id}
+                answer = self.answer_in(decode(reply.body), key, request, note)
+            except Failure as failure:
+                if failure.billed:
+                    self.budget.add(upper_bound_usd(self.policy, request.prompt))
+                raise
+            answer = self.keep(answer)
+            self.pace.pause(reply.pause_s)
+        self.answered, self._cells_without_answer = True, 0
         return answer
 
-    def _open_provider(self) -> Provider:
-        context, model = self.context, self.context.model
-        key = key_of(model, context.environ)
+    def answer_in(self, message: Any, key: str, request: Request, note: Mapping[str, object]) -> Answer:
+        """The answer in a decoded reply; Failure if it is none."""
+        server = "embedded" if self.model.served_by == "embedded" else self.provider().server
+        source = {"received_utc": utc_now("milliseconds"), "server": server, "client": self.provider().name}
         try:
-            self.batches.check_transport()
-            return open_provider(model, context.url_of(model), key, context.environ)
+            return answer_of(key, request, read_reply(request, message), {**source, **note})
+        except Failure:
+            raise
+        except Exception as error:  # a bug: the reply is counted, and the next attempt may bring one that can be read
+            raise unreadable(f"the reply could not be read ({type(error).__name__}; please report it)") from None
+
+    def keep(self, answer: Answer) -> Answer:
+        """Count an answer's cost, the most it can be where the service did not say, and put it into the store."""
+        cost = cost_of(self.policy, answer)
+        most = upper_bound_usd(self.policy, answer.request.prompt, answer.transport)
+        self.budget.add(most if cost is None else cost)
+        answer = self.store.put(answer)
+        echoed = answer.model_echoed
+        if echoed and not echoed.startswith(self.model.id) and self.model.served_by != "embedded":
+            with self._change:
+                is_new = echoed not in self._echoed
+                self._echoed.add(echoed)
+            if is_new:
+                what = f"asked for {self.model.id}, answered by {echoed} (recorded with each answer)"
+                log_line(f"{self.where}: {what}")
+        return answer
+
+    def _given_up(self, failure: Failure, attempts: int, where: str) -> CallError:
+        """What a failure means after so many attempts: for the run, the model or this cell."""
+        what, hint = failure.what, failure.hint
+        if failure.retry_after and failure.retry_after > self.retry.deadline_s:
+            what = f"{what} (the service asks to wait {failure.retry_after:.0f} s)"
+        if failure.scope == "run":
+            return StopRun(what, where=self.where, hint=hint)
+        what = f"{what} (tried {attempts} times)" if attempts > 1 else what
+        if failure.scope == "model" or not self.answered:
+            return ModelStop(what, where=self.where, hint=hint or "check the endpoint, or wait; then run again")
+        if failure.scope == "retry":
+            with self._change:
+                self._cells_without_answer += 1
+                lost = self._cells_without_answer
+            if lost >= self.retry.lost_cells:
+                what = f"{plural(lost, 'cell')} in a row got no answer; the last: {what}"
+                return ModelStop(what, where=self.where, hint="run again later")
+        return CallError(what, where=where, hint=hint or "the cell stays to be run: run again later")
+
+    def _open_provider(self) -> Provider:
+        key = key_of(self.model, self._environ)
+        try:
+            return open_provider(self.model, self._url_of(self.model), key)
         except UserError as error:
-            raise self.failures.stop_model(error.what, error.hint, error.where) from error
+            raise ModelStop(error.what, where=error.where or self.where, hint=error.hint) from error

@@ -1,4 +1,4 @@
-"""The sampling policy of a model: the table in policies.yaml with the config's own words laid over it."""
+"""The sampling policy of a model: the table in policies.yaml, overridden by the config."""
 
 from __future__ import annotations
 
@@ -77,6 +77,20 @@ class Policy:
             return None
         return (input_tokens * price.input_usd_per_mtok + output_tokens * price.output_usd_per_mtok) / 1_000_000
 
+    def describe(self) -> str:
+        """Temperature, thinking, effort and limit, as they are sent or left to the service."""
+        sampling = "provider default" if self.temperature_sent is None else f"temperature {self.temperature_sent:g}"
+        thinking = f", thinking {self.thinking['type']}" if self.thinking and "type" in self.thinking else ""
+        if self.effort:
+            effort = f", effort {self.effort}"
+        elif self.effort_default == "unsupported":
+            effort = ", takes no effort"
+        else:
+            known = f", {self.effort_default}" if self.effort_default else ""
+            effort = f", effort not sent (the service's default{known})"
+        effort = "" if self.seeded else effort  # llama.cpp knows no such thing
+        return f"{sampling}{thinking}{effort}, up to {self.max_tokens} tokens"
+
 
 @cache
 def table() -> dict[str, Any]:
@@ -95,8 +109,8 @@ def geo_price_factor(geo: object) -> float:
     return float(table()["geo_price_factors"].get(geo, 1.0)) if isinstance(geo, str) else 1.0
 
 
-def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
-    """The policy of a config entry; `refused`: the service would not take the temperature, none is sent.
+def resolve(model: ModelConfig) -> Policy:
+    """The policy of a config entry.
 
     UserError if the table does not know the model and the config leaves out what is then needed, or if a
     header or body field of the config would make the record untrue or hold a key.
@@ -109,7 +123,7 @@ def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
     thinking = model.thinking if model.thinking is not None else known
     mode = (thinking or {}).get("type")
     _check_wire(model, thinking, where, bool(entry.get("always_thinks")))
-    sent = None if refused or temperature == "provider-default" else float(temperature)
+    sent = None if temperature == "provider-default" else float(temperature)
     if sent not in (None, 1.0) and mode in ("adaptive", "enabled"):
         raise UserError(
             f"temperature {sent:g} cannot go with thinking {mode}: the service takes only 1",
@@ -118,7 +132,7 @@ def resolve(model: ModelConfig, *, refused: bool = False) -> Policy:
         )
     return Policy(
         model_id=model.id,
-        temperature_requested="provider-default" if temperature == "provider-default" else float(temperature),
+        temperature_requested="provider-default" if sent is None else sent,
         temperature_sent=sent,
         max_tokens=max_tokens,
         thinking=thinking,

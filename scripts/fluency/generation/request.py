@@ -1,4 +1,4 @@
-"""The request of a cell, its key in the answer store, and the order in which cells are asked. Pure."""
+"""What a cell asks: its prompt, its request, the request's key, and the order in which cells are asked. Pure."""
 
 from __future__ import annotations
 
@@ -6,22 +6,39 @@ from collections.abc import Callable
 from dataclasses import astuple
 from typing import Any
 
-from fluency.common.canonical import canonical_json, legacy_canonical_json
+from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
 from fluency.core.records import Request, ToolOffer
 from fluency.core.shells import Shell, find_shell
 from fluency.core.study import Cell, Study
-from fluency.generation.policies import resolve, version_headers
+from fluency.generation.policies import resolve
 from fluency.generation.reply import ARGUMENT
 
+PREAMBLES = (
+    "The current directory is the root of a Rust cargo workspace on a Linux machine. "
+    "All paths are relative to it. Write only the requested output to standard output.",
+    "The current directory is the root of a Rust cargo workspace on a Linux machine. "
+    "The Rust toolchain, git, Perl and Python are not installed. "
+    "All paths are relative to it. Write only the requested output to standard output.",
+)
+"""The first paragraph of each version of the prompt, the present one last.
+
+The earlier ones are kept to recognise what was asked with them: such answers are never used for the present prompt.
+"""
+PREAMBLE = PREAMBLES[-1]
 PROTOCOL = 1
 """Bumped by hand when answers bought so far must not count any more; every bump asks for all of them again."""
 
 
-def request_for(study: Study, cell: Cell, prompt: str, *, refused: bool = False) -> Request:
-    """What a cell asks; `refused`: the model's service would not take its temperature, so none is sent."""
+def build_prompt(task_prompt: str, shell: str, preamble: str = PREAMBLE) -> str:
+    """The text a model is sent for one task: one preamble, the task, one line that names the shell."""
+    return f"{preamble}\n\n{task_prompt.strip()}\n\n{find_shell(shell).prompt_line}"
+
+
+def request_for(study: Study, cell: Cell, prompt: str) -> Request:
+    """What a cell asks."""
     model = study.model(cell.model)
-    policy = resolve(model, refused=refused)
+    policy = resolve(model)
     request = Request(
         model_id=policy.model_id,
         prompt=prompt,
@@ -48,28 +65,6 @@ def tool_of(shell: Shell) -> ToolOffer:
 def request_key(request: Request, form: Callable[[Any], str] = canonical_json) -> str:
     """SHA-256 of the request's canonical JSON: the name of its answer. `form` is another one for older requests."""
     return sha256(form(request.model_dump(mode="json")))
-
-
-def forms_by_key(request: Request) -> dict[str, Request]:
-    """The request under its key, and as earlier versions asked and named it where that differs.
-
-    Schema 1 differs by whole floats; the embedded model was asked by the Messages wire before there were others. What
-    was bought under an older key is never asked for again.
-    """
-    forms = {request_key(request): request}
-    if request.seed is None:
-        return forms | {request_key(request, legacy_canonical_json): request}
-    was = request.model_copy(update={"wire": "messages", "headers": _headers_of_the_embedded(request)})
-    for form in (canonical_json, legacy_canonical_json):
-        for asked in (request, was):
-            older = asked.model_copy(update={"seed": seed_of(asked, form)})
-            forms |= {request_key(older, form): older}
-    return forms
-
-
-def _headers_of_the_embedded(request: Request) -> dict[str, str]:
-    """The headers that a request for the embedded model had by the Messages wire: with the version of its API."""
-    return version_headers("messages", request.temperature) | request.headers
 
 
 def seed_of(request: Request, form: Callable[[Any], str] = canonical_json) -> int:

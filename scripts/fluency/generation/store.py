@@ -1,190 +1,126 @@
-"""The answer store: every answer once, whole, under the hash of its request, for ever.
+"""The answer store: every answer once, whole, under the hash of its request.
 
     answers/<first two of key>/<key>.json    {"answer": …, "sha256": of the answer's canonical JSON}
-    answers/decisions/<model>.json           a service refused the temperature; holds for all cells of the model
-    answers/batches/<batch>.json             batches that are still out
-    answers/arriving/<key>.held              an answer between its last byte and its place: written, not yet flushed
-    answers/unread/<key>.reply               a reply that no code could read; a later version does
-    answers/spending.log                     what calls have cost (`spending.py`)
-    answers/.lock                            empty; who is asking for what locks a byte of it
+    answers/batches/<batch>.json             batches that are out (`batches.py`)
+    answers/.lock                            locked by the run that asks
 
-An answer that this disk does not take is held elsewhere (`shelter.py`).
 Nothing here is ever overwritten: of two answers to one request the first stays.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
-import re
+import resource
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import IO
 
-from fluency.common.files import flush, in_folder, pretty_json, sha256, write_atomic
-from fluency.core.records import Answer, Request
-from fluency.generation.answer_file import (
-    DamagedAnswer,
-    check_room,
-    decode_answer,
-    encode_answer,
-    link,
-    read_answer,
-    read_file,
-    stop_if_unwritable,
-    write_whole,
-)
-from fluency.generation.locks import exclusive
-from fluency.generation.request import forms_by_key
-from fluency.generation.shelter import Shelter
-from fluency.generation.spending import SpendingLog
+from pydantic import ValidationError
 
-LOCK_TIMEOUT_S = 1800
+from fluency.common.canonical import canonical_json, hashes_to
+from fluency.common.errors import StopRun, UserError
+from fluency.common.files import flush, sha256
+from fluency.common.terminal import log_line
+from fluency.core.records import Answer
+
+ROOM_BYTES = 32 * 1024 * 1024
+NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+
+
+class DamagedAnswer(UserError):
+    """A stored answer that cannot be trusted."""
 
 
 class AnswerStore:
-    """A folder of answers; safe for any number of threads and processes at once."""
+    """A folder of answers; safe for threads. One run at a time asks (`hold`), any number may read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
-        # Files are made in one folder and then get their names in many: a folder's first file is dear to make.
-        self.arriving = self.folder / "arriving"
-        self.shelter = Shelter(self.folder)
-        self.spending = SpendingLog(self.folder / "spending.log", self.shelter)
+        self._locks: dict[str, threading.RLock] = {}
+        self._held: IO[bytes] | None = None
 
     def path(self, key: str) -> Path:
         """Where the answer to a request lies."""
         return self.folder / key[:2] / f"{key}.json"
 
     def has(self, key: str) -> bool:
-        """Whether there is an answer, sound or not."""
-        return os.path.lexists(self.path(key))
-
-    def holds(self, request: Request) -> bool:
-        """Whether there is an answer to a request, sound or not, as `find` looks for it."""
-        return any(map(self.has, forms_by_key(request)))
+        """Whether there is an answer, sound or not; an empty file, left by a power cut, is none."""
+        try:
+            return os.lstat(self.path(key)).st_size > 0
+        except OSError:
+            return False
 
     def get(self, key: str) -> Answer | None:
         """The answer, or None if there is none yet; DamagedAnswer if its file cannot be trusted."""
         return read_answer(self.path(key))
 
-    def find(self, request: Request) -> Answer | None:
-        """The answer to a request, under its key or the one it had in schema 1; DamagedAnswer as `get`."""
-        return self.first_of(forms_by_key(request))
-
-    def first_of(self, keys: Iterable[str]) -> Answer | None:
-        """The first answer that there is under one of the keys; DamagedAnswer as `get`."""
-        return next(filter(None, map(self.get, keys)), None)
-
     def put(self, answer: Answer) -> Answer:
-        """Keep an answer durably and return what the store holds now: this one, or an earlier one.
+        """Keep an answer and return what the store holds now: this one, or an earlier one.
 
-        StopRun if the disk does not take it: asking on would buy answers that cannot be kept.
+        Once it has its name it survives the end of the process, once it is flushed a power cut too. StopRun if the
+        disk does not take it; the answer is then printed, since asking on would buy answers that cannot be kept.
         """
-        temporary = self.arriving / f"{answer.request_key}.{os.getpid()}-{threading.get_ident()}.part"
-        with stop_if_unwritable(temporary):
-            write_whole(temporary, encode_answer(answer))
-        return self._name(temporary, answer)
-
-    def write_pending(self, answer: Answer) -> None:
-        """Write an answer down beside its place, so that a killed process does not lose it; `commit` comes next.
-
-        Call it holding the key's lock. Not flushed, since that takes long; StopRun as `put`, with the answer sheltered,
-        or NotKept if it could not be.
-        """
-        path, data = self.pending_path(answer.request_key), encode_answer(answer)
-        with stop_if_unwritable(path, lambda: self.shelter.hold(answer.request_key, data)):
-            write_whole(path, data)
-
-    def commit(self, answer: Answer) -> Answer:
-        """What `put` does, for an answer that is pending."""
-        return self._name(self.pending_path(answer.request_key), answer)
-
-    def pending(self, key: str) -> Answer | None:
-        """A whole answer that a killed process left pending, or a full disk elsewhere; call it with the key's lock."""
-        for path in (self.pending_path(key), *self.shelter.files(key)):
-            if (data := read_file(path)) is None:
-                continue
+        key, data = answer.request_key, _encoded(answer)
+        path = self.path(key)
+        with self.lock(key):
             try:
-                answer = decode_answer(data, key, path)
-            except DamagedAnswer:  # killed while it wrote
-                path.unlink(missing_ok=True)
-                continue
-            if (place := self.pending_path(key)) != path:
-                with stop_if_unwritable(place):
-                    write_whole(place, data)
-                    flush(place)
-                    path.unlink()
-            return answer
-        return None
+                if not _write_once(path, data):
+                    return self.get(key) or answer
+            except OSError as error:
+                log_line(f"This answer could not be stored: {json.dumps(json.loads(data))}")  # in ASCII
+                raise StopRun(
+                    f"an answer could not be written: {error.strerror}; it is printed above",
+                    where=str(path),
+                    hint="make room or give write permission, then run again: this cell is asked, and paid, again",
+                ) from None
+        return answer
 
-    def pending_path(self, key: str) -> Path:
-        """Where an answer lies until it is committed."""
-        return self.arriving / f"{key}.held"
+    def lock(self, name: str) -> AbstractContextManager[object]:
+        """The right, among the threads of this process, to ask for a key or to order a batch."""
+        return self._locks.setdefault(name, threading.RLock())
 
-    def _name(self, temporary: Path, answer: Answer) -> Answer:
-        """Flush an answer and give it its name unless that is taken."""
-        path = self.path(answer.request_key)
-        with stop_if_unwritable(path):
-            flush(temporary)
-            taken = not in_folder(path, lambda: link(temporary, path))
-            flush(path.parent)
-            temporary.unlink(missing_ok=True)
-        return (self.get(answer.request_key) or answer) if taken else answer
+    def hold(self) -> None:
+        """Be the run that asks, until `release` or the end of the process; StopRun if another run is."""
+        self.check_room()
+        if self._held is not None:
+            return
+        handle = (self.folder / ".lock").open("ab")
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            handle.close()
+            raise StopRun(
+                "another run is asking models into this answer store",
+                where=str(self.folder),
+                hint="let that run finish, or end it; then run again",
+            ) from None
+        self._held = handle
 
-    def lock(
-        self, name: str, while_waiting: Callable[[], None] = lambda: None, timeout_s: float = LOCK_TIMEOUT_S
-    ) -> AbstractContextManager[None]:
-        """The right to ask for a key (or to mind a batch), among all threads and processes on this store."""
-        return exclusive(self.folder / ".lock", name, while_waiting=while_waiting, timeout_s=timeout_s)
+    def release(self) -> None:
+        """Let another run ask."""
+        if self._held is not None:
+            self._held.close()
+            self._held = None
 
     def check_room(self) -> None:
-        """StopRun if the next answers might find no room: better before they are bought."""
-        check_room(self.folder)
-
-    # ------------------------------------------------------------ quarantine: replies that no code could read
-
-    def quarantine_path(self, key: str) -> Path:
-        """Where the reply lies that no code could make an answer of."""
-        return self.folder / "unread" / f"{key}.reply"
-
-    def quarantine(self, key: str, note: Mapping[str, object], body: bytes) -> None:
-        """Keep a reply, and what was noted beside it, for a version of the program that can read it."""
-        head = json.dumps({"note": dict(note), "bytes": len(body), "sha256": sha256(body)}).encode()
-        with stop_if_unwritable(self.quarantine_path(key)):
-            write_atomic(self.quarantine_path(key), head + b"\n" + body)
-
-    def quarantined(self, key: str) -> tuple[dict[str, Any], bytes] | None:
-        """The note and the reply that `quarantine` kept."""
-        data = read_file(self.quarantine_path(key))
-        if data is None:
-            return None
-        head, _, body = data.partition(b"\n")
-        with suppress(ValueError, KeyError, TypeError):
-            facts = json.loads(head)
-            if (facts["bytes"], facts["sha256"]) == (len(body), sha256(body)):
-                return facts["note"], body
-        self.quarantine_path(key).unlink(missing_ok=True)  # no longer what was kept
-        return None
-
-    # ------------------------------------------------------------ decisions
-
-    def _decision(self, model_id: str) -> Path:
-        name = re.sub(r"[^A-Za-z0-9._-]", "_", model_id).lstrip(".")
-        return self.folder / "decisions" / f"{name}-{sha256(model_id)[:8]}.json"
-
-    def temperature_refused(self, model_id: str) -> bool:
-        """Whether a service refused this model's temperature and its cells go without."""
-        return self._decision(model_id).is_file()
-
-    def refuse_temperature(self, model_id: str, said: str, utc: str) -> None:
-        """Decide, for this and every later run, that the model's cells go without a temperature."""
-        decision = {"model_id": model_id, "decision": "send no temperature", "service_said": said, "utc": utc}
-        write_atomic(self._decision(model_id), pretty_json(decision))
-
-    # ------------------------------------------------------------ the whole store
+        """StopRun if the disk, or the process's own limit, might not take the next answers."""
+        why = ""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            free, largest = os.statvfs(self.folder), resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+            if free.f_bavail * free.f_frsize < ROOM_BYTES or not os.access(self.folder, os.W_OK):
+                why = "the answer store cannot be written, or its disk is full"
+            elif 0 <= largest < ROOM_BYTES:
+                why = f"this process may write no file of more than {largest} bytes (`ulimit -f`)"
+        except OSError as error:
+            why = f"the answer store cannot be made: {error.strerror}"
+        if why:
+            raise StopRun(why, where=str(self.folder), hint="make room or give write permission, then run again")
 
     def files(self) -> list[Path]:
         """All answer files in the order of their keys."""
@@ -193,3 +129,80 @@ class AnswerStore:
     def entries(self) -> Iterator[Answer]:
         """Every answer; DamagedAnswer at the first that cannot be trusted."""
         return filter(None, map(read_answer, self.files()))
+
+
+def read_answer(path: Path) -> Answer | None:
+    """The answer in a file whose name is its key, or None if there is none.
+
+    DamagedAnswer if the file cannot be read, or hash, key and request do not fit together.
+    """
+    data = read_file(path)
+    if not data:
+        return None
+    try:
+        value = json.loads(data)
+        answer = Answer.model_validate(value["answer"])
+        if not hashes_to(value["answer"], value["sha256"]):
+            raise ValueError("its hash does not fit its content")
+        if answer.request_key != path.stem or not hashes_to(answer.request.model_dump(mode="json"), path.stem):
+            raise ValueError("it answers another request than its name says")
+    except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
+        why = str(error).splitlines()[0][:200]
+        raise DamagedAnswer(
+            f"this stored answer is damaged: {why}",
+            where=str(path),
+            hint="restore the file from a copy of the store or an archive (`make answers`); it is not asked for "
+            "again while it is here, so only if there is no copy, delete it",
+        ) from None
+    return answer
+
+
+def read_file(path: Path) -> bytes | None:
+    """A file of the store, or None if there is none; DamagedAnswer if something is there that cannot be read."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        if not path.is_symlink() and not (path.parent.is_symlink() and not path.parent.exists()):
+            return None
+        why = "a link leads nowhere"
+    except OSError as error:
+        why = str(error.strerror)
+    raise DamagedAnswer(
+        f"this stored answer cannot be read: {why}",
+        where=str(path),
+        hint="give read permission, or move away what is no answer; it is not asked for again while this is here",
+    )
+
+
+def _encoded(answer: Answer) -> bytes:
+    text = canonical_json(answer.model_dump(mode="json"))
+    return f'{{"answer":{text},"sha256":"{sha256(text)}"}}\n'.encode()
+
+
+def _write_once(path: Path, data: bytes) -> bool:
+    """Give a new file its name, then flush it; False if the name was taken, OSError, and no file, if that fails."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}-{threading.get_ident()}.part")
+    try:
+        temporary.write_bytes(data)
+        if path.is_file() and path.stat().st_size == 0:
+            path.unlink()
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in NO_HARD_LINKS:
+                raise
+            if path.exists():
+                return False
+            temporary.rename(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    try:
+        flush(path)
+        flush(path.parent)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+    return True

@@ -186,8 +186,8 @@ class Pipeline(ReadyStudy):
             raise SandboxError(error.what, where=f"node {node}: {error.where}", hint=error.hint) from None
 
     def _open_generator(self) -> Any:
-        from fluency.generation.cost_estimate import estimate_cost
-        from fluency.generation.generate import Generator
+        from fluency.generation.estimate import estimate_cost
+        from fluency.generation.generator import Generator
         from fluency.generation.local_model.server import base_url
         from fluency.generation.store import AnswerStore
 

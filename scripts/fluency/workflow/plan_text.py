@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from fluency.common.words import plural
-from fluency.generation.cost_estimate import CostEstimate, ModelEstimate
+from fluency.generation.estimate import CostEstimate, ModelEstimate
 
 
 def render(estimate: CostEstimate) -> str:
@@ -44,9 +44,6 @@ def _render_model(model: ModelEstimate) -> list[str]:
             lines.append("  cost     nothing")
         when = "a batch: most within an hour, 24 h at most" if model.minutes is None else _duration(model.minutes)
         lines.append(f"  time     {when}")
-    if count := model.to_older_prompt:
-        answers = "1 stored answer belongs" if count == 1 else f"{count} stored answers belong"
-        lines.append(f"  prompt   the prompt has changed since: {answers} to the older prompt and will not be used")
     if model.note:
         lines.append(f"  note     {model.note}")
     return lines

@@ -13,9 +13,8 @@ from fluency.core.shells import Shell, find_shell
 from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import Task
 from fluency.execution import powershell
-from fluency.generation.cost_estimate import CostEstimate, confirm, estimate_cost
+from fluency.generation.estimate import CostEstimate, confirm, estimate_cost
 from fluency.generation.keys import require_keys
-from fluency.generation.model_check import service_says
 from fluency.generation.store import AnswerStore
 from fluency.workflow.plan_text import render
 from fluency.workflow.ready_study import ReadyStudy
@@ -68,9 +67,6 @@ def print_plan(ready: ReadyStudy, command: list[str]) -> int:
     jobs = jobs_to_run(command)
     estimate = estimate_of(ready, rerun_reasons(ready, jobs))
     print(render(estimate), end="")
-    to_ask = map(ready.study.model, estimate.aliases_to_ask)
-    said = [f"  {line}" for line in service_says(to_ask, os.environ)]
-    print("\n".join(["", "What the services say of the models:", *said, ""]) if said else "", end="")
     containers = containers_to_start(ready, jobs, [shell.name for shell in shells_lacking(ready)])
     print(f"\n{containers}\n" if containers else "", end="")
     if not IMAGE_RECORD.exists():

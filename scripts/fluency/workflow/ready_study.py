@@ -17,7 +17,7 @@ from fluency.core.table import PRODUCTS, RECORD_TYPES, CellRecords, load_records
 from fluency.core.tasks import Task, load_tasks
 from fluency.generation.local_model.catalogue import find_weights
 from fluency.generation.policies import resolve
-from fluency.generation.prompt import build_prompt
+from fluency.generation.request import build_prompt
 
 
 class ReadyStudy:

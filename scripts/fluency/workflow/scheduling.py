@@ -43,7 +43,7 @@ def look_seldom(workflow: Any) -> None:
 
     Snakemake (9.27) limits jobs to so many a second by default. With that limit each look for jobs brings about another
     one a second later, for ever: after 400 jobs the scheduler looks 400 times a second, at more processor time than all
-    that the jobs need themselves. A model's limits are kept by `generation/rate_limit.py`. And each look asks for the
+    that the jobs need themselves. A model's limits are kept by `generation/pace.py`. And each look asks for the
     size of every ready job's inputs, thousands of files where executions wait for containers.
     """
     scheduler = workflow.scheduler

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fluency.core.tasks import load_tasks
 from fluency.execution.extract import extract
-from fluency.generation.prompt import build_prompt
+from fluency.generation.request import build_prompt
 
 PROGRAMS = {
     "bash": {"find", "grep", "ls", "awk", "sed", "cd", "for", "cat", "jq", "curl", "ps", "wc", "git", "cargo", "echo"},

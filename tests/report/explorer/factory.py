@@ -31,7 +31,7 @@ from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Cell, Limits, Study
 from fluency.core.table import CellRecords, Row, to_frame
 from fluency.core.tasks import CATEGORIES, Structure, Task
-from fluency.generation.prompt import build_prompt
+from fluency.generation.request import build_prompt
 
 CRATES = [
     "arch-check",

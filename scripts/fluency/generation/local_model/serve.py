@@ -11,7 +11,6 @@ import json
 import os
 import sys
 import threading
-import time
 from typing import Any
 
 import xllamacpp  # type: ignore[import-untyped]  # it ships no types
@@ -37,38 +36,25 @@ def load(path: str, model_id: str, threads: int, parallel: int, context: int) ->
     return xllamacpp.Server(params)
 
 
-def watch_parent(parent: int) -> None:
-    """End this process when the parent is gone, without the library's clean-up, which can crash.
-
-    The pipe tells at once; asking for the parent's id helps when a fork of the parent holds the pipe.
-    """
-
-    def until_pipe_ends() -> None:
-        while os.read(0, 4096):
-            pass
-        os._exit(0)
-
-    def until_orphaned() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(0)
-
-    for target in (until_pipe_ends, until_orphaned):
-        threading.Thread(target=target, daemon=True).start()
+def end_with_the_pipe() -> None:
+    """End this process when its standard input does, without the library's clean-up, which can crash."""
+    while os.read(0, 4096):
+        pass
+    os._exit(0)
 
 
 def main(arguments: list[str]) -> None:
     """Load, say where, serve."""
     path, model_id, *numbers = arguments
-    tell = os.fdopen(os.dup(1), "w", buffering=1)
+    output = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # the library's own prints must not look like the line the parent reads
-    watch_parent(os.getppid())
+    threading.Thread(target=end_with_the_pipe, daemon=True).start()
     try:
         server = load(path, model_id, *map(int, numbers))
     except Exception as error:
-        tell.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
+        output.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
         os._exit(1)
-    tell.write(json.dumps({"address": server.listening_address}) + "\n")
+    output.write(json.dumps({"address": server.listening_address}) + "\n")
     threading.Event().wait()  # the server answers from threads of its own
 
 

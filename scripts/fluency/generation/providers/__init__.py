@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from fluency.common.errors import UserError
@@ -13,7 +12,7 @@ from fluency.generation.policies import KEY_PLACEHOLDER
 from fluency.generation.providers.chat import ChatProvider
 from fluency.generation.providers.clouds import BedrockProvider, VertexProvider
 from fluency.generation.providers.messages import MessagesProvider
-from fluency.generation.providers.provider import Access, BatchProvider, Provider
+from fluency.generation.providers.sdk_provider import Access, Provider
 from fluency.generation.reply import Reading
 
 PROVIDERS: dict[str, type[Provider]] = {
@@ -29,23 +28,13 @@ def read_reply(request: Request, message: Any) -> Reading:
     return PROVIDERS[request.wire].read(message, request.tool)
 
 
-def open_provider(model: ModelConfig, url: str | None, key: str, environ: Mapping[str, str]) -> Provider:
+def open_provider(model: ModelConfig, url: str | None, key: str) -> Provider:
     """A connection to the service of a model; `url` None: the wire's own. UserError if it cannot be used so."""
     wire, where = PROVIDERS[model.wire], f"models: {model.alias}"
+    if model.transport == "batch" and not wire.takes_batches:
+        raise UserError("this service takes no batches", where=f"{where}: transport", hint="set `transport: messages`")
     address, note = wire.address(model, url, f"{where}: base_url")
     if note:
         log_line(note)
-    provider = wire(
-        Access(
-            address,
-            key,
-            key_env=model.api_key_env,
-            key_in_headers=any(KEY_PLACEHOLDER in text for text in model.extra_headers.values()),
-            region=model.region or "",
-            project=model.project or "",
-            environ=environ,
-        )
-    )
-    if model.transport == "batch" and not isinstance(provider, BatchProvider):
-        raise UserError("this service takes no batches", where=f"{where}: transport", hint="set `transport: messages`")
-    return provider
+    key_in_headers = any(KEY_PLACEHOLDER in text for text in model.extra_headers.values())
+    return wire(Access(address, key, key_in_headers, model.region or "", model.project or ""))

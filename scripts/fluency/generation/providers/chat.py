@@ -1,50 +1,160 @@
-"""The chat wire: Chat Completions through the openai SDK, which vLLM, Ollama, llama.cpp and most gateways speak."""
+"""The chat wire: bodies and headers of Chat Completions in and out, through the openai SDK."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
+from urllib.parse import urlsplit
 
-from fluency.core.records import Request, ToolOffer
+from fluency.core.records import Request, ToolOffer, Usage
 from fluency.core.study import ModelConfig
-from fluency.generation.providers.chat_format import PROVIDER_URL, body_of, check_base_url, pause_of, read_completion
-from fluency.generation.providers.sdk_provider import SdkProvider
-from fluency.generation.reply import Reading
+from fluency.generation.failure import from_error, unreadable
+from fluency.generation.providers.sdk_provider import LONGEST_HEADER_PAUSE_S, Provider, check_address
+from fluency.generation.reply import Reading, Stopped, command_of, count_or_none, outcome_of, storable, text_or_none
+
+PROVIDER_URL = "https://api.openai.com/v1"
+_STOPPED: Mapping[str, Stopped] = {"content_filter": "refusal", "length": "truncated"}
+_SPAN = re.compile(r"([0-9.]+)(ms|s|m|h)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-class ChatProvider(SdkProvider):
-    """A connection to one endpoint with one key; safe for threads. Implements `Provider`."""
+class ChatProvider(Provider):
+    """Any server with POST …/chat/completions: vLLM, Ollama, llama.cpp and most gateways."""
 
     sdk_name = "openai"
 
     @staticmethod
     def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
-        """See `Provider`."""
         return check_base_url(url or PROVIDER_URL, where)
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> Reading:
-        """See `Provider`."""
         return read_completion(message, tool)
+
+    def prepare(self, request: Request, seconds: float) -> AbstractContextManager[Any]:
+        fields = body_of(request, self.access.base_url)
+        known = {name: fields.pop(name) for name in ("model", "messages")}
+        call: AbstractContextManager[Any] = self.client.chat.completions.with_streaming_response.create(
+            **known, extra_body=fields, extra_headers=request.headers, timeout=self._timeout(seconds)
+        )
+        return call
 
     def _open(self, http_client: Any) -> Any:
         key, url = self.access.key, self.access.base_url
-        return self._errors.OpenAI(api_key=key, base_url=url, max_retries=0, http_client=http_client)
-
-    def _post(self, request: Request) -> AbstractContextManager[Any]:
-        fields = body_of(request, self.access.base_url)
-        known = {name: fields.pop(name) for name in ("model", "messages")}
-        create = self.sdk.chat.completions.with_streaming_response.create
-        response: AbstractContextManager[Any] = create(**known, extra_body=fields, extra_headers=request.headers)
-        return response
-
-    def _said(self, error: Any) -> tuple[Any, Any, Any]:
-        words = error.body.get("message") if isinstance(error.body, dict) else error.body
-        return error.type, error.code, words or error.body or error.message
+        return self._sdk.OpenAI(api_key=key, base_url=url, max_retries=0, http_client=http_client)
 
     def _pause_s(self, headers: Mapping[str, str]) -> float:
         return pause_of(headers)
 
-    def _not_sent(self) -> tuple[type[Exception], ...]:
-        return (self._errors.OpenAIError, *super()._not_sent())
+
+def check_base_url(url: str, where: str) -> tuple[str, str]:
+    """The address as the SDK wants it, and a note if it had to be corrected; UserError if it is none.
+
+    Most servers have /v1 and some another path, so only an address without any gets it.
+    """
+    check_address(url, where)
+    given = url.rstrip("/")
+    bare = given.removesuffix("/completions").removesuffix("/chat").rstrip("/")
+    bare = bare if urlsplit(bare).path.strip("/") else f"{bare}/v1"
+    note = "" if bare == given else f"{where}: {url} is used as {bare} (the client adds /chat/completions itself)"
+    return bare, note
+
+
+def body_of(request: Request, base_url: str) -> dict[str, Any]:
+    """The JSON body of POST …/chat/completions; one service has another name for `max_tokens` than all the others."""
+    limit = "max_completion_tokens" if base_url == PROVIDER_URL else "max_tokens"
+    body: dict[str, Any] = {
+        "model": request.model_id,
+        limit: request.max_tokens,
+        "messages": [{"role": "user", "content": request.prompt}],
+        **request.extra_body,
+    }
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if request.effort is not None:
+        body["reasoning_effort"] = request.effort
+    if request.seed is not None:
+        body["seed"] = request.seed
+    if (tool := request.tool) is not None:
+        function = {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
+        body["tools"] = [{"type": "function", "function": function}]
+        body["tool_choice"] = "required"  # of one tool; its name instead is what llama.cpp does not take
+    return body
+
+
+def read_completion(raw: Any, tool: ToolOffer | None = None) -> Reading:
+    """A decoded completion; missing usage, model or finish reason become null; Failure if it is no completion at all.
+
+    Where a call of `tool` was asked for, its command is the text. What a model thought is not part of the text.
+    """
+    raw = storable(raw)
+    if not isinstance(raw, dict):
+        raise unreadable("the reply is JSON but no completion")
+    if (error := raw.get("error")) and not raw.get("choices"):
+        raise from_error(200, error if isinstance(error, dict) else {"message": error}, "", {})
+    choices = raw.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise unreadable("the reply is JSON but no completion")
+    finish = text_or_none(choice.get("finish_reason"))
+    text: str | None = _text(message.get("content"))
+    if tool is not None:
+        text = command_of(_calls(message.get("tool_calls")), tool)
+    refused = bool(text_or_none(message.get("refusal")))
+    return Reading(
+        outcome=outcome_of("refusal" if refused else _STOPPED.get(finish or ""), text),
+        text=text or "",
+        raw=raw,
+        stop_reason=finish,
+        model_echoed=text_or_none(raw.get("model")),
+        usage=_usage(raw.get("usage")),
+    )
+
+
+def pause_of(headers: Mapping[str, str]) -> float:
+    """Seconds to pause by the x-ratelimit headers (`6m0s`, `20ms`): until what has nothing remaining is reset."""
+    pause = 0.0
+    for kind in ("requests", "tokens"):
+        if headers.get(f"x-ratelimit-remaining-{kind}", "").strip() != "0":
+            continue
+        spans = _SPAN.findall(headers.get(f"x-ratelimit-reset-{kind}", ""))
+        if all(number.count(".") <= 1 and number != "." for number, _ in spans):
+            pause = max(pause, sum(float(number) * _SECONDS[unit] for number, unit in spans))
+    return min(pause, LONGEST_HEADER_PAUSE_S)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):  # some gateways answer in parts, as requests may be
+        parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        return "".join(part for part in parts if isinstance(part, str))
+    return text_or_none(content) or ""
+
+
+def _calls(calls: Any) -> list[tuple[Any, Any]]:
+    """Names and arguments of the calls; arguments that are no JSON stay the text they are."""
+    found: list[tuple[Any, Any]] = []
+    for call in calls if isinstance(calls, list) else []:
+        function = call.get("function") if isinstance(call, dict) else None
+        called = function if isinstance(function, dict) else {}
+        arguments = called.get("arguments")
+        try:
+            arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
+        except (ValueError, RecursionError):
+            arguments = None
+        found.append((called.get("name"), storable(arguments)))
+    return found
+
+
+def _usage(value: Any) -> Usage:
+    usage = value if isinstance(value, dict) else {}
+    details = usage.get("completion_tokens_details")
+    thinking = details.get("reasoning_tokens") if isinstance(details, dict) else None
+    return Usage(
+        input_tokens=count_or_none(usage.get("prompt_tokens")),
+        output_tokens=count_or_none(usage.get("completion_tokens")),
+        thinking_tokens=count_or_none(thinking),
+    )

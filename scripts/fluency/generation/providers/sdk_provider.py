@@ -1,159 +1,265 @@
-"""A call through an SDK, whatever its wire: its turn, its deadline, its bytes, and never a key in anyone's words."""
+"""One HTTP call through an SDK: its time, the size of its body, and never a key in a message."""
 
 from __future__ import annotations
 
-import threading
+import functools
+import gc
+import importlib
+import ipaddress
+import logging
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from fluency.common.errors import UserError
-from fluency.core.records import Request
-from fluency.generation.failure import Failure, from_status
-from fluency.generation.keys import redact, without_key
+from fluency.core.records import Request, ToolOffer
+from fluency.core.study import ModelConfig
+from fluency.generation.failure import Failure, from_reply, unreadable
+from fluency.generation.keys import is_secret, redact
 from fluency.generation.policies import KEY_PLACEHOLDER
-from fluency.generation.providers.http_client import open_http_client, timeouts
-from fluency.generation.providers.provider import Access, Reply, Result
-from fluency.generation.providers.sdk import load_sdk, without_environment
+from fluency.generation.reply import Reading, decode
 
+CONNECT_S = 10.0
+LONGEST_HEADER_PAUSE_S = 90.0
 MOST_BYTES = 4 * 1024 * 1024
-NO_TURN_S = 600.0
-"""Seconds of a call that answers no cell: about a batch, or about a model."""
 REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid")
 
 
-class SdkProvider:
-    """A connection to one endpoint with one key; safe for threads. A wire says which client, what is sent."""
+@dataclass(frozen=True)
+class Access:
+    """Where a service is and what it is asked with. `key_in_headers`: headers hold `$KEY` where the key goes."""
+
+    base_url: str
+    key: str
+    key_in_headers: bool = False
+    region: str = ""
+    project: str = ""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A successful reply before anyone has read it; `latency_s` from sending to the last byte.
+
+    `pause_s`: seconds for which, by the service's own headers, no call should start; 0 if it does not say.
+    """
+
+    body: bytes
+    latency_s: float
+    pause_s: float = 0.0
+    request_id: str | None = None
+
+
+class Provider:
+    """A connection to one endpoint with one key; safe for threads. A subclass for each wire."""
 
     sdk_name: str
+    takes_batches = False
 
     def __init__(self, access: Access) -> None:
-        self.access, self.base_url = access, access.base_url
-        self._turn = threading.local()
-        loaded = load_sdk(self.sdk_name)
-        self._errors, httpx = loaded
-        self._transport_errors, self._timed_out = (
-            httpx.HTTPError,
-            (self._errors.APITimeoutError, httpx.TimeoutException),
-        )
-        self._waited_in_vain = httpx.ReadTimeout
-        hooks = [self._await_turn, self._put_key] if access.key_in_headers else [self._await_turn]
-        with without_environment():
-            self.sdk = self._open(open_http_client(loaded, access.base_url, hooks))
-        self.name = f"{self.sdk_name} {self._errors.__version__}"
+        self.access = access
+        self._sdk, self._http = load_sdk(self.sdk_name)
+        clear_environment()
+        self.client = self._open(self._http_client())
+        self.name = f"{self.sdk_name} {self._sdk.__version__}"
+        """The SDK and its version, as answers record it."""
         self.server = urlsplit(access.base_url).hostname or access.base_url
+        """The host, as answers record it."""
+
+    @staticmethod
+    def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
+        """The address as the SDK wants it (None: the service's own), and a note if it had to be corrected.
+
+        UserError if it is none.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def read(message: Any, tool: ToolOffer | None) -> Reading:
+        """A decoded message as an answer's parts, the answer being a call of `tool` if one was asked for.
+
+        Failure if it is no message.
+        """
+        raise NotImplementedError
+
+    def prepare(self, request: Request, seconds: float) -> AbstractContextManager[Any]:
+        """The SDK's call for a request, which `send` sends; the service may take so long for each of its steps."""
+        raise NotImplementedError
+
+    def send(self, call: AbstractContextManager[Any], seconds: float) -> Reply:
+        """Send a prepared call; Failure for everything but a complete reply within the time.
+
+        A reply that is cut, or too slow, when its JSON is complete already, is complete.
+        """
+        began, body, headers = time.monotonic(), bytearray(), None
+        failure: Failure | None = None
+        try:
+            with call as response:
+                headers = self._plain(response.http_response.headers)
+                for chunk in bounded(response.http_response, began + seconds):
+                    body += chunk
+        except Exception as error:
+            failure = self._failure(error)
+        if failure is not None:  # raised out here: it must not carry along an exception that holds the key
+            if headers is None:
+                raise failure
+            failure.billed = True
+            with suppress(Failure):
+                decode(bytes(body))
+                failure = None
+            if failure is not None:
+                raise failure
+        assert headers is not None  # else there is a failure
+        self._check_for_key(body)
+        request_id = next(filter(None, map(headers.get, REQUEST_IDS)), None)
+        return Reply(bytes(body), time.monotonic() - began, self._pause_s(headers), request_id)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.client.close()
+
+    # ------------------------------------------------------------ for the wires
 
     def _open(self, http_client: Any) -> Any:
         """The SDK's client, without retries of its own."""
-        raise NotImplementedError
-
-    def _post(self, request: Request) -> AbstractContextManager[Any]:
-        """The SDK's streamed response to one request."""
-        raise NotImplementedError
-
-    def _said(self, error: Any) -> tuple[Any, Any, Any]:
-        """An error reply's type, code and words; null where it has none."""
         raise NotImplementedError
 
     def _pause_s(self, headers: Mapping[str, str]) -> float:
         """Seconds to start no call for, by a reply's headers."""
         return 0.0
 
-    def _secrets(self) -> list[str]:
-        """What must stand in no record and no message."""
-        return [self.access.key]
+    def _timeout(self, seconds: float) -> Any:
+        """The transport's time-outs: for each of its steps, since `bounded` looks at the sum."""
+        return self._http.Timeout(seconds, connect=min(CONNECT_S, seconds))
 
-    def ask(self, request: Request, budget_s: Callable[[], float], keep: Callable[[Reply], Result]) -> Result:
-        """See `Provider`."""
-        self._turn.budget_s, self._turn.replied = budget_s, False
+    def _check_for_key(self, body: bytes | bytearray) -> None:
+        """Failure for the run if a body that is to be kept holds the key: nothing is ever rewritten."""
+        if is_secret(self.access.key) and self.access.key.encode() in body:
+            hint = "make a new key and revoke this one, which others may have seen; or ask another server"
+            raise Failure("the reply holds the API key, so it is not kept", scope="run", billed=True, hint=hint)
 
-        def call() -> Result:
-            with self._post(request) as response:
-                self._turn.replied = True
-                chunks = _bounded(response.http_response.iter_bytes())
-                body = self._clean(b"".join(chunks))
-                latency_s = time.monotonic() - self._turn.began
-                headers = self._plain(response.http_response.headers)
-                request_id = next(filter(None, map(headers.get, REQUEST_IDS)), None)
-                return keep(Reply(body, latency_s, self._pause_s(headers), request_id))
+    def _failure(self, error: Exception) -> Failure:
+        """What the SDK, its transport or `bounded` raised, without the key in its words."""
+        cause = error.__cause__ or error
+        if isinstance(cause, Failure):
+            return cause
+        words = redact(f"{type(cause).__name__}: {cause}", self.access.key)[:300]
+        if isinstance(error, self._sdk.APITimeoutError | self._http.TimeoutException):
+            # The request had gone out whole, so the service may have answered, and billed, what nobody has read.
+            billed = isinstance(cause, self._http.ReadTimeout)
+            return Failure("no complete reply came in time", scope="retry", billed=billed)
+        if isinstance(error, self._sdk.APIConnectionError | self._http.HTTPError):
+            return Failure(f"the connection failed: {words}", scope="retry")
+        return Failure(f"the request could not be sent: {words}", scope="cell", hint="check the model's entry")
 
+    # ------------------------------------------------------------ the transport
+
+    def _http_client(self) -> Any:
+        """A client for one address, through the environment's proxy if it is another machine; UserError for an odd one.
+
+        It goes to no other address, since the key is for this one.
+        """
+        options: dict[str, Any] = {
+            "verify": urlsplit(self.access.base_url).scheme == "https",  # else loading the authorities takes long
+            "headers": {"accept-encoding": "gzip"},
+            "follow_redirects": False,
+            "event_hooks": {"request": [self._put_key], "response": [self._refuse]},
+        }
+        if is_local := is_loopback(urlsplit(self.access.base_url).hostname or ""):
+            # With a transport given, nobody looks for proxies.
+            options["transport"] = self._http.HTTPTransport(trust_env=False, verify=options["verify"])
         try:
-            return self._guarded(call)
-        except Failure as failure:
-            failure.billed |= self._turn.replied
-            raise
-        finally:
-            self._turn.budget_s = None
+            return self._sdk.DefaultHttpxClient(trust_env=not is_local, **options)
+        except (ImportError, ValueError, self._http.InvalidURL) as error:
+            kind = "SOCKS is not supported" if isinstance(error, ImportError) else "it is no address of a proxy"
+            raise UserError(
+                f"the proxy of the environment cannot be used: {kind}",
+                where="environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY",
+                hint="write http://host:port, unset them, or put the model's host into NO_PROXY",
+            ) from None
 
-    def _await_turn(self, request: Any) -> None:
-        """Wait for the turn of what this thread is about to send; from here on its time counts."""
-        budget_s = getattr(self._turn, "budget_s", None)
-        seconds = NO_TURN_S if budget_s is None else budget_s()
-        self._turn.began = time.monotonic()
-        request.extensions["timeout"] = timeouts(seconds, self._turn.began + seconds)
+    def _put_key(self, request: Any) -> None:
+        """Headers hold `$KEY` until the very last moment, so that neither records nor the SDK's logs hold the key."""
+        if self.access.key_in_headers:
+            for name, value in request.headers.items():
+                if KEY_PLACEHOLDER in value:
+                    request.headers[name] = value.replace(KEY_PLACEHOLDER, self.access.key)
 
-    def _without_keys(self, text: str) -> str:
-        for secret in self._secrets():
-            text = without_key(text, secret)
-        return text
-
-    def _redacted(self, text: str) -> str:
-        return redact(self._without_keys(text), self.access.key)
-
-    def _clean(self, body: bytes) -> bytes:
-        """A body without the key, should a server echo it."""
-        return self._without_keys(body.decode("latin-1")).encode("latin-1")
+    def _refuse(self, response: Any) -> None:
+        """Raise what an error reply means, before the SDK reads its body without a bound."""
+        if response.is_success:
+            return
+        body, end = bytearray(), time.monotonic() + response.request.extensions["timeout"]["read"]
+        with suppress(Failure, self._http.HTTPError):  # what has come is enough
+            for chunk in bounded(response, end):
+                body += chunk
+        text = redact(body.decode(errors="replace"), self.access.key)
+        raise from_reply(response.status_code, text, self._plain(response.headers))
 
     def _plain(self, headers: Any) -> dict[str, str]:
         """Headers by lower-case names, without the key."""
         pairs = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers.raw)
-        return {name: self._without_keys(value) for name, value in pairs}
-
-    def _put_key(self, request: Any) -> None:
-        """Headers hold `$KEY` until the very last moment, so that neither records nor the SDK's logs hold the key."""
-        for name, value in request.headers.items():
-            if KEY_PLACEHOLDER in value:
-                request.headers[name] = value.replace(KEY_PLACEHOLDER, self.access.key)
-
-    def _guarded(self, call: Callable[[], Result]) -> Result:
-        """The call's result; what the SDK or its transport raises becomes a Failure without any key in its words."""
-        failure: Exception
-        try:
-            return call()
-        except self._errors.APIStatusError as error:
-            kind, code, words = (word and self._redacted(str(word)) for word in self._said(error))
-            failure = from_status(error.status_code, kind, code, words, self._plain(error.response.headers))
-        except self._timed_out as error:
-            failure = Failure("no complete reply came in time", scope="retry")
-            # The request had gone out whole, so the service may have answered, and billed, what nobody has read.
-            failure.billed = isinstance(error.__cause__ or error, self._waited_in_vain)
-        except (self._errors.APIConnectionError, self._transport_errors) as error:
-            cause = error.__cause__ or error
-            words = self._redacted(f"{type(cause).__name__}: {cause}")[:300]
-            called_off = isinstance(cause, Failure | UserError)  # by `budget_s`
-            failure = cause if called_off else Failure(f"the connection failed: {words}", scope="retry")
-        except self._not_sent() as error:
-            words = self._redacted(f"{type(error).__name__}: {error}")[:300]
-            failure = Failure(f"the request could not be sent: {words}", scope="cell", hint="check the model's entry")
-        # Raised outside of the handlers: it must not carry along an exception that holds the key.
-        raise failure
-
-    def _not_sent(self) -> tuple[type[Exception], ...]:
-        """What the SDK raises before it sends anything."""
-        return (self._errors.APIError, TypeError, ValueError)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self.sdk.close()
+        return {name: redact(value, self.access.key) for name, value in pairs}
 
 
-def _bounded(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The chunks of a body while it is of a sane size."""
+def bounded(response: Any, end: float, *, by_line: bool = False) -> Iterator[bytes]:
+    """The chunks of a body, decompressed; Failure beyond MOST_BYTES (of each line, if `by_line`) or after `end`."""
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("identity", "gzip"):  # we asked for no other
+        raise unreadable(f"the reply is compressed as {encoding[:40]}")
+    unpack = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding == "gzip" else None
     size = 0
-    for chunk in chunks:
+    for chunk in response.iter_raw():
+        if unpack is not None:
+            try:
+                chunk = unpack.decompress(chunk, MOST_BYTES + 1)
+            except zlib.error:
+                raise unreadable("the reply cannot be decompressed") from None
         size += len(chunk)
-        if size > MOST_BYTES:
-            raise Failure(f"the reply is larger than {MOST_BYTES >> 20} MB", scope="retry", unreadable=True)
+        if size > MOST_BYTES and not (by_line and b"\n" in chunk and len(chunk) <= MOST_BYTES):
+            raise Failure(f"the reply is larger than {MOST_BYTES >> 20} MB", scope="retry", billed=True)
+        if by_line and b"\n" in chunk:
+            size = len(chunk) - chunk.rfind(b"\n") - 1
         yield chunk
+        if time.monotonic() > end:
+            raise Failure("no complete reply came in time", scope="retry", billed=True)
+
+
+@functools.cache
+def load_sdk(name: str = "anthropic") -> tuple[Any, Any]:
+    """An SDK and its transport, imported once, which takes seconds."""
+    clear_environment()
+    sdk, http = importlib.import_module(name), importlib.import_module("httpx2")
+    for logger in (name, "httpx2", "httpcore2"):  # they log a service's headers, in which it may echo the key
+        logging.getLogger(logger).setLevel(logging.WARNING)
+    # 150,000 objects that stay: a collection that walks through them holds up all calls in flight for 0.1 s.
+    gc.freeze()
+    return sdk, http
+
+
+def clear_environment() -> None:
+    """Take out what the SDKs read besides what they are given: headers, tokens, addresses, profiles, logging."""
+    for name in [name for name in os.environ if name.startswith(("ANTHROPIC_", "OPENAI_"))]:
+        del os.environ[name]
+
+
+def check_address(url: str, where: str) -> None:
+    """UserError if a text is no address of a server, or holds what belongs into the environment."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UserError(f"this is not an address: {url}", where=where, hint="write http://host:port or https://host")
+    if parts.username or parts.password or parts.query:
+        raise UserError(
+            "an address must not hold a name, a password or a query", where=where, hint="keys go into the environment"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine by its name or number."""
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host == "localhost" or host.endswith(".localhost")

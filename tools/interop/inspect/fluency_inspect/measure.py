@@ -14,8 +14,7 @@ from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.execute import execute_cell
 from fluency.execution.sandbox import Sandbox, open_sandbox
-from fluency.generation.prompt import build_prompt
-from fluency.generation.request import request_for, request_key
+from fluency.generation.request import build_prompt, request_for, request_key
 from fluency.scoring.score_cell import score_cell
 
 _OPENING = threading.Lock()

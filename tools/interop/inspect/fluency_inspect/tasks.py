@@ -13,7 +13,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
 from fluency.core import tasks as bank
 from fluency.core.study import PILOT
-from fluency.generation.prompt import build_prompt
+from fluency.generation.request import build_prompt
 from fluency_inspect.verdict import verdict
 
 SEEDS = [11, 24]

@@ -16,11 +16,9 @@ from fluency.core.study import Cell, ModelConfig, Study
 from fluency.core.tasks import Task
 from fluency.generation.budget import cost_of, upper_bound_input_tokens
 from fluency.generation.keys import needs_key
+from fluency.generation.pace import starts_per_minute
 from fluency.generation.policies import Policy, geo_price_factor, resolve
-from fluency.generation.prompt import build_prompt, earlier_prompts
-from fluency.generation.rate_limit import starts_per_minute
-from fluency.generation.request import request_for, request_key
-from fluency.generation.sampling_words import sampling_words
+from fluency.generation.request import build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
 
 LATENCY_S = {"endpoint": 3.0, "embedded": 4.0}
@@ -30,10 +28,7 @@ TOKENS_A_BYTE = 1 / 3
 
 @dataclass(frozen=True)
 class ModelEstimate:
-    """One model's share. Dollars are null where no price is known; `minutes` is null for batches.
-
-    `to_older_prompt`: calls whose question was answered already, as an earlier version of the prompt put it.
-    """
+    """One model's share. Dollars are null where no price is known; `minutes` is null for batches."""
 
     alias: str
     model_id: str
@@ -49,7 +44,6 @@ class ModelEstimate:
     spent_usd: float
     price: str
     priced: bool
-    to_older_prompt: int = 0
     note: str = ""
     missing_key: str = ""
 
@@ -83,7 +77,7 @@ class CostEstimate:
 
     @property
     def spent_usd(self) -> float:
-        """What the study's answers at hand, and replies of no use, have cost in dollars."""
+        """What the study's answers at hand have cost in dollars."""
         return sum(model.spent_usd for model in self.models)
 
     @property
@@ -127,18 +121,13 @@ def _model_estimate(
     study: Study, model: ModelConfig, texts: Mapping[Cell, str], store: AnswerStore, environ: Mapping[str, str]
 ) -> ModelEstimate:
     """`texts`: the model's cells with the texts of their tasks."""
-    refused = model.on_refused_temperature == "provider-default" and store.temperature_refused(model.id)
-    policy = resolve(model, refused=refused)
-    answers, to_ask, older, lost, lost_usd = [], [], 0, store.spending.lost(), 0.0
+    policy = resolve(model)
+    answers, to_ask = [], []
     for cell, task in texts.items():
         prompt = build_prompt(task, cell.shell)
-        request = request_for(study, cell, prompt, refused=refused)
-        answer = store.find(request)
-        lost_usd += lost.get(request_key(request), 0.0) if lost else 0.0
+        answer = store.get(request_key(request_for(study, cell, prompt)))
         if answer is None:
             to_ask.append(prompt)
-            earlier = (request_for(study, cell, text, refused=refused) for text in earlier_prompts(task, cell.shell))
-            older += any(map(store.holds, earlier))
         else:
             answers.append(answer)
     output = _mean([a.usage.output_tokens for a in answers], policy.expected_output_tokens)
@@ -148,7 +137,7 @@ def _model_estimate(
     return ModelEstimate(
         alias=model.alias,
         model_id=model.id,
-        sampling=sampling_words(policy),
+        sampling=policy.describe(),
         transport=model.transport,
         cells=len(texts),
         at_hand=len(answers),
@@ -158,10 +147,9 @@ def _model_estimate(
         most_usd=_at(policy, policy.cost(most_input, policy.max_tokens * len(to_ask))),
         expected_usd=_at(policy, policy.cost(likely_input, output * len(to_ask), model.transport)),
         minutes=_minutes(model, len(to_ask), answers),
-        spent_usd=sum(cost_of(policy, answer) or 0.0 for answer in answers) + lost_usd,
+        spent_usd=sum(cost_of(policy, answer) or 0.0 for answer in answers),
         price=_price(policy, model),
         priced=policy.price is not None,
-        to_older_prompt=older,
         note=policy.note,
         missing_key=f"the key of {model.alias}: export {model.api_key_env}=…" if no_key else "",
     )
