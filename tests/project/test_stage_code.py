@@ -45,6 +45,7 @@ NEUTRAL = {
     "fluency.core.records": "commands that no model wrote, which are part of no rate",
     "fluency.common.git": "which commit it is, never an answer",
     "fluency.core.task_world": "what a plan comes to where nothing is executed: refuses a pair of worlds, judges nothing",
+    "fluency.core.loaded_study": "reads the study by modules that are frozen themselves",
     "fluency.core.stage_code": "names the code; it decides nothing",
 }
 """What no stage's answer depends on, with the reason."""
