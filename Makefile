@@ -52,7 +52,7 @@ shell: $(RUN) ## A shell inside the environment: snakemake --cores 8, snakemake 
 demo: $(RUN) ## All of it with the embedded model, one trial, at no cost: ends with a report
 	@fluency run --configfile config/demo.yaml
 
-run: $(RUN) $(if $(ON),$(CLUSTER)) ## The default study (embedded model, 5 trials), or CONFIG=config/other.yaml (ON=slurm: on a cluster)
+run: $(RUN) $(if $(wildcard profiles/$(ON)/profile.yaml),$(CLUSTER)) ## The default study (embedded model, 5 trials), or CONFIG=config/other.yaml (ON=slurm: on a cluster)
 	@fluency run $(CONFIGS) $(if $(ON),--on $(ON))
 
 study: $(RUN) ## The study as designed (Opus 4.7, Sonnet 4.6): shows its price, asks, costs money
@@ -92,15 +92,13 @@ preregister: $(RUN) ## Freeze tasks, seeds, models and plan before a study (CONF
 	@fluency preregister $(CONFIGS) --decision "$${DECISION:-}"
 
 seeds: $(RUN) ## Commit to the seeds of a study's worlds (STUDY=name), and reveal them (REVEAL=file)
-	@python -m fluency.workflow.seal_seeds $(if $(STUDY),--study "$${STUDY}") $(if $(REVEAL),--reveal "$${REVEAL}")
+	@fluency seeds $(if $(STUDY),--study "$${STUDY}") $(if $(REVEAL),--reveal "$${REVEAL}")
 
-archive: $(RUN) ## Pack the decision record (CONFIG=... PARTIAL=1 IMAGE=1 SIGN=key; PRIVATE=1: private tasks too)
-	@fluency archive $(CONFIGS) $(if $(PARTIAL),--partial) $(if $(IMAGE),--image) $(if $(PRIVATE),--with-private) \
-	  $(if $(SIGN),--sign "$(SIGN)")
+archive: $(RUN) ## Pack the decision record (CONFIG=... PARTIAL=1 IMAGE=1; PRIVATE=1: private tasks too)
+	@fluency archive $(CONFIGS) $(if $(PARTIAL),--partial) $(if $(IMAGE),--image) $(if $(PRIVATE),--with-private)
 
-verify: $(RUN) ## Check an archive and rebuild its report, offline (ARCHIVE=file; BESIDE=1: by its own commit's code; PRIVATE=file SIGNERS=file)
-	@fluency verify "$${ARCHIVE:-}" $(if $(BESIDE),--beside) $(if $(PRIVATE),--private "$(PRIVATE)") \
-	  $(if $(SIGNERS),--signers "$(SIGNERS)")
+verify: $(RUN) ## Check an archive and rebuild its report, offline (ARCHIVE=file PRIVATE=file)
+	@fluency verify "$${ARCHIVE:-}" $(if $(PRIVATE),--private "$(PRIVATE)")
 
 open: $(RUN) ## Verify an archive and open its report and explorer (ARCHIVE=file)
 	@fluency open "$${ARCHIVE:-}"
@@ -129,9 +127,6 @@ inspect-verdicts: $(INTEROP) ## Run every recorded command through Inspect AI, c
 
 mine: $(RUN) ## Find task candidates in your own agent transcripts, locally (LOGS=folder)
 	@fluency mine "$${LOGS:-}"
-
-unlock: $(RUN) ## Take away the lock that a killed run left
-	@snakemake --unlock
 
 test: $(DEV) ## All tests, in real containers, with a real model once
 	@pytest -n 2 --dist loadgroup
@@ -172,4 +167,4 @@ clean: ## Remove results and caches; the answers, which may have cost money, sta
 	@rm -rf site results logs .snakemake .cache/worlds tools/bench/results
 
 .PHONY: help env shell demo run study plan report image doctor validate mutants show compare power answers \
-  preregister seeds archive verify open example replay decision export interop inspect-verdicts harbor mine unlock test quick lint pages fix mutate chaos simulate bench docs lock clean
+  preregister seeds archive verify open example replay decision export interop inspect-verdicts harbor mine test quick lint pages fix mutate chaos simulate bench docs lock clean

@@ -10,7 +10,7 @@ import re
 
 from snakemake.utils import min_version
 
-from fluency.workflow.front import open_pipeline
+from fluency.workflow.pipeline import open_pipeline
 
 min_version("9.27")
 
@@ -37,7 +37,7 @@ onstart:
 rule all:
     """Measure every cell and write the report and the explorer."""
     input:
-        # Named here too, since Snakemake makes a lost intermediate file anew only when somebody asks for it.
+        # Named here too: Snakemake makes a lost intermediate file only where a target asks for it.
         P.record_paths,
         f"{STUDY}/report.md",
 
@@ -50,7 +50,7 @@ rule image:
         "logs/image.log",
     priority: 1 << 42
     params:
-        key=P.key.image(),
+        key=P.keys.image(),
     run:
         P.image(output, log=log)
 
@@ -63,9 +63,9 @@ rule generate:
         f"logs/generations/{CELL}.log",
     priority: P.priority
     resources:
-        **P.asked,
+        **P.model_resources,
     params:
-        key=P.key.generate,
+        key=P.keys.generate,
     run:
         P.generate(wildcards, output, log=log)
 
@@ -83,7 +83,7 @@ rule execute:
     resources:
         containers=1,
     params:
-        key=P.key.execute,
+        key=P.keys.execute,
     run:
         P.execute(wildcards, input, output, log=log)
 
@@ -99,7 +99,7 @@ rule score:
         f"logs/scores/{CELL}.log",
     priority: 1 << 42
     params:
-        key=P.key.score,
+        key=P.keys.score,
     run:
         P.score(wildcards, input, output, log=log)
 
@@ -113,13 +113,13 @@ rule control:
     log:
         f"logs/{P.study.study}/control.log",
     params:
-        key=P.key.control,
+        key=P.keys.control,
     run:
         P.control(input, output, log=log)
 
 
 rule gather:
-    """Lay every cell of the design into one table, with its provenance."""
+    """Write every cell of the design into one table, with its provenance."""
     input:
         P.record_paths,
     output:
@@ -128,7 +128,7 @@ rule gather:
     log:
         f"logs/{P.study.study}/gather.log",
     params:
-        key=P.key.gather(),
+        key=P.keys.gather(),
     run:
         P.gather(input, output, log=log)
 
@@ -145,7 +145,7 @@ rule report:
     log:
         f"logs/{P.study.study}/report.log",
     params:
-        key=P.key.report(),
+        key=P.keys.report(),
     run:
         P.report(input, output, log=log)
 
@@ -159,6 +159,6 @@ rule archive:
     log:
         f"logs/{P.study.study}/archive.log",
     params:
-        key=P.key.archive(),
+        key=P.keys.archive(),
     run:
         P.archive(log=log)

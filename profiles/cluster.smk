@@ -1,10 +1,10 @@
 """What a cluster's nodes do of a study: the image, the control, and slices of executions and scores.
 
-`make run ON=slurm` asks the models first, lays what is to execute and score into slices, runs this file with
+`make run ON=slurm` asks the models first, divides what is to execute and score into slices, runs this file with
 profiles/slurm, and ends with the Snakefile alone, which finds every record there (docs/cluster.md).
 """
 
-from fluency.workflow.slices import FOLDER
+from fluency.workflow.cluster import FOLDER
 
 
 include: "../Snakefile"
@@ -14,7 +14,7 @@ SLICES = sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
 onstart:
-    P.hold()
+    P.take_run_lock()
 
 
 rule nodes:

@@ -12,7 +12,6 @@ import click
 
 from fluency import __version__
 from fluency.common.errors import UserError
-from fluency.common.words import NOTHING_TO_DO
 
 FORM = "for example ARCHIVE=archive/demo-2026-01-31-0123456789ab.tar.zst"
 
@@ -74,28 +73,30 @@ def fluency() -> None:
 @click.argument("snakemake", nargs=-1, type=click.UNPROCESSED)
 def run(files: tuple[str, ...], on: str, snakemake: tuple[str, ...]) -> int:
     """Measure a study, from its price to its headline; what follows `--` is passed to Snakemake."""
-    return _measure(files, snakemake, on)
+    from fluency.core.loaded_study import load_study
+    from fluency.workflow.run import run_study
+
+    return run_study(load_study(files), snakemake, on)
 
 
 @fluency.command()
 @CONFIG
 def plan(files: tuple[str, ...]) -> int:
     """Show what a run would do and why, what it costs, and what is missing."""
-    from fluency.workflow.preflight import print_plan
-    from fluency.workflow.ready_study import open_study
-    from fluency.workflow.run import snakemake
+    from fluency.core.loaded_study import load_study
+    from fluency.workflow.plan import print_plan
 
-    return print_plan(open_study(files), snakemake(files))
+    return print_plan(load_study(files))
 
 
 @fluency.command()
 @CONFIG
 def report(files: tuple[str, ...]) -> int:
     """Write the report of what there is, also of an unfinished study."""
-    from fluency.workflow.partial import write_partial
-    from fluency.workflow.ready_study import open_study
+    from fluency.core.loaded_study import load_study
+    from fluency.workflow.pipeline import write_partial_report
 
-    return write_partial(open_study(files))
+    return write_partial_report(load_study(files))
 
 
 @fluency.command()
@@ -163,9 +164,9 @@ def compare(a: str, b: str, markdown: Path | None) -> int:
 def power(files: tuple[str, ...]) -> int:
     """Show what gap this design, or a larger one, could detect."""
     from fluency.analysis.power import main as tabulate
-    from fluency.workflow.ready_study import open_study
+    from fluency.core.loaded_study import load_study
 
-    return tabulate(open_study(files).study)
+    return tabulate(load_study(files).study)
 
 
 @fluency.command()
@@ -182,10 +183,29 @@ def answers(merge: Path | None) -> int:
 @click.option("--decision", default="", help="The decision the study is for.")
 def preregister(files: tuple[str, ...], decision: str) -> int:
     """Freeze tasks, seeds, models and analysis plan before a study."""
-    from fluency.workflow.ready_study import open_study
-    from fluency.workflow.record_keeping import preregister as freeze
+    from fluency.archive.commands import preregister as freeze
+    from fluency.core.loaded_study import load_study
 
-    return freeze(open_study(files), decision)
+    return freeze(load_study(files), decision)
+
+
+@fluency.command()
+@click.option("--study", default="", metavar="NAME", help="Draw its seeds and commit to them.")
+@click.option("--reveal", type=Path, metavar="FILE", help="A file that a commitment has left.")
+def seeds(study: str, reveal: Path | None) -> int:
+    """Commit to the seeds of a study's worlds, and reveal them after it."""
+    from fluency.validation.seeds import commit
+    from fluency.validation.seeds import reveal as show_seeds
+
+    if bool(study) == bool(reveal):
+        raise UserError(
+            "name a study or a file", where="seeds", hint="STUDY=name commits, REVEAL=sealed/name.yaml reveals"
+        )
+    if reveal:
+        show_seeds(reveal)
+    else:
+        commit(study)
+    return 0
 
 
 @fluency.command()
@@ -193,28 +213,27 @@ def preregister(files: tuple[str, ...], decision: str) -> int:
 @click.option("--partial", is_flag=True, help="Pack what there is.")
 @click.option("--image", is_flag=True, help="With the sandbox image.")
 @click.option("--with-private", is_flag=True, help="Keep private tasks in: not to be published.")
-@click.option("--sign", type=Path, metavar="KEY", help="Sign it with this SSH key.")
-def archive(files: tuple[str, ...], partial: bool, image: bool, with_private: bool, sign: Path | None) -> int:
+def archive(files: tuple[str, ...], partial: bool, image: bool, with_private: bool) -> int:
     """Bring a study up to date and pack its decision record."""
-    from fluency.workflow.packing import pack
-    from fluency.workflow.ready_study import open_study
+    from fluency.archive.commands import pack_study
+    from fluency.core.loaded_study import load_study
+    from fluency.workflow.run import run_study
 
-    if not partial and (code := _measure(files)):
+    loaded = load_study(files)
+    if not partial and (code := run_study(loaded)):
         return code
-    print(pack(open_study(files), partial=partial, image=image, with_private=with_private, key=sign))
+    print(pack_study(loaded, partial=partial, image=image, with_private=with_private))
     return 0
 
 
 @fluency.command()
 @ARCHIVE
-@click.option("--beside", is_flag=True, help="By the commit it names, checked out.")
 @click.option("--private", type=archive_file, metavar="FILE", help="The part that holds its private tasks.")
-@click.option("--signers", type=Path, metavar="FILE", help="Who may have signed it (OpenSSH's allowed_signers).")
-def verify(archive: Path, beside: bool, private: Path | None, signers: Path | None) -> int:
+def verify(archive: Path, private: Path | None) -> int:
     """Check an archive and rebuild its report from the records, offline."""
-    from fluency.workflow.record_keeping import verify as check
+    from fluency.archive.commands import verify as check
 
-    return check(archive, beside, signers, private)
+    return check(archive, private)
 
 
 @fluency.command("open")
@@ -222,7 +241,7 @@ def verify(archive: Path, beside: bool, private: Path | None, signers: Path | No
 @INTO
 def open_(archive: Path, into: Path | None) -> int:
     """Verify an archive, and open its report and explorer as this checkout writes them."""
-    from fluency.workflow.open_archive import open_archive
+    from fluency.archive.commands import open_archive
 
     return open_archive(archive, into)
 
@@ -234,7 +253,7 @@ def open_(archive: Path, into: Path | None) -> int:
 @MARKDOWN
 def replay(archive: Path, stage: Literal["score", "execute"], allow: str, markdown: Path | None) -> int:
     """Rescore, or re-execute, an archive with the present code and image."""
-    from fluency.workflow.record_keeping import replay as again
+    from fluency.archive.commands import replay as again
 
     return again(archive, stage, list(filter(None, allow.split(","))), markdown)
 
@@ -244,9 +263,9 @@ def replay(archive: Path, stage: Literal["score", "execute"], allow: str, markdo
 @click.option("--title", default="", help="Title of the decision.")
 def decision(archive: Path, title: str) -> int:
     """Write a decision record from an archive."""
-    from fluency.workflow.record_keeping import decide
+    from fluency.archive.commands import write_decision_record
 
-    return decide(archive, title)
+    return write_decision_record(archive, title)
 
 
 @fluency.command()
@@ -256,10 +275,10 @@ def decision(archive: Path, title: str) -> int:
 @INTO
 def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -> int:
     """Write a study, archived or as it stands, in another program's format."""
+    from fluency.core.loaded_study import load_study
     from fluency.export.formats import main as write
-    from fluency.workflow.ready_study import open_study
 
-    return write(name, into, archive_file(archive) if archive else None, lambda: open_study(files))
+    return write(name, into, archive_file(archive) if archive else None, lambda: load_study(files))
 
 
 @fluency.command()
@@ -270,28 +289,6 @@ def mine(logs: tuple[Path, ...], out: Path) -> int:
     from fluency.miner import main as find
 
     return find(logs, out)
-
-
-def _measure(files: Sequence[str], arguments: Sequence[str] = (), on: str = "") -> int:
-    """Run a study; what its report says is printed when every cell is measured."""
-    from fluency.workflow.cluster import on_nodes
-    from fluency.workflow.finished import recall, remember
-    from fluency.workflow.ready_study import open_study
-    from fluency.workflow.run import here
-    from fluency.workflow.run import run as run_study
-
-    ready = open_study(files)
-    if not arguments and (text := recall(ready)):
-        print(f"{NOTHING_TO_DO}\n{text}")
-        return 0
-    code = run_study(ready, files, arguments, on_nodes(on, ready) if on else here)
-    if code == 0:
-        from fluency.workflow.ending import ending_of
-
-        text = ending_of(ready)
-        print(text)
-        remember(ready, text)
-    return code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

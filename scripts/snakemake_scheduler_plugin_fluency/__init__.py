@@ -1,9 +1,9 @@
 """Which of the ready jobs start next: those of the highest priority, as far as the resources reach.
 
 Snakemake's own greedy scheduler weighs all ready jobs again for each that it takes; thousands of answers are ready to
-be asked from the start. Here every look orders them once (docs/cluster.md has what that gives).
+be asked from the start. Here every look sorts them once (docs/cluster.md has the times).
 
-Jobs that share a kind of resource evenly come after all others, each time one of those of which the fewest are under
+Jobs with a fair-share resource come after all others, each time one of the resource of which the fewest are under
 way: in the order of their priority alone, chance would fill all threads with answers of one model, which wait for
 each other, while nobody asks the others.
 """
@@ -19,8 +19,8 @@ from snakemake_interface_scheduler_plugins.base import SchedulerBase
 
 CORES = "_cores"
 """Snakemake's name for the threads that are free; every job takes at least one."""
-EVENLY = "evenly_"
-"""How the name of a resource begins whose holders are to be as many as those of every other such resource."""
+FAIR_SHARE = "evenly_"
+"""The prefix of a fair-share resource: as many jobs hold it as every other such resource."""
 
 
 class Scheduler(SchedulerBase):
@@ -35,12 +35,12 @@ class Scheduler(SchedulerBase):
     ) -> Sequence[Any]:
         """The jobs to start now; together they need no more of any resource than there is."""
         free = dict(available_resources)
-        evenly = [name for name in free if name.startswith(EVENLY)]
+        shared = [name for name in free if name.startswith(FAIR_SHARE)]
         waiting: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
         for number, job in enumerate(selectable_jobs):
             needs = job.scheduler_resources
             # The number settles equal priorities, so that jobs themselves are never compared.
-            waiting[next((name for name in evenly if name in needs), "")].append((-job.priority, number, job))
+            waiting[next((name for name in shared if name in needs), "")].append((-job.priority, number, job))
         for queue in waiting.values():
             heapq.heapify(queue)
         chosen = []

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from fluency.archive.commands import next_step
 from fluency.archive.findings import VerifyReport
 from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes, private_name
 from fluency.archive.private_part import HELD_OUT
@@ -23,13 +24,12 @@ from fluency.common.canonical import KEY
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256
 from fluency.common.paths import TASKS
-from fluency.core.held_out import HELD_OUT_TEXT
+from fluency.core.held_out import HELD_OUT_TEXT, public_tasks
 from fluency.core.table import load_records
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task, load_tasks
 from fluency.export.formats import FORMATS, export
-from fluency.export.source import archived_source, ready_source
-from fluency.workflow.verify_beside import next_step
+from fluency.export.source import archived_source, loaded_source
 from tests.archive.factory import Executor, Made, archived, make, make_study, result_of
 from tests.archive.hostile import contents
 
@@ -323,10 +323,13 @@ def test_a_replay_leaves_what_is_held_out(archive, known) -> None:
 
 
 def test_an_export_holds_them_out_too(archive, made, tmp_path) -> None:
-    ready = SimpleNamespace(
-        study=made.study, tasks=made.tasks, cells=made.cells, load=lambda cell: load_records(made.results, cell)
+    loaded = SimpleNamespace(
+        study=made.study,
+        shown_tasks=public_tasks(made.tasks, made.study),
+        cells=made.cells,
+        records=lambda cell: load_records(made.results, cell),
     )
-    for number, opened in enumerate((archived_source(archive), ready_source(ready))):
+    for number, opened in enumerate((archived_source(archive), loaded_source(loaded))):
         with opened as source:
             rows = source.rows()
             assert [row.passed for row in rows if row.task == SECRET] == [True, False] * 2

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from fluency.analysis.plan import plan_for
+from fluency.archive import commands
 from fluency.archive.code_hashes import FROZEN, code_sha256
 from fluency.archive.registration import SCHEMA_VERSION, design, deviations, preregister, read_registration, registered
 from fluency.common.canonical import has_valid_self_hash, with_self_hash
@@ -21,7 +22,6 @@ from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
 from fluency.core.tasks import load_task, load_tasks
 from fluency.report.provenance_facts import registered_how
-from fluency.workflow import record_keeping
 from fluency.world import build_world
 from tests.archive.factory import Made, make, make_study, products
 from tools.pages.config import SECTIONS
@@ -300,10 +300,10 @@ def test_an_older_ones_day_is_held_to_the_same(day, study, tasks, path):
 
 
 def test_registering_prints_how_to_prove_the_order(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(record_keeping, "ROOT", tmp_path)
+    monkeypatch.setattr(commands, "ROOT", tmp_path)
     study = make_study(TASKS)
     ready = SimpleNamespace(study=study, tasks=load_tasks(study.tasks))
-    assert record_keeping.preregister(ready, DECISION) == 0
+    assert commands.preregister(ready, DECISION) == 0
     told = capsys.readouterr().out
     for wanted in (
         "preregistration: preregistrations/made-up-",

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from fluency.archive.commands import replay as replay_in_words
 from fluency.archive.replay import replay_archive
 from fluency.common.errors import UserError
 from fluency.core.records import Result
@@ -13,7 +14,6 @@ from fluency.core.study import SandboxConfig
 from fluency.execution.protocol import Invocation
 from fluency.generation.providers.sdk_provider import Provider
 from fluency.scoring import score_cell
-from fluency.workflow.record_keeping import replay as replay_in_words
 from tests.archive.factory import Executor, archived, make, make_study, result_of
 from tests.archive.hostile import rewritten
 from tests.archive.test_verify import text
@@ -171,3 +171,8 @@ def test_a_real_sandbox_makes_and_replays_the_same(sandbox, tmp_path):
     assert report.proven, report.lines()
     replay = replay_archive(path, "execute", sandbox, utc="2027-01-01T00:00:00Z")
     assert [d for d in replay.differences if d.verdict] == []
+
+
+def test_limits_are_refused_where_nothing_runs(archive):
+    with pytest.raises(UserError, match="ALLOW=memory_mb: limits count only where commands run"):
+        replay_in_words(archive, "score", ["memory_mb"])

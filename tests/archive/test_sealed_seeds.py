@@ -8,6 +8,7 @@ import pytest
 
 from fluency.archive.registration import deviations, preregister, read_registration
 from fluency.archive.verify import verify_archive
+from fluency.cli import main
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256
@@ -15,8 +16,8 @@ from fluency.common.paths import CONFIG
 from fluency.core.config_files import read_yaml
 from fluency.core.study import Study, seed_commitment
 from fluency.core.tasks import load_tasks
+from fluency.validation.seeds import commit, reveal
 from fluency.workflow.pipeline import Pipeline
-from fluency.workflow.seal_seeds import commit, main, reveal
 from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import contents, rewritten
 
@@ -96,7 +97,7 @@ def test_an_archive_shows_that_the_seeds_are_those_committed_to(path, tmp_path) 
 
 def test_the_commands_commit_once_and_reveal_what_opens_it(tmp_path, capsys, monkeypatch) -> None:
     drawn = iter([2**31, 39])
-    monkeypatch.setattr("fluency.workflow.seal_seeds.secrets.randbits", lambda bits: next(drawn))
+    monkeypatch.setattr("fluency.validation.seeds.secrets.randbits", lambda bits: next(drawn))
     path = commit("mine", tmp_path)
     told = capsys.readouterr().out
     assert path.stat().st_mode & 0o077 == 0
@@ -109,5 +110,6 @@ def test_the_commands_commit_once_and_reveal_what_opens_it(tmp_path, capsys, mon
     with pytest.raises(UserError, match="no study's name"):
         commit("../mine", tmp_path)
     path.write_text("seeds: [true, 2]\nseeds_salt: x\n")
-    assert main(["--reveal", str(path)]) == 2
+    assert main(["seeds", "--reveal", str(path)]) == 2
     assert "holds no sealed seeds" in capsys.readouterr().err
+    assert main(["seeds"]) == 2 and "STUDY=name" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from fluency.archive import verify
+from fluency.archive import commands, verify
 from fluency.archive.code_hashes import code_hashes, environment
 from fluency.archive.findings import Finding, VerifyReport
 from fluency.archive.unpack import unpacked
@@ -19,10 +19,8 @@ from fluency.archive.verify import verify_archive
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import pretty_json, sha256
-from fluency.common.git import git, git_state
+from fluency.common.git import git_state
 from fluency.core.schema import SCHEMA_VERSION
-from fluency.workflow import record_keeping
-from fluency.workflow.verify_beside import next_step, verify_beside
 from tests.archive.factory import FACTS, archived, make, make_study
 from tests.archive.hostile import contents, rewritten
 
@@ -266,7 +264,7 @@ def test_a_file_that_nothing_names_is_an_error(name, archive, tmp_path):
 
 def test_an_archives_words_cannot_steer_the_terminal(archive, tmp_path, capsys):
     change = record(SCORE, put("why", value="\u202e\u200b\x9b2J fine"))
-    assert record_keeping.verify(rewritten(archive, tmp_path, change, repair=True)) == 1
+    assert commands.verify(rewritten(archive, tmp_path, change, repair=True)) == 1
     printed = "".join(capsys.readouterr())
     assert "fine" in printed and not set(printed) & {"\u202e", "\u200b", "\x9b"}
 
@@ -559,19 +557,15 @@ def test_a_task_with_another_check_is_not_judged_anew(check, archive, tmp_path):
     assert ("tasks/stale-lockfiles", "judgement") in {(p.where, p.truth) for p in report.unproven}
 
 
-def test_by_the_commit_it_names_checked_out_beside(made, archive, tmp_path, capsys):
-    """By the code of that commit: all is proven if that code is what packed it, else its code hashes give it away."""
+def test_the_next_step_is_a_checkout_of_the_commit_that_made_it(made, archive, tmp_path):
+    assert "not in this checkout's history" in commands.next_step(verify_archive(archive))
     commit, dirty = git_state()
-    with pytest.raises(UserError, match="is not in this checkout's history"):
-        verify_beside(archive)
     if commit is None:
         pytest.skip("there is no git here")
     here = archived(made, tmp_path, commit=commit, extra_files={})
-    assert "BESIDE=1" in next_step(verify_archive(here)) or dirty
-    assert verify_beside(here) in ((1, 3) if dirty else (0,))
-    assert ("PROVEN. Every hash" in capsys.readouterr().out) == (not dirty)
-    assert str(tmp_path) not in str(git("worktree", "list")) and b"fluency-beside" not in (
-        git("worktree", "list") or b""
+    step = commands.next_step(verify_archive(here))
+    assert dirty or step.endswith(
+        f"git worktree add --detach ../at-{commit[:12]} {commit} && make -C ../at-{commit[:12]} verify ARCHIVE={here}"
     )
 
 

@@ -9,10 +9,10 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.core.study import PILOT, Study, read_study
 from fluency.core.tasks import load_tasks
-from fluency.generation.estimate import confirm, estimate_cost
+from fluency.generation.estimate import estimate_cost
 from fluency.generation.request import PREAMBLE, PREAMBLES, build_prompt
 from fluency.generation.store import AnswerStore
-from fluency.workflow.plan_text import render
+from fluency.workflow.plan import render_plan
 from tests.generation.studies import ENVIRON, generator_of, study_of
 
 TASKS = load_tasks(PILOT)
@@ -49,7 +49,7 @@ def test_the_study_as_designed_costs_what_its_author_said(paid, store):
 def test_the_committed_study_costs_nothing():
     made = estimate_cost(read_study(), TASKS, AnswerStore(TASKS[0].folder / "none"), environ={})
     assert (made.most_usd, made.missing) == (0, [])
-    assert "cost     nothing" in render(made)
+    assert "cost     nothing" in render_plan(made)
 
 
 def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, store, endpoint):
@@ -99,14 +99,14 @@ def test_batches_cost_half_unless_they_expire_and_take_their_time(store):
     assert batch.expected_usd == pytest.approx(single.expected_usd / 2)
     assert batch.most_usd == pytest.approx(single.most_usd)  # it may expire, and is then asked by single calls
     assert batch.models[0].minutes is None
-    assert "half for batches" in render(batch) and "within an hour" in render(batch)
+    assert "half for batches" in render_plan(batch) and "within an hour" in render_plan(batch)
 
 
 def test_a_missing_key_is_said_only_where_there_is_something_to_ask(paid, store):
     made = estimate_cost(paid, TASKS, store, environ={}, missing=["PowerShell: the image holds none"])
     assert len(made.missing) == 3 and "ANTHROPIC_API_KEY" in made.missing[0]
     assert made.aliases_to_ask == ["opus", "sonnet"]
-    text = render(made)
+    text = render_plan(made)
     assert "Missing:" in text and "PowerShell: the image holds none" in text
     assert estimate_cost(paid, [], store, environ={}).missing == []
 
@@ -120,49 +120,8 @@ def test_a_model_without_a_price_asks_for_one(store):
 
 def test_reasons_have_their_place(paid, store):
     reasons = {"generate": {"missing": 400}, "score": {"code has changed": 3, "missing": 400}}
-    text = render(estimate_cost(paid, TASKS, store, environ=ENVIRON, reasons=reasons))
+    text = render_plan(estimate_cost(paid, TASKS, store, environ=ENVIRON, reasons=reasons))
     assert "generate: 400 to run" in text and "score: 403 to run" in text and "code has changed" in text
-
-
-# ---------------------------------------------------------------- the agreement
-
-
-def agree(study: Study, store, *, terminal: bool = True, answer: str = "yes") -> list[str]:
-    asked: list[str] = []
-
-    def ask(question: str) -> str:
-        asked.append(question)
-        return answer
-
-    confirm(estimate_cost(study, TASKS, store, environ=ENVIRON), study, is_terminal=terminal, ask=ask)
-    return asked
-
-
-def test_a_paid_run_asks_and_names_the_price(store):
-    (question,) = agree(study_of(OPUS), store)
-    assert "120 calls" in question and "$" in question
-
-
-@pytest.mark.parametrize("answer", ["no", "", "n", "maybe"])
-def test_anything_but_yes_is_no(answer, store):
-    with pytest.raises(UserError, match="not agreed"):
-        agree(study_of(OPUS), store, answer=answer)
-
-
-def test_without_a_terminal_the_config_has_to_agree(store):
-    with pytest.raises(UserError) as caught:
-        agree(study_of(OPUS), store, terminal=False)
-    assert 'confirm: "yes"' in caught.value.hint
-    assert agree(study_of(OPUS, confirm="yes"), store, terminal=False) == []
-
-
-def test_a_cheap_or_free_run_does_not_ask(store):
-    dear = estimate_cost(study_of(OPUS), TASKS, store, environ=ENVIRON).most_usd
-    assert agree(study_of(OPUS, budget={"confirm_usd": dear}), store, terminal=False) == []
-    with pytest.raises(UserError):
-        agree(study_of(OPUS, budget={"confirm_usd": dear * 0.99}), store, terminal=False)
-    free = study_of({"alias": "q", "id": "qwen", "served_by": "embedded"}, budget={"confirm_usd": 0})
-    assert agree(free, store, terminal=False) == []
 
 
 def test_an_estimate_cannot_be_changed(paid, store):

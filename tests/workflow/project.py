@@ -115,7 +115,7 @@ class Project:
 
     def to_do(self) -> dict[str, int]:
         """The jobs a run would do now, counted by rule, without the target rule."""
-        text = self.snakemake("-n").stderr
+        text = self.snakemake("-n").stdout
         if "Nothing to be done" in text:
             return {}
         table = text[text.index("Job stats:") :].split("\n\n")[0]

@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
+from fluency.core.loaded_study import load_study
 from fluency.core.table import load_records, read_table
-from fluency.workflow.ready_study import open_study
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import TASKS, Project, model, reference_answer
 
@@ -164,7 +164,7 @@ def test_the_plan_names_why_each_cell_runs(project, flawless):
     project.edit(f"tasks/{TASKS[1]}/task.yaml", "Print a single integer, digits only.", "Print one integer only.")
     done = fluency(project, "plan", "--configfile", "config/test.yaml")
     assert done.returncode == 0, done.stderr
-    for reason in ("4  not there yet", "changed: max tokens", "changed: prompt, max tokens"):
+    for reason in ("4  not there yet", "changed: max tokens", "changed: max tokens, prompt"):
         assert reason in done.stdout, done.stdout
 
 
@@ -193,8 +193,8 @@ def test_an_unfinished_study_has_a_report_that_says_so(fresh, flawless):
 
 def test_the_pipeline_opens_what_it_wrote(project, monkeypatch):
     monkeypatch.chdir(project.root)
-    pipeline = open_study(["config/test.yaml"])
-    records = [load_records(project.root / "results", cell) for cell in pipeline.cells]
+    loaded = load_study(["config/test.yaml"])
+    records = [load_records(project.root / "results", cell) for cell in loaded.cells]
     assert all(record.score for record in records)
 
 

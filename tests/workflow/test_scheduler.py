@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snakemake.scheduling import greedy
 
-from fluency.workflow.scheduling import Bell
-from snakemake_scheduler_plugin_fluency import EVENLY, Scheduler
+from fluency.workflow.snakemake_internals import CoalescingEvent
+from snakemake_scheduler_plugin_fluency import FAIR_SHARE, Scheduler
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import model
 from tools.bench.scale import noop_project, noop_run
@@ -76,8 +76,8 @@ def test_equal_priorities_are_taken_as_they_come() -> None:
 def test_models_are_asked_evenly_and_after_all_else(
     jobs: list[tuple[int, str]], under_way: dict[str, int], cores: int
 ) -> None:
-    ready = [Job(priority, {"_cores": 1} | ({EVENLY + alias: 1} if alias else {})) for priority, alias in jobs]
-    free = {"_cores": cores} | {EVENLY + alias: sys.maxsize - number for alias, number in under_way.items()}
+    ready = [Job(priority, {"_cores": 1} | ({FAIR_SHARE + alias: 1} if alias else {})) for priority, alias in jobs]
+    free = {"_cores": cores} | {FAIR_SHARE + alias: sys.maxsize - number for alias, number in under_way.items()}
     chosen = Scheduler(None, None, logging.getLogger()).select_jobs(ready, ready, free, {})
     assert len(chosen) == min(cores, len(ready))
     taken: dict[str, list[Job]] = {alias: [] for alias in ("", *"abc")}
@@ -139,13 +139,13 @@ BUSY = textwrap.dedent("""
 """)
 
 
-def test_however_often_the_bell_rang_there_is_one_look() -> None:
-    bell, looked = Bell(), threading.Event()
-    bell.acquire()  # the first look needs no event
+def test_many_releases_cause_one_look() -> None:
+    event, looked = CoalescingEvent(), threading.Event()
+    event.acquire()  # the first look needs no event
     for _ in range(8):
-        bell.release()
-    bell.acquire()
-    threading.Thread(target=lambda: (bell.acquire(), looked.set()), daemon=True).start()
+        event.release()
+    event.acquire()
+    threading.Thread(target=lambda: (event.acquire(), looked.set()), daemon=True).start()
     assert not looked.wait(0.2)
-    bell.release()
+    event.release()
     assert looked.wait(30)

@@ -14,9 +14,16 @@ from fluency.common.files import pretty_json, read_json, write_atomic
 from fluency.common.locks import file_lock
 from fluency.core.study import Cell
 from fluency.core.table import record_path
-from fluency.workflow import slices
-from fluency.workflow.cluster import processors_of, without_keys
-from fluency.workflow.slices import CELLS_A_PROCESSOR, node_name, read_slice, work_off, write_slices
+from fluency.workflow import cluster
+from fluency.workflow.cluster import (
+    CELLS_A_PROCESSOR,
+    node_environment,
+    read_slice,
+    run_slice,
+    slice_processors,
+    write_slices,
+)
+from fluency.workflow.snakemake_process import node_name
 
 CELLS = [Cell(*cell) for cell in product(["m", "n"], ["bash", "pwsh"], [f"t{n}" for n in range(60)], range(1, 6))]
 
@@ -35,7 +42,7 @@ def test_slices_of_before_are_gone_unless_somebody_works_on_one(tmp_path):
     with file_lock(old.with_suffix(".lock"), lambda _: None) as lock:
         lock.write("node n1, process 7")
         lock.flush()
-        with pytest.raises(UserError, match=r"still being worked off \(node n1, process 7\)"):
+        with pytest.raises(UserError, match=r"still at work \(node n1, process 7\)"):
             write_slices(CELLS[3:6], 8, folder)
     (new,) = write_slices(CELLS[3:6], 8, folder)
     assert [path.name for path in folder.glob("*.json")] == [new.name]
@@ -52,13 +59,15 @@ def test_nothing_but_what_a_node_needs_goes_there():
         "POWERSHELL_ARCHIVE": "a",
     }
     secrets = dict.fromkeys(("ANTHROPIC_API_KEY", "MY_KEY", "AWS_SECRET_ACCESS_KEY", "TOKEN"), "secret")
-    assert without_keys(here | secrets) == here
+    assert node_environment(here | secrets) == here
 
 
 def test_a_profile_says_how_many_processors_a_slice_has():
-    assert processors_of("slurm") == 8
+    assert slice_processors("slurm") == 8
     with pytest.raises(UserError, match=r"no such cluster profile(.|\n)*\['kubernetes', 'slurm'\]"):
-        processors_of("lsf")
+        slice_processors("lsf")
+    with pytest.raises(UserError, match="no such cluster profile"):
+        slice_processors("default")
 
 
 def test_a_node_is_known_by_its_clusters_name(monkeypatch):
@@ -74,9 +83,9 @@ def node(tmp_path, monkeypatch):
     """A node n7 whose run of a slice is the given command; its results and logs are in a folder of their own."""
     monkeypatch.setenv("SLURMD_NODENAME", "n7")
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    monkeypatch.setattr(slices, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(slices, "ROOT", tmp_path)
-    monkeypatch.setattr(slices, "_snakemake", lambda *_: ["true"])
+    monkeypatch.setattr(cluster, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(cluster, "ROOT", tmp_path)
+    monkeypatch.setattr(cluster, "_slice_command", lambda *_: ["true"])
     write_atomic(tmp_path / "slice.json", pretty_json([cell.path for cell in CELLS[:2]]))
     return tmp_path
 
@@ -85,7 +94,7 @@ def test_a_slice_that_lacks_a_cell_fails_with_its_node_and_the_cells_reason(node
     write_atomic(record_path(node / "results", "scores", CELLS[0]), "{}")
     write_atomic(node / "logs" / "executions" / f"{CELLS[1].path}.log", "2026-01-01T00:00:00Z sandbox: no room\n")
     with pytest.raises(SandboxError, match=r"^node n7: 1 of a slice's 2 cells could not be measured: sandbox: no room"):
-        work_off(node / "slice.json", node / "slice.done", [], 1)
+        run_slice(node / "slice.json", node / "slice.done", [], 1)
     assert not (node / "slice.done").exists()
 
 
@@ -93,10 +102,10 @@ def test_a_second_worker_waits_for_the_first(node, monkeypatch):
     for cell in CELLS[:2]:
         write_atomic(record_path(node / "results", "scores", cell), "{}")
     began = threading.Event()
-    monkeypatch.setattr(slices, "_snakemake", lambda *_: began.set() or ["true"])
+    monkeypatch.setattr(cluster, "_slice_command", lambda *_: began.set() or ["true"])
     with ThreadPoolExecutor() as pool:
         with file_lock(node / "slice.lock", lambda _: None):
-            second = pool.submit(work_off, node / "slice.json", node / "slice.done", [], 1)
+            second = pool.submit(run_slice, node / "slice.json", node / "slice.done", [], 1)
             assert not began.wait(1)
         second.result(60)
     assert read_json(node / "slice.done")["node"] == "n7"

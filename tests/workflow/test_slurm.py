@@ -16,7 +16,7 @@ import pytest
 
 from fluency.common.paths import ROOT
 from fluency.core.study import Cell
-from fluency.workflow.slices import read_slice, write_slices
+from fluency.workflow.cluster import read_slice, write_slices
 from tests.generation.endpoint import Endpoint
 from tests.waiting import wait_for
 from tests.workflow import slurm
@@ -62,7 +62,7 @@ def small(sandbox, tmp_path_factory) -> Iterator[Project]:
         project.snakemake()
         for old, new in [("slice: 8", "slice: 1"), ("checks: 10", "checks: 2"), ("mem_mb: 8000", "mem_mb: 500")]:
             project.edit("profiles/slurm/profile.yaml", old, new)
-        project.edit("scripts/fluency/workflow/slices.py", "CELLS_A_PROCESSOR = 80", "CELLS_A_PROCESSOR = 4")
+        project.edit("scripts/fluency/workflow/cluster.py", "CELLS_A_PROCESSOR = 80", "CELLS_A_PROCESSOR = 4")
         yield project
 
 
@@ -169,6 +169,6 @@ def test_the_profile_for_kubernetes_plans_the_same_jobs(plugins, small, tmp_path
     project.edit("profiles/kubernetes/profile.yaml", "prefix: /fluency", f"prefix: {project.root}")
     write_slices([Cell("good", "bash", task, 1) for task in TASKS], 8, project.root / ".cache" / "slices")
     options = ["--workflow-profile", "profiles/kubernetes", "--snakefile", "profiles/cluster.smk", "--cores", "8"]
-    planned = project.snakemake("-n", *options).stderr
+    planned = project.snakemake("-n", *options).stdout
     assert re.search(r"rule slice:(.|\n)*threads: 8", planned)
     assert re.search(r"^slice +1$", planned, re.M)

@@ -11,16 +11,16 @@ OPEN = """
 import sys
 from types import SimpleNamespace
 from fluency.core.config_files import read_yaml
-from fluency.workflow.front import open_pipeline
+from fluency.workflow.pipeline import open_pipeline
 
 workflow = SimpleNamespace(
     overwrite_configfiles=[], exec_mode=SimpleNamespace(name="DEFAULT"), register_resource=lambda name, limit: None
 )
 pipeline = open_pipeline(read_yaml("config.yaml"), workflow)
 assert pipeline.archive_path().endswith(".tar.zst")
-for key in (pipeline.key.image, pipeline.key.control, pipeline.key.gather, pipeline.key.report):
+for key in (pipeline.keys.image, pipeline.keys.control, pipeline.keys.gather, pipeline.keys.report):
     assert key()
-assert all(key(pipeline.cells[0]) for key in (pipeline.key.generate, pipeline.key.execute, pipeline.key.score))
+assert all(key(pipeline.loaded.cells[0]) for key in (pipeline.keys.generate, pipeline.keys.execute, pipeline.keys.score))
 print(*sorted(set(sys.modules) & set(sys.argv[1:])))
 """
 

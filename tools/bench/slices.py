@@ -16,7 +16,7 @@ from fluency.common.paths import ROOT
 from fluency.core.study import PILOT
 from fluency.core.table import record_path
 from fluency.core.tasks import load_tasks
-from fluency.workflow.slices import CELLS_A_PROCESSOR, read_slice
+from fluency.workflow.cluster import CELLS_A_PROCESSOR, read_slice
 from tests.generation.endpoint import Endpoint
 from tests.workflow import slurm
 from tests.workflow.project import Project, model, reference_answer

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from fluency.core.loaded_study import load_study
 from fluency.core.shells import SHELLS
 from fluency.core.study import PILOT
 from fluency.core.table import RECORD_TYPES
 from fluency.core.tasks import task_sets
 from fluency.generation.audit import Verified, verify
-from fluency.generation.request import request_for, request_key
+from fluency.generation.request import request_key
 from fluency.generation.store import AnswerStore
-from fluency.workflow.ready_study import open_study
+from fluency.workflow.rerun_keys import RerunKeys
 from tests.workflow.project import Project, bank, model
 from tools.chaos.ledger import Ledger, Service
 
@@ -72,12 +73,13 @@ class Subject:
         self.ledger = Ledger(answer_of, {})
         self.service = Service(self.ledger)
         self.project.configure(models=[model(self.service.url)])
-        ready = open_study([str(self.project.root / CONFIG)])
+        loaded = load_study([self.project.root / CONFIG])
+        keys = RerunKeys(loaded)
         self.store = AnswerStore(self.project.root / "answers")
         places: dict[str, list[Path]] = {}
-        for cell in ready.cells:
-            key = request_key(request_for(ready.study, cell, ready.prompt(cell)))
-            places.setdefault(ready.prompt(cell), []).append(self.store.path(key))
+        for cell in loaded.cells:
+            request = keys.request(cell)
+            places.setdefault(request.prompt, []).append(self.store.path(request_key(request)))
         self.ledger.answers_to = places
 
     def start(self) -> subprocess.Popen[bytes]:

@@ -126,7 +126,7 @@ def _problems(subject: Subject, expected: Table, code: int | None, last: int | N
     lost = len(subject.ledger.lost())
     if lost > (IN_FLIGHT if may_repeat else 0):
         found.append(f"{lost} answer(s) arrived and were asked for again")
-    if subject.run() != 0 or not subject.log.read_text().startswith(NOTHING_TO_DO):
+    if subject.run() != 0 or NOTHING_TO_DO not in subject.log.read_text():
         found.append("a finished study was not known as finished")
     return found
 

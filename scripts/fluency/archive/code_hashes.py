@@ -28,7 +28,7 @@ STAGES: Mapping[str, Stage] = {
     "image": Stage(("fluency.execution.image_content",)),
     "generate": Stage(
         (
-            *(f"fluency.generation.{name}" for name in ("generate", "prompt")),
+            *(f"fluency.generation.{name}" for name in ("generator", "request")),
             *(f"fluency.generation.local_model.{name}" for name in ("server", "serve")),
         ),
         libraries=("anthropic", "openai"),

@@ -63,7 +63,7 @@ def unpacked(path: Path, limits: ReadLimits = LIMITS, private: Path | None = Non
             raise ArchiveError(
                 f"it holds what this project does not write, and broke off on it: {type(error).__name__}: {error}",
                 where=str(path),
-                hint="if it is sound, this is a fault of this version: verify with the commit that made it (BESIDE=1)",
+                hint="if it is sound, this is a fault of this version: verify in a checkout of the commit that made it",
             ) from error
 
 

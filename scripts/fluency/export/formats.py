@@ -11,7 +11,8 @@ from typing import Protocol, cast
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.common.terminal import print_lines
-from fluency.export.source import Ready, Source, archived_source, ready_source
+from fluency.core.loaded_study import LoadedStudy
+from fluency.export.source import Source, archived_source, loaded_source
 
 EXPORTS = ROOT / "exports"
 
@@ -64,10 +65,10 @@ def export(name: str, source: Source, into: Path | None = None) -> list[Path]:
     return writer.write(source, folder)
 
 
-def main(name: str, into: Path | None, archive: Path | None, ready: Callable[[], Ready]) -> int:
-    """Export an archive, or without one the study that `ready` opens, and print what was written."""
+def main(name: str, into: Path | None, archive: Path | None, load: Callable[[], LoadedStudy]) -> int:
+    """Export an archive, or without one the study that `load` loads, and print what was written."""
     find_format(name)
-    with archived_source(archive) if archive else ready_source(ready()) as source:
+    with archived_source(archive) if archive else loaded_source(load()) as source:
         print_lines(map(str, export(name, source, into)))
     return 0
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from fluency.archive.archived_study import read_archived_study
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError
-from fluency.core.held_out import HeldOutTask, public_tasks
+from fluency.core.held_out import HeldOutTask
+from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import Cell, Study
 from fluency.core.table import CellRecords, Row, cell_row
 from fluency.core.tasks import Task
@@ -39,17 +39,6 @@ class Source:
         return [self.row(cell) for cell in self.cells]
 
 
-class Ready(Protocol):
-    """A study as `workflow` opens it."""
-
-    study: Study
-    tasks: list[Task]
-    cells: list[Cell]
-
-    def load(self, cell: Cell) -> CellRecords:
-        """The records there are of a cell."""
-
-
 @contextmanager
 def archived_source(archive: Path) -> Iterator[Source]:
     """The study of an archive, unpacked for as long as it is exported; ArchiveError where it is refused.
@@ -74,18 +63,18 @@ def archived_source(archive: Path) -> Iterator[Source]:
 
 
 @contextmanager
-def ready_source(ready: Ready) -> Iterator[Source]:
+def loaded_source(loaded: LoadedStudy) -> Iterator[Source]:
     """The study of a configuration, as far as its records stand in results/."""
-    study, tasks = ready.study, public_tasks(ready.tasks, ready.study)
+    tasks = loaded.shown_tasks
     by_id = {task.id: task for task in tasks}
     yield Source(
-        name=study.study,
-        origin=f"the study {study.study} as it stands",
-        study=study,
+        name=loaded.study.study,
+        origin=f"the study {loaded.study.study} as it stands",
+        study=loaded.study,
         tasks=tasks,
-        cells=ready.cells,
-        load=_shown(tasks, ready.load),
-        row=lambda cell: cell_row(cell, by_id[cell.task], ready.load(cell)),
+        cells=loaded.cells,
+        load=_shown(tasks, loaded.records),
+        row=lambda cell: cell_row(cell, by_id[cell.task], loaded.records(cell)),
     )
 
 

@@ -6,11 +6,9 @@ Pure but for reading the answer store; it asks nobody and needs no key.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fluency.common.errors import UserError
-from fluency.common.words import plural
 from fluency.core.records import Answer
 from fluency.core.study import Cell, ModelConfig, Study
 from fluency.core.tasks import Task
@@ -184,23 +182,3 @@ def _minutes(model: ModelConfig, calls: int, answers: Sequence[Answer]) -> float
 def _mean(values: Sequence[float | None], otherwise: float) -> float:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else otherwise
-
-
-def confirm(estimate: CostEstimate, study: Study, *, is_terminal: bool, ask: Callable[[str], str]) -> None:
-    """Have a paid run agreed: silent up to budget.confirm_usd (of the upper bound), else `confirm: yes` or a yes.
-
-    UserError if nobody agreed, or nobody can be asked.
-    """
-    if estimate.most_usd <= study.budget.confirm_usd or study.confirm == "yes":
-        return
-    dollars = f"about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
-    price = f"This run makes {plural(estimate.calls, 'call')}: {dollars}."
-    if not is_terminal:
-        raise UserError(
-            f"{price} Nobody has agreed to that",
-            where="budget: confirm_usd",
-            hint='run it on a terminal and answer yes, or write `confirm: "yes"` into the study\'s file; '
-            "`make plan` shows the details",
-        )
-    if ask(f"{price} It stops at ${estimate.stop_usd:g}. Go on? [yes/no] ").strip().lower() not in ("y", "yes"):
-        raise UserError(f"not agreed: {price} Nothing was asked", hint="answer yes to go on")

@@ -3,22 +3,34 @@
 First the models are asked, here, where the keys, the rate limit and the budget are; then the nodes execute and score in
 slices; then the ordinary run finds every record and writes table and report. Three runs of Snakemake one after the
 other, because the one that submits jobs hands its environment to them and must not hold a key.
+
+A slice holds many cells: a job for each cell would start Snakemake three times (about 12 s) to do 2 s of work. So a
+slice is executed on its node by one Snakemake of its own, with threads, from the same Snakefile: the same rules write
+the same files, decide the same about reruns and record the same, and a run on one machine afterwards redoes nothing.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from fluency.common.clock import utc_now
 from fluency.common.errors import SandboxError, UserError
-from fluency.common.paths import RESULTS, ROOT
+from fluency.common.files import pretty_json, read_json, sha256, write_atomic
+from fluency.common.locks import file_lock
+from fluency.common.paths import CACHE, RESULTS, ROOT
 from fluency.common.terminal import log_line
 from fluency.common.words import plural
 from fluency.core import tasks
 from fluency.core.config_files import read_yaml
+from fluency.core.loaded_study import LoadedStudy
 from fluency.core.study import Cell
 from fluency.core.table import record_path
 from fluency.execution import image
@@ -27,11 +39,12 @@ from fluency.execution.image import find_image
 from fluency.execution.image_content import image_tag
 from fluency.execution.powershell import powershell_source
 from fluency.generation.request import order_key
-from fluency.workflow.ready_study import ReadyStudy
-from fluency.workflow.rerun_reasons import Job, jobs_to_run
-from fluency.workflow.run import Measure, here, run_to_its_end, snakemake
-from fluency.workflow.slices import write_slices
+from fluency.workflow.plan import Job, jobs_to_run
+from fluency.workflow.snakemake_process import node_name, run_snakemake, snakemake_command
 
+FOLDER = CACHE / "slices"
+CELLS_A_PROCESSOR = 80
+"""About 160 s of work for each processor of a node, against the 12 s until a slice's first container."""
 PROFILES = ROOT / "profiles"
 RULES = "profiles/cluster.smk"
 LOGS = ("slices", "image.log", "{study}/control.log")
@@ -44,50 +57,46 @@ USERS_ERROR = 2
 PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
 
-def on_nodes(profile: str, ready: ReadyStudy) -> Measure:
-    """How a study is measured with a profile's cluster; UserError if there is no such profile."""
-    return partial(_measure, profile, processors_of(profile), ready)
-
-
-def _measure(profile: str, processors: int, ready: ReadyStudy, files: Sequence[str], arguments: Sequence[str]) -> int:
-    jobs = jobs_to_run(snakemake(files))
-    asks = any(job.rule == "generate" for job in jobs)
-    if asks and here(files, [*arguments, "--until", "generate"]) == USERS_ERROR:
-        return USERS_ERROR
+def run_on_cluster(profile: str, processors: int, loaded: LoadedStudy, arguments: Sequence[str]) -> int:
+    """Measure a study with a profile's cluster, whose slices have so many processors; Snakemake's exit code."""
+    jobs = jobs_to_run(loaded)
+    if any(job.rule == "generate" for job in jobs):
+        asked = run_snakemake(snakemake_command(loaded, *arguments, "--until", "generate"))
+        if asked == USERS_ERROR:
+            return asked
     if any(job.rule in ("image", "execute", "score", "control") for job in jobs):
         share_image()
         shutil.rmtree(ROOT / "logs" / "slices", ignore_errors=True)
-        slices = write_slices(to_measure(ready, jobs), processors)
+        slices = write_slices(cells_to_measure(loaded, jobs), processors)
         log_line(f"on the nodes: {plural(len(slices), 'slice')} of executions and scores")
-        command = snakemake(files, "--workflow-profile", f"profiles/{profile}", "--snakefile", RULES)
-        if code := run_to_its_end(command, without_keys(os.environ)):
-            tell_failures(ready)
+        options = ("--workflow-profile", f"profiles/{profile}", "--snakefile", RULES)
+        if code := run_snakemake(snakemake_command(loaded, *options), node_environment(os.environ)):
+            log_node_failures(loaded)
             log_line("Not every cell could be measured; run again to go on from here.")
             return code
-    return here(files, arguments)
+    return run_snakemake(snakemake_command(loaded, *arguments))
 
 
-def processors_of(profile: str) -> int:
+def slice_processors(profile: str) -> int:
     """How many processors a slice has, by its profile; UserError if there is no such profile."""
-    file = PROFILES / profile / "profile.yaml"
-    if not file.is_file():
-        there = sorted(path.parent.name for path in PROFILES.glob("*/profile.yaml") if path.parent.name != "default")
+    there = sorted(path.parent.name for path in PROFILES.glob("*/profile.yaml") if path.parent.name != "default")
+    if profile not in there:
         raise UserError("there is no such cluster profile", where=f"ON={profile}", hint=f"name one of {there}")
-    return int(read_yaml(file).get("set-threads", {}).get("slice", 1))
+    return int(read_yaml(PROFILES / profile / "profile.yaml").get("set-threads", {}).get("slice", 1))
 
 
-def to_measure(ready: ReadyStudy, jobs: Sequence[Job]) -> list[Cell]:
+def cells_to_measure(loaded: LoadedStudy, jobs: Sequence[Job]) -> list[Cell]:
     """The answered cells that are to be executed or scored, in the seeded order of asking.
 
-    In that order every slice holds of every arm, task and model, so that no node's speed tells for one of them.
+    In that order every slice holds cells of every shell, task and model, so that no node's speed favours one of them.
     """
     cells = {job.cell for job in jobs if job.rule in ("execute", "score") and job.cell}
     answered = [cell for cell in cells if record_path(RESULTS, "generations", cell).exists()]
-    return sorted(answered, key=lambda cell: order_key(ready.study, cell))
+    return sorted(answered, key=lambda cell: order_key(loaded.study, cell))
 
 
 def share_image() -> None:
-    """Make the folder in which nodes look for the image, and lay it there if this machine has it."""
+    """Make the folder in which nodes look for the image, and put the image there if this machine has it."""
     image.FOLDER.mkdir(parents=True, exist_ok=True)
     tag = image_tag(powershell_source())
     try:
@@ -98,7 +107,7 @@ def share_image() -> None:
         image.keep_image(engine, tag)
 
 
-def without_keys(environ: Mapping[str, str]) -> dict[str, str]:
+def node_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """What of an environment a node needs: named, because what holds a secret has any name."""
     return {
         name: value
@@ -107,9 +116,9 @@ def without_keys(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def tell_failures(ready: ReadyStudy) -> None:
-    """Say each sentence that a node left, once."""
-    found = [ROOT / "logs" / name.format(study=ready.study.study) for name in LOGS]
+def log_node_failures(loaded: LoadedStudy) -> None:
+    """Log each sentence that a node left in a log, once."""
+    found = [ROOT / "logs" / name.format(study=loaded.study.study) for name in LOGS]
     logs = [log for path in found for log in (sorted(path.glob("*.log")) if path.is_dir() else [path]) if log.exists()]
     for text in dict.fromkeys(_sentence(log) for log in logs):
         log_line(text)
@@ -118,3 +127,78 @@ def tell_failures(ready: ReadyStudy) -> None:
 def _sentence(log: Path) -> str:
     """What a rule's action left in its log, without the time."""
     return log.read_text(encoding="utf-8").partition(" ")[2].strip()
+
+
+# ------------------------------------------------------------ slices
+
+
+def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) -> list[Path]:
+    """Divide cells, in their order, into slices for nodes of so many processors, all about as long; their files.
+
+    UserError while a slice of an earlier run is still at work.
+    """
+    for lock in sorted(folder.glob("*.lock")):
+        with file_lock(lock, partial(_refuse, lock)):
+            pass
+    shutil.rmtree(folder, ignore_errors=True)
+    count = max(1, round(len(cells) / (CELLS_A_PROCESSOR * processors))) if cells else 0
+    slices = []
+    for number in range(count):
+        part = pretty_json([cell.path for cell in cells[number::count]])
+        path = folder / f"{sha256(part)[:12]}.json"
+        write_atomic(path, part)
+        slices.append(path)
+    return slices
+
+
+def read_slice(path: Path) -> list[Cell]:
+    """The cells of a slice."""
+    return [Cell.parse(text) for text in read_json(path)]
+
+
+def run_slice(slice_file: Path, done: Path, configs: Sequence[Path], processors: int) -> None:
+    """Execute and score what is to do of a slice's cells; SandboxError says on which node and why one stays missing.
+
+    Only one process works on a slice at a time: a node that Slurm took for dead may still work on it.
+    """
+    cells, began = read_slice(slice_file), time.monotonic()
+    node = node_name() or socket.gethostname()
+    with file_lock(slice_file.with_suffix(".lock"), lambda _: None) as lock:
+        lock.write(f"node {node}, process {os.getpid()}")
+        lock.flush()
+        code = subprocess.run(_slice_command(cells, configs, processors), cwd=ROOT, check=False).returncode
+    missing = [cell for cell in cells if not record_path(RESULTS, "scores", cell).exists()]
+    if code or missing:
+        raise SandboxError(
+            f"{len(missing)} of a slice's {len(cells)} cells could not be measured: {_why(missing)}",
+            where=f"node {node}",
+            hint="run again to go on from here",
+        )
+    took = round(time.monotonic() - began, 1)
+    write_atomic(done, pretty_json({"node": node, "cells": len(cells), "seconds": took, "utc": utc_now()}))
+
+
+def _slice_command(cells: Sequence[Cell], configs: Sequence[Path], processors: int) -> list[str]:
+    """The run of one slice: no rule but the two is there, so that no model can be asked from a node."""
+    targets = [str(record_path(Path(RESULTS.name), "scores", cell)) for cell in cells]
+    configfiles = ["--configfile", *map(str, configs)] if configs else []
+    options = ["--no-hooks", "--cores", str(processors), "--allowed-rules", "execute", "score"]
+    return [sys.executable, "-m", "snakemake", *configfiles, *options, "--", *targets]
+
+
+def _why(missing: Sequence[Cell]) -> str:
+    """What the first of the missing cells left in its log."""
+    for cell in missing:
+        for stage in ("executions", "scores"):
+            log = ROOT / "logs" / stage / f"{cell.path}.log"
+            if log.exists():
+                return " ".join(log.read_text(encoding="utf-8").split()[1:])[:400]
+    return "the node's Slurm log says why"
+
+
+def _refuse(lock: Path, holder: str) -> None:
+    raise UserError(
+        f"a slice of an earlier run is still at work ({holder})",
+        where=str(lock),
+        hint="wait for it, or end its job (`squeue --me`, `scancel <job>`), then run again",
+    )

@@ -1,27 +1,46 @@
-"""What a run says while it works: one line that stays on a terminal, one now and then in a log, each failure once."""
+"""What a run prints while it works: bars on a terminal, a line now and then in a log, each failure once."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from logging import WARNING, LogRecord
-from typing import ClassVar, TextIO
+from typing import TextIO
 
 from rich.console import Console
-from rich.live import Live
 from rich.markup import escape
-from rich.text import Text
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
 
 from fluency.common.errors import UserError
+from fluency.common.paths import RESULTS
 from fluency.common.words import NOTHING_TO_DO, plural
-from fluency.workflow.progress_count import STAGES, ProgressCount
+from fluency.core.study import Cell
+from fluency.core.table import record_path
 
+STAGES = {
+    "generate": ("answers", "generations"),
+    "execute": ("executions", "executions"),
+    "score": ("scores", "scores"),
+}
+"""The rules that are counted, in a cell's order: what they make, and the folder of their records."""
 LINE_EVERY_S = 15.0
-BAR = 12
+CELLS_BEFORE_ESTIMATE = 5
+"""Fewer jobs say nothing about how long the rest takes."""
 _RULE_ERROR = re.compile(r"^RuleException:\n(?P<kind>\w+) in file .*?, line \d+:\n(?P<text>.*?)(?:\n  File .*)?$", re.S)
 _ENDED_BY_USER = "Terminating processes on user request"
+
+
+def _nothing_paid() -> tuple[float, float] | None:
+    return None
+
+
+# The pipeline sets these two, since Snakemake makes the reporter.
+cells: Sequence[Cell] = ()
+"""The study's cells."""
+spending: Callable[[], tuple[float, float] | None] = _nothing_paid
+"""Dollars spent and where the run stops; None where nothing is paid."""
 
 
 def sentence_kinds(kind: type[UserError] = UserError) -> set[str]:
@@ -29,23 +48,16 @@ def sentence_kinds(kind: type[UserError] = UserError) -> set[str]:
     return {kind.__name__}.union(*map(sentence_kinds, kind.__subclasses__()))
 
 
-class Narrator:
-    """Counts a workflow's events and tells a person what they amount to."""
-
-    spending: ClassVar[Callable[[], tuple[float, float] | None]] = staticmethod(lambda: None)
-    """Dollars spent, and where the run stops: told by the pipeline, since Snakemake makes the narrator."""
+class ProgressReporter:
+    """Counts a workflow's events and prints what they amount to."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._console = Console(file=stream, stderr=False, highlight=False, soft_wrap=True)
+        self._console = Console(file=stream, highlight=False, soft_wrap=True)
         self._is_terminal = stream.isatty()
         self._clock = clock
-        self._last_line = clock()
-        self._count = self._new_count()
-        self._failures: Counter[str] = Counter()
-        self._failed_jobs = 0
-        self._live: Live | None = None
+        self._begin()
 
-    def hear(self, record: LogRecord) -> None:
+    def handle(self, record: LogRecord) -> None:
         """Take in one of Snakemake's log records."""
         event = str(getattr(record, "event", None) or "")
         handler = getattr(self, f"_on_{event}", None)
@@ -55,43 +67,61 @@ class Narrator:
             self._on_plain(record)
 
     def close(self) -> None:
-        """End the line; say how much was done, what took longest, and how often each failure came."""
-        self._end_line()
-        if any(self._count.planned.values()) and not self._is_terminal:
-            self._say_line()
+        """End the bars; print the last counts and how often each failure came."""
+        self._bars.stop()
+        if self._stages and not self._is_terminal:
+            self._print_line()
         for text, times in self._failures.items():
             if times > 1:
-                self._say(f"({times} times) {text.splitlines()[0]}")
+                self._print(f"({times} times) {text.splitlines()[0]}")
         if self._failed_jobs:
             failed = plural(self._failed_jobs, "job")
-            self._say(f"{failed} failed; what was measured is kept, and the next run goes on from here.")
-        if slowest := self._count.slowest_sentence():
-            self._say(slowest)
-        self._count = self._new_count()
-        self._failures.clear()
-        self._failed_jobs = 0
+            self._print(f"{failed} failed; what was measured is kept, and the next run goes on from here.")
+        self._begin()
 
-    def _new_count(self) -> ProgressCount:
-        return ProgressCount(self._clock, lambda: type(self).spending())
+    def _begin(self) -> None:
+        self._bars = Progress(
+            TextColumn("{task.description:10}"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[money]}"),
+            console=self._console,
+            get_time=self._clock,
+            speed_estimate_period=3600,
+            expand=True,
+        )
+        self._stages: dict[str, Task] = {}
+        self._jobs: dict[int, str] = {}
+        self._failures: Counter[str] = Counter()
+        self._failed_jobs = 0
+        self._last_line = self._clock()
 
     def _on_run_info(self, record: LogRecord) -> None:
         stats = getattr(record, "stats", {}) or {}
-        new = {rule: stats[rule] for rule in STAGES if stats.get(rule) and not self._count.planned[rule]}
-        self._count.planned.update(new)
+        new = [rule for rule in STAGES if stats.get(rule) and rule not in self._stages]
+        for rule in new:
+            noun, stage = STAGES[rule]
+            # What the study has of it already counts as done; of that, this run may make some again.
+            there = sum(record_path(RESULTS, stage, cell).exists() for cell in cells)
+            done = max(0, min(there, len(cells) - stats[rule]))
+            self._bars.add_task(noun, completed=done, total=done + stats[rule], money="", before=done)
+            self._stages[rule] = self._bars.tasks[-1]
         if new and self._is_terminal:
-            self._live = self._live or Live(console=self._console, get_renderable=self._drawn, refresh_per_second=4)
-            self._live.start()
+            self._bars.start()
         elif new:
-            self._say_line()
+            self._print_line()
 
     def _on_job_info(self, record: LogRecord) -> None:
-        told = record.__dict__
-        self._count.start(int(told["jobid"]), told["rule_name"], dict(told.get("wildcards") or {}))
+        if (rule := record.__dict__["rule_name"]) in self._stages:
+            self._jobs[int(record.__dict__["jobid"])] = rule
 
     def _on_job_finished(self, record: LogRecord) -> None:
-        self._count.finish(int(record.__dict__["job_id"]))
+        if rule := self._jobs.pop(int(record.__dict__["job_id"]), ""):
+            self._bars.advance(self._stages[rule].id)
+            self._bars.update(next(iter(self._stages.values())).id, money=_money())
         if not self._is_terminal and self._clock() - self._last_line >= LINE_EVERY_S:
-            self._say_line()
+            self._print_line()
 
     def _on_job_error(self, record: LogRecord) -> None:
         self._failed_jobs += 1
@@ -104,32 +134,37 @@ class Narrator:
         text = found["text"].strip() if found and found["kind"] in sentence_kinds() else message
         self._failures[text] += 1
         if self._failures[text] == 1:
-            self._say(text, style="red")
+            self._print(text, style="red")
 
     def _on_plain(self, record: LogRecord) -> None:
         message = str(record.msg).strip()
         if message.startswith(_ENDED_BY_USER):
-            self._end_line()
-            self._say("Ending: what is under way may finish; what was measured is kept.")
+            self._bars.stop()
+            self._print("Ending: what is under way may finish; what was measured is kept, and the next run goes on.")
         elif "Nothing to be done" in message:
-            self._say(NOTHING_TO_DO)
+            self._print(NOTHING_TO_DO)
         elif record.levelno >= WARNING and not message.startswith("Exiting because a job execution failed"):
-            self._say(message)
+            self._print(message)
 
-    def _drawn(self) -> Text:
-        planned, done = sum(self._count.planned.values()), sum(self._count.done.values())
-        full = BAR * done // planned if planned else 0
-        text = self._count.line(max(1, self._console.width - BAR - 2))
-        return Text.assemble(("━" * full, "green"), ("━" * (BAR - full), "dim"), " ", text, no_wrap=True)
-
-    def _end_line(self) -> None:
-        if self._live:
-            self._live.stop()
-            self._live = None
-
-    def _say_line(self) -> None:
+    def _print_line(self) -> None:
         self._last_line = self._clock()
-        self._say(self._count.line())
+        counts = ", ".join(
+            f"{task.description} {task.completed:.0f}/{task.total:.0f}" for task in self._stages.values()
+        )
+        self._print(" · ".join(filter(None, (counts, self._time_left(), _money()))))
 
-    def _say(self, text: str, style: str = "") -> None:
+    def _time_left(self) -> str:
+        """Of the last stage that has anything to do, since its jobs wait for all others."""
+        last = list(self._stages.values())[-1]
+        seconds = last.time_remaining
+        if last.completed - last.fields["before"] < CELLS_BEFORE_ESTIMATE or not seconds:
+            return ""
+        return f"about {round(seconds / 60)} min left" if seconds >= 90 else f"about {max(1, round(seconds))} s left"
+
+    def _print(self, text: str, style: str = "") -> None:
         self._console.print(escape(text), style=style or None)
+
+
+def _money() -> str:
+    found = spending()
+    return f"${found[0]:.2f} of ${found[1]:g}" if found else ""

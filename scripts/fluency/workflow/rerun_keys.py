@@ -6,32 +6,33 @@ stand here that does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from fluency.archive.code_hashes import code_sha256
 from fluency.common.canonical import canonical_json
-from fluency.common.files import sha256_file
+from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import ROOT
+from fluency.core.loaded_study import LoadedStudy
+from fluency.core.records import Request
 from fluency.core.shells import SHELLS
-from fluency.core.study import Cell, Study
+from fluency.core.study import Cell
 from fluency.core.task_world import world_for
-from fluency.core.tasks import Task
 from fluency.execution.image_content import content_sha256
 from fluency.execution.powershell import powershell_source
-from fluency.generation.request import request_for, request_key
+from fluency.generation.request import build_prompt, request_for
 
 
 class RerunKeys:
-    """The params of one study's rules; `files` are the configs it was read from."""
+    """The params of one study's rules."""
 
-    def __init__(
-        self, study: Study, tasks: Sequence[Task], files: Sequence[Path], prompt: Callable[[Cell], str]
-    ) -> None:
-        self.study, self.tasks, self.files, self._prompt = study, tasks, files, prompt
-        self._task = {task.id: task for task in tasks}
+    def __init__(self, loaded: LoadedStudy) -> None:
+        self.study, self.tasks, self.files = loaded.study, loaded.tasks, loaded.files
+        self._task = loaded.task_of
+
+    def request(self, cell: Cell) -> Request:
+        """What a cell asks."""
+        return request_for(self.study, cell, build_prompt(self._task[cell.task].prompt, cell.shell))
 
     @cached_property
     def _world_keys(self) -> dict[str, dict[str, str]]:
@@ -43,13 +44,13 @@ class RerunKeys:
 
     def generate(self, wildcards: Any) -> str:
         """Changes when the model would be asked something else, or the same in another way."""
-        cell = cell_of(wildcards)
-        return canonical_json({"request": request_key(request_for(self.study, cell, self._prompt(cell)))})
+        request = self.request(cell_of(wildcards))
+        return canonical_json(request.model_dump(mode="json") | {"prompt": sha256(request.prompt)})
 
     def execute(self, wildcards: Any) -> str:
         """Changes with the sandbox's sources, the worlds, the conditions, the limits and the stage's code.
 
-        The sources are named although the image is an input: nobody makes a lost input anew for what is there already.
+        The sources are named although the image is an input: Snakemake rebuilds no lost input of what is there already.
         """
         sandbox = self.study.sandbox
         return canonical_json(

@@ -1,90 +1,74 @@
-"""`fluency run`: the study from its price on, around one call of Snakemake."""
+"""`fluency run`: a study from its price to its headline, around Snakemake."""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
-from fluency.common.paths import ROOT
+from fluency.analysis.study_analysis import analyse
+from fluency.common.errors import UserError
+from fluency.common.paths import RESULTS
 from fluency.common.terminal import log_line
-from fluency.workflow.preflight import ask_price, estimate_of, image_will_lack, sandbox_lacks
-from fluency.workflow.ready_study import ReadyStudy
-from fluency.workflow.run_lock import hold_run_lock
+from fluency.core.loaded_study import LoadedStudy
+from fluency.core.records import read_control
+from fluency.core.table import read_table
+from fluency.report.control_rows import control_sentence
+from fluency.report.headline import headline
+from fluency.workflow.cluster import run_on_cluster, slice_processors
+from fluency.workflow.doctor import missing_engine
+from fluency.workflow.plan import render_plan
+from fluency.workflow.preflight import (
+    check_before_run,
+    check_models,
+    confirm_price,
+    estimate_of,
+    image_will_lack,
+    missing_shells,
+)
+from fluency.workflow.snakemake_process import configfiles, run_snakemake, snakemake_command
 
-Measure = Callable[[Sequence[str], Sequence[str]], int]
-"""What runs Snakemake for a study's files with further arguments, and gives its exit code."""
+ASK_ONLY = ("--until", "generate")
+"""The arguments of Snakemake by which a run asks the models and executes nothing."""
 
 
-def here(files: Sequence[str], arguments: Sequence[str]) -> int:
-    """All of a study in one process on this machine."""
-    return run_to_its_end(snakemake(files, *arguments))
+def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") -> int:
+    """Run a study; what its report says is printed when every cell is measured.
 
-
-def run(ready: ReadyStudy, files: Sequence[str], arguments: Sequence[str] = (), measure: Measure = here) -> int:
-    """Run a study, opened from `files`; the exit code: 0 all measured, 1 some cells missing, 2 a user's error."""
-    estimate = estimate_of(ready)
-    confirmed = ask_price(ready, estimate)
-    release_stale_lock()
+    `on` is the cluster's profile. The exit code: 0 all measured, 1 some cells missing, 2 a user's error.
+    """
+    processors = slice_processors(on) if on else 0
+    check_models(loaded)
+    estimate = estimate_of(loaded)
+    check_before_run(loaded, estimate)
+    ask_only = all(argument in arguments for argument in ASK_ONLY)
+    if estimate.calls and not on and not ask_only and (lacking := missing_engine()):
+        raise UserError(
+            f"missing: {lacking[0]}",
+            where="before anybody is asked",
+            hint=f"to ask the models all the same: fluency run {' '.join(configfiles(loaded))} -- {' '.join(ASK_ONLY)}",
+        )
+    if estimate.most_usd > 0:
+        log_line(render_plan(estimate))
+    if not confirm_price(estimate, loaded.study):
+        log_line("Nothing was asked, and nothing was paid.")
+        return 1
     if estimate.calls:
-        tell_unmeasurable(ready)
-    code = measure(files, ["--config", f"confirm={confirmed}", *arguments])
-    if code == 1 and not arguments:
+        for sentence in missing_shells(loaded) or image_will_lack(loaded):
+            log_line(f"Missing: {sentence}. Its answers are asked and kept all the same.")
+    agreed = "yes" if estimate.most_usd > loaded.study.budget.confirm_usd else loaded.study.confirm
+    options = ["--config", f"confirm={agreed}", *arguments]
+    command = snakemake_command(loaded, *options)
+    code = run_on_cluster(on, processors, loaded, options) if on else run_snakemake(command)
+    if code == 0 and not ask_only and (RESULTS / loaded.study.study / "cells.csv").exists():
+        print_ending(loaded)
+    elif code == 1 and not arguments:
         log_line("Not every cell could be measured. `make report` shows what there is; run again to go on from here.")
     return code
 
 
-def tell_unmeasurable(ready: ReadyStudy) -> None:
-    """Say before a model is asked which answers nobody will be able to run here."""
-    for sentence in sandbox_lacks(ready) or image_will_lack(ready):
-        log_line(f"Missing: {sentence}. Its answers are asked and kept all the same.")
-
-
-def run_to_its_end(command: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
-    """The exit code of a command that ends as it sees fit, also when this process is told to end.
-
-    Ctrl-C reaches it from the terminal, SIGTERM is passed on; KeyboardInterrupt once it has ended. A second Ctrl-C
-    ends it at once.
-    """
-    told: list[int] = []
-    running: list[subprocess.Popen[bytes]] = []
-
-    def hear(number: int, _frame: object) -> None:
-        told.append(number)
-        for process in running:
-            if number == signal.SIGTERM:
-                process.send_signal(number)
-            elif told.count(number) > 1:
-                process.kill()
-
-    # Before it starts, so that no moment is left in which Ctrl-C would end this process alone.
-    before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with subprocess.Popen(command, cwd=ROOT, env=environ) as process:
-            running.append(process)
-            if signal.SIGTERM in told:
-                process.terminate()
-            code = process.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if signal.SIGINT in told:
-        raise KeyboardInterrupt
-    return code
-
-
-def snakemake(files: Sequence[str], *arguments: str) -> list[str]:
-    """The command line of Snakemake for a study."""
-    configfiles = ["--configfile", *files] if files else []
-    return [sys.executable, "-m", "snakemake", *configfiles, *arguments]
-
-
-def release_stale_lock() -> None:
-    """Take away Snakemake's lock when the run that held it is dead; a live run keeps its own lock on top."""
-    locks = ROOT / ".snakemake" / "locks"
-    if not locks.is_dir() or not any(locks.iterdir()):
-        return
-    with hold_run_lock():
-        log_line("A killed run left its lock; it is taken away, and what that run measured is kept.")
-        subprocess.run([sys.executable, "-m", "snakemake", "--unlock"], cwd=ROOT, check=True, capture_output=True)
+def print_ending(loaded: LoadedStudy) -> None:
+    """Print what the report says and where it is."""
+    folder = RESULTS / loaded.study.study
+    print(f"\n{headline(analyse(read_table(folder / 'cells.csv'), loaded.study, loaded.tasks))}")
+    if loaded.study.control and (control := read_control(folder)):
+        print(control_sentence(control))
+    print(f"Report:   {folder / 'report.md'}\nExplorer: {folder / 'explorer.html'}")

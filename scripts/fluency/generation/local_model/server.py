@@ -19,7 +19,7 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
-import psutil  # type: ignore[import-untyped]  # it ships no types
+import psutil
 
 from fluency.common.errors import UserError
 from fluency.core.study import ModelConfig

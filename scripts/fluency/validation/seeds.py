@@ -1,11 +1,9 @@
-"""Commit to the seeds of a study's worlds, and reveal them: `make seeds STUDY=name`, then `make seeds REVEAL=file`."""
+"""Commit to the seeds of a study's worlds before it runs, and reveal them afterwards."""
 
 from __future__ import annotations
 
-import argparse
 import re
 import secrets
-import sys
 from pathlib import Path
 
 from fluency.common.errors import UserError
@@ -59,22 +57,3 @@ def reveal(path: Path) -> str:
     found = seed_commitment(seeds, salt)
     print_lines(_REVEALED.format(seal=found, seeds=seeds, salt=salt).split("\n"))
     return found
-
-
-def main(arguments: list[str]) -> int:
-    """Commit or reveal; a user's mistake is one sentence and exit code 2."""
-    parser = argparse.ArgumentParser(prog="make seeds", description=__doc__)
-    chosen = parser.add_mutually_exclusive_group(required=True)
-    chosen.add_argument("--study", help="draw its seeds and commit to them")
-    chosen.add_argument("--reveal", type=Path, metavar="FILE", help="a file that a commitment has left")
-    options = parser.parse_args(arguments)
-    try:
-        commit(options.study) if options.study else reveal(options.reveal)
-    except UserError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

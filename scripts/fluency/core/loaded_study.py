@@ -1,0 +1,49 @@
+"""A study loaded from its configuration: checked, with its tasks and its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fluency.common.paths import CONFIG, RESULTS
+from fluency.core.held_out import public_tasks
+from fluency.core.records import CONTROL_FILE
+from fluency.core.study import Cell, Study, read_study
+from fluency.core.table import PRODUCTS, RECORD_TYPES, CellRecords, load_records, record_path
+from fluency.core.tasks import Task, load_tasks
+
+
+class LoadedStudy:
+    """A validated study with its tasks and cells; `files` are the configurations it was read from.
+
+    `config` holds the values as Snakemake merged them; None: they are read from the files.
+    `public_tasks` are the tasks as table, report and explorer may know them: private ones without their texts.
+    """
+
+    def __init__(self, config: dict[str, Any] | None, files: Sequence[str | Path] = ()) -> None:
+        self.files = [CONFIG, *map(Path, files)]
+        self.study: Study = read_study(*files, merged=config)
+        self.tasks: list[Task] = load_tasks(self.study.tasks)
+        self.shown_tasks = public_tasks(self.tasks, self.study)
+        self.task_of = {task.id: task for task in self.tasks}
+        self.cells = list(self.study.cells(list(self.task_of)))
+
+    def records(self, cell: Cell) -> CellRecords:
+        """The records there are of a cell."""
+        return load_records(RESULTS, cell)
+
+    def record_paths(self) -> list[str]:
+        """The record of every cell at every stage, as the rules name them."""
+        return [str(record_path(Path(RESULTS.name), stage, cell)) for stage in RECORD_TYPES for cell in self.cells]
+
+    def products(self) -> list[str]:
+        """Every file that the study's rules make, the archive left out, as the rules name them."""
+        folder = Path(RESULTS.name) / self.study.study
+        last = [*PRODUCTS, *([CONTROL_FILE] if self.study.control else [])]
+        return [*self.record_paths(), f"{RESULTS.name}/image.json", *(str(folder / name) for name in last)]
+
+
+def load_study(files: Sequence[str | Path] = ()) -> LoadedStudy:
+    """The study of config.yaml with the override files merged into it."""
+    return LoadedStudy(None, files)

@@ -1,0 +1,182 @@
+"""Everything that touches Snakemake's private state, as it is in version 9.27; another major version is refused.
+
+Upstream would have to offer, for this module to go: a scheduler that looks when something has happened and needs no
+sizes of inputs, a handler of SIGTERM that takes no lock, and a public reader of what was recorded of a product.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import signal
+import sys
+import threading
+from base64 import urlsafe_b64encode
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fluency.common.errors import UserError
+from fluency.common.files import write_atomic
+from fluency.common.paths import RESULTS, ROOT
+from fluency.core.loaded_study import LoadedStudy
+from fluency.core.records import Generation
+from fluency.core.schema import read_record
+from fluency.core.study import Cell, Study
+from fluency.core.table import record_path
+from fluency.generation.request import request_key
+from fluency.workflow.rerun_keys import RerunKeys
+from snakemake_scheduler_plugin_fluency import FAIR_SHARE, Scheduler
+
+MADE_FOR = "9.27"
+CONTAINERS = "containers"
+"""The resource of which each execution needs one."""
+PREFETCHED = 1
+"""Executions started beyond the containers at a time, so that none stays idle while Snakemake records an end."""
+FOLDER = ROOT / ".snakemake"
+LONGEST_NAME = 255
+
+
+def check_version() -> None:
+    """UserError if the installed Snakemake is of another major version than this module was made for."""
+    found = version("snakemake")
+    if found.split(".")[0] != MADE_FOR.split(".")[0]:
+        raise UserError(
+            f"Snakemake {found} is installed, and this project uses parts that only {MADE_FOR} is known to have",
+            where="environment",
+            hint="`make env` installs the pinned version",
+        )
+
+
+# ------------------------------------------------------------ scheduling
+
+
+def share_threads(workflow: Any, study: Study) -> None:
+    """Limit the executions under way, and have Snakemake count the answers that each model is asked for.
+
+    More executions would wait for a container on threads that could ask; fewer would let containers idle.
+    """
+    workflow.register_resource(CONTAINERS, study.sandbox.containers + PREFETCHED)
+    for model in study.models:
+        workflow.register_resource(FAIR_SHARE + model.alias, sys.maxsize)
+
+
+def model_resources(study: Study) -> dict[str, Callable[[Any], int | None]]:
+    """The resources of the rule that asks: one of the model's own, none of the others'."""
+
+    def of(alias: str) -> Callable[[Any], int | None]:
+        return lambda wildcards: 1 if wildcards.model == alias else None
+
+    return {FAIR_SHARE + model.alias: of(model.alias) for model in study.models}
+
+
+def patch_scheduler_polling(workflow: Any) -> None:
+    """Have the scheduler look for jobs only when something has happened, and weigh no input files.
+
+    Snakemake limits jobs to so many a second by default. With that limit each look for jobs causes another one a second
+    later, for ever: after 400 jobs the scheduler looks 400 times a second, at more processor time than the jobs
+    themselves. A model's limits are kept by `generation`. And each look asks for the size of every ready job's inputs,
+    thousands of files where executions wait for containers.
+    """
+    scheduler = workflow.scheduler
+    if workflow.local_exec:  # jobs are threads of this run
+        scheduler.job_rate_limiter = None
+        scheduler._open_jobs = CoalescingEvent()
+    if isinstance(scheduler._scheduler, Scheduler):
+        scheduler.update_input_sizes = _no_sizes
+
+
+async def _no_sizes(_: Any) -> None:
+    """No input was weighed."""
+
+
+class CoalescingEvent:
+    """Replaces the semaphore that wakes the scheduler: many releases before a look cause one look.
+
+    A look deals with all that has happened by then. The semaphore counts each end of a job, so that after eight of
+    them in one look seven more looks find nothing.
+    """
+
+    def __init__(self) -> None:
+        self._released = threading.Event()
+        self._released.set()  # the first look, which the semaphore was given already
+
+    def release(self) -> None:
+        """Something happened."""
+        self._released.set()
+
+    def acquire(self) -> None:
+        """Wait until something has happened since the last look."""
+        self._released.wait()
+        self._released.clear()
+
+
+def end_on_sigterm_in_a_thread() -> None:
+    """Run Snakemake's handler of SIGTERM in a thread of its own.
+
+    It takes the scheduler's lock; in the main thread, which may hold that lock, it would wait for ever.
+    """
+    handler = signal.getsignal(signal.SIGTERM)
+    if callable(handler):
+        end = handler
+        signal.signal(signal.SIGTERM, lambda *given: threading.Thread(target=end, args=given, daemon=True).start())
+
+
+# ------------------------------------------------------------ what is recorded of a product
+
+
+def read_metadata(product: str) -> dict[str, Any] | None:
+    """What Snakemake recorded of how a product was made; None if it recorded nothing readable."""
+    try:
+        found = json.loads(_place("metadata", product).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found else None
+
+
+def recorded_key(metadata: dict[str, Any]) -> str | None:
+    """The rule's one param when the product was made; Snakemake keeps the Python text of each param."""
+    try:
+        (param,) = metadata["params"]
+        return str(ast.literal_eval(param))
+    except (KeyError, TypeError, ValueError, SyntaxError):
+        return None
+
+
+def is_incomplete(product: str) -> bool:
+    """Whether a job that makes it was started and did not end; the profile has Snakemake make it again."""
+    return _place("incomplete", product).exists()
+
+
+def mark_untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> None:
+    """Mark the untracked outputs the way Snakemake marks what a killed job left, so that it makes them again."""
+    for name in untracked_outputs(loaded, keys):
+        with suppress(OSError):  # Snakemake needs the folder, too, and says that it cannot be written
+            write_atomic(_place("incomplete", name), '{"external_jobid": null}')
+
+
+def untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> list[str]:
+    """Products that are there without a record of how they were made, named as the rules name them.
+
+    Snakemake would take them as they are (results brought from elsewhere, a lost `.snakemake`), whatever the study,
+    the checks or the sandbox are now. A generation states its request: one that answers the study's is kept.
+    """
+    generations = {str(record_path(Path(RESULTS.name), "generations", cell)): cell for cell in loaded.cells}
+    there = [name for name in loaded.products() if not _place("metadata", name).exists() and (ROOT / name).exists()]
+    return [name for name in there if name not in generations or not _answers(keys, generations[name], ROOT / name)]
+
+
+def _answers(keys: RerunKeys, cell: Cell, path: Path) -> bool:
+    try:
+        return read_record(Generation, path).answer.request_key == request_key(keys.request(cell))
+    except UserError:
+        return False
+
+
+def _place(kind: str, product: str) -> Path:
+    """Where Snakemake keeps something of a file: its name in Base64, cut into folders where it is too long."""
+    encoded = urlsafe_b64encode(product.encode()).decode()
+    pieces = [encoded[at : at + LONGEST_NAME - 1] for at in range(0, len(encoded), LONGEST_NAME - 1)]
+    return FOLDER.joinpath(kind, *(f"@{piece}" for piece in pieces[:-1]), pieces[-1])

@@ -1,0 +1,84 @@
+"""One run of Snakemake: its command line, its process, and the lock that keeps a second run out of the folder."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from fluency.common.errors import UserError
+from fluency.common.locks import file_lock
+from fluency.common.paths import CACHE, ROOT
+from fluency.core.loaded_study import LoadedStudy
+
+
+def node_name() -> str | None:
+    """The node of a cluster that this process is a job on; None on a machine of one's own."""
+    if "KUBERNETES_SERVICE_HOST" in os.environ:
+        return socket.gethostname()
+    return os.environ.get("SLURMD_NODENAME")
+
+
+def configfiles(loaded: LoadedStudy) -> list[str]:
+    """The arguments that name a study's override files."""
+    return ["--configfile", *map(str, loaded.files[1:])] if loaded.files[1:] else []
+
+
+def snakemake_command(loaded: LoadedStudy, *arguments: str) -> list[str]:
+    """The command line of Snakemake for a study."""
+    return [sys.executable, "-m", "snakemake", *configfiles(loaded), *arguments]
+
+
+def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
+    """The exit code of a command that ends in its own time, also when this process is told to end.
+
+    Ctrl-C reaches it from the terminal, SIGTERM is passed on; KeyboardInterrupt once it has ended. A second Ctrl-C
+    kills it.
+    """
+    received: list[int] = []
+    running: list[subprocess.Popen[bytes]] = []
+
+    def count(number: int, _frame: object) -> None:
+        received.append(number)
+        for process in running:
+            if number == signal.SIGTERM:
+                process.terminate()
+            elif received.count(number) > 1:
+                process.kill()
+
+    # Before it starts, so that no moment is left in which Ctrl-C would end this process alone.
+    before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with subprocess.Popen(command, cwd=ROOT, env=environ) as process:
+            running.append(process)
+            if signal.SIGTERM in received:
+                process.terminate()
+            code = process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if signal.SIGINT in received:
+        raise KeyboardInterrupt
+    return code
+
+
+@contextmanager
+def run_lock(path: Path = CACHE / "run.lock") -> Iterator[None]:
+    """Keep a second run out of this folder; the kernel releases the lock when the process ends, however it ends."""
+
+    def refuse(holder: str) -> None:
+        raise UserError(
+            f"another run is at work in this folder ({holder or 'unknown process'})",
+            where=str(path),
+            hint="wait for it, or end it: `kill <process>`, or `kill -9` if it hangs; what it measured is kept",
+        ) from None
+
+    with file_lock(path, refuse) as handle:
+        handle.write(f"process {os.getpid()}")
+        handle.flush()
+        yield

@@ -1,0 +1,149 @@
+"""Our own reasons for jobs, held against eight real dry runs of Snakemake, and their words."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from tools.bench.workflow import noop_project, noop_run
+
+from fluency.workflow.plan import REMADE, changed_parts
+from tests.generation.endpoint import Endpoint
+from tests.workflow.project import Project, model
+
+TASK = "tree-size-bytes"
+PROMPT = ("Print a single integer, digits only.", "Print one integer.")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory) -> Iterator[Project]:
+    """A finished study of four cells whose sandbox runs nothing."""
+    with Endpoint(lambda prompt: "true") as endpoint:
+        project = noop_project(tmp_path_factory.mktemp("plan") / "project", [model(endpoint.url, in_flight=8)], 20)
+        project.configure(tasks=[TASK], trials=2)
+        run = noop_run(project, "all")
+        subprocess.run(run, cwd=project.root, env=project.environ(), capture_output=True, check=True)
+        yield project
+
+
+def touch(project: Project) -> None:
+    for path in project.root.rglob("*"):
+        if path.is_file() and ".snakemake" not in path.parts:
+            os.utime(path)
+
+
+def rewrite(project: Project) -> None:
+    path = project.records("generations")[0]
+    path.write_text(path.read_text() + " ")
+
+
+def lose_image_record(project: Project) -> None:
+    project.records("executions")[0].unlink()
+    (project.root / "results" / "image.json").unlink()
+
+
+def mark_unfinished(project: Project) -> None:
+    for kind in ("metadata", "incomplete"):
+        assert (project.root / ".snakemake" / kind).is_dir()
+    record = next((project.root / ".snakemake" / "metadata").glob("cmVzdWx0cy9zY29yZXM*"))
+    (project.root / ".snakemake" / "incomplete" / record.name).write_text('{"external_jobid": null}')
+
+
+HEAD = {"gather": {REMADE: 1}, "report": {REMADE: 1}}
+CHANGES = {
+    "every file touched": (touch, {}),
+    "a prompt": (
+        lambda project: project.edit(f"tasks/{TASK}/task.yaml", *PROMPT),
+        {"generate": {"changed: prompt": 4}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD},
+    ),
+    "a check and a trial more": (
+        lambda project: (
+            project.edit(f"tasks/{TASK}/task.yaml", "lines: exactly-one", "lines: at-least-one"),
+            project.configure(trials=3),
+        ),
+        {
+            "generate": {"not there yet": 2},
+            "execute": {REMADE: 2},
+            "score": {REMADE: 2, "changed: the task's check": 4},
+            **HEAD,
+        },
+    ),
+    "a score deleted": (lambda project: project.records("scores")[0].unlink(), {"score": {"not there yet": 1}, **HEAD}),
+    "a record rewritten": (
+        rewrite,
+        {"execute": {"its input is newer": 1}, "score": {REMADE: 1}, **HEAD},
+    ),
+    "an execution and the image's record lost": (
+        lose_image_record,
+        {"image": {"not there yet": 1}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD},
+    ),
+    "a job killed": (mark_unfinished, {"score": {"left unfinished": 1}, **HEAD}),
+    "Snakemake's records lost": (
+        lambda project: shutil.rmtree(project.root / ".snakemake"),
+        {
+            "image": {"nothing here tells how it was made": 1},
+            "execute": {REMADE: 4},
+            "score": {REMADE: 4},
+            **HEAD,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_plan_names_the_jobs_of_a_dry_run(measured, tmp_path, change):
+    project = measured.clone(tmp_path / "project")
+    change_it, expected = CHANGES[change]
+    change_it(project)
+    plan = project.plan()
+    del plan["calls"]
+    assert plan == expected
+    assert project.to_do() == {rule: sum(reasons.values()) for rule, reasons in plan.items()}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "parts"),
+    [
+        ({"check": "a", "code": "b"}, {"check": "a2", "code": "b"}, ["the task's check"]),
+        ({"max_tokens": 1, "prompt": "a"}, {"max_tokens": 2, "prompt": "b"}, ["max tokens", "prompt"]),
+        ({"files": {"a.yaml": "1"}}, {"files": {"a.yaml": "2"}}, ["the text of a.yaml"]),
+        (
+            {"files": {"a.yaml": "1"}, "study": {"requests_per_minute": 1}},
+            {"files": {"a.yaml": "2"}, "study": {"requests_per_minute": 2}},
+            ["requests per minute"],
+        ),
+        ({"tasks": {"a": "1"}}, {"tasks": {"b": "1"}}, ["the tasks (a, b)"]),
+        ({"study": {}}, {"study": {}, "code": "c"}, ["the code that decides it"]),
+    ],
+)
+def test_what_changed_in_words(before, now, parts):
+    assert changed_parts(before, now) == parts
+
+
+def test_the_plan_names_a_missing_engine(measured):
+    command = [*project_cli(measured), "plan", "--configfile", "config/test.yaml"]
+    environ = measured.environ(DOCKER_HOST="unix:///nowhere/docker.sock")
+    done = subprocess.run(command, cwd=measured.root, env=environ, capture_output=True, text=True, check=True)
+    missing = done.stdout.split("Missing:")[1]
+    assert "a container engine (DOCKER_HOST=unix:///nowhere/docker.sock" in missing and "unset it" in missing
+
+
+def test_nobody_is_asked_while_no_engine_could_run_the_answers(measured, tmp_path):
+    project = measured.clone(tmp_path / "project")
+    with Endpoint(lambda prompt: "true") as endpoint:
+        project.configure(models=[model(endpoint.url, "other")])
+        environ = project.environ(DOCKER_HOST="unix:///nowhere/docker.sock")
+        run = [*project_cli(project), "run", "--configfile", "config/test.yaml"]
+        done = subprocess.run(run, cwd=project.root, env=environ, capture_output=True, text=True)
+        assert done.returncode == 2 and "container engine" in done.stderr, done.stderr
+        assert "-- --until generate" in done.stderr and endpoint.requests == []
+        asked = [*run, "--", "--until", "generate"]
+        done = subprocess.run(asked, cwd=project.root, env=environ, capture_output=True, text=True)
+        assert done.returncode == 0 and len(endpoint.requests) == 4, done.stderr
+
+
+def project_cli(project: Project) -> list[str]:
+    return [project.command()[0], "-m", "fluency.cli"]

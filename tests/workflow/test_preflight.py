@@ -1,0 +1,60 @@
+"""Before money is spent: somebody agreed to the price, and nothing is missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from fluency.common.errors import UserError
+from fluency.core.study import PILOT, Study
+from fluency.core.tasks import load_tasks
+from fluency.generation.estimate import estimate_cost
+from fluency.generation.store import AnswerStore
+from fluency.workflow.preflight import confirm_price
+from tests.generation.studies import ENVIRON, study_of
+
+TASKS = load_tasks(PILOT)
+OPUS = {"alias": "opus", "id": "claude-opus-4-7", "requests_per_minute": 45}
+
+
+@pytest.fixture
+def store(tmp_path) -> AnswerStore:
+    return AnswerStore(tmp_path / "answers")
+
+
+def agree(study: Study, store, *, terminal: bool = True, answer: str = "yes") -> tuple[bool, list[str]]:
+    """Whether it is agreed, and what was asked."""
+    asked: list[str] = []
+
+    def ask(question: str) -> str:
+        asked.append(question)
+        return answer
+
+    estimate = estimate_cost(study, TASKS, store, environ=ENVIRON)
+    return confirm_price(estimate, study, is_terminal=terminal, ask=ask), asked
+
+
+def test_a_paid_run_asks_and_names_the_price(store):
+    agreed, (question,) = agree(study_of(OPUS), store)
+    assert agreed
+    assert "120 calls" in question and "$" in question
+
+
+@pytest.mark.parametrize("answer", ["no", "", "n", "maybe"])
+def test_anything_but_yes_is_no(answer, store):
+    assert not agree(study_of(OPUS), store, answer=answer)[0]
+
+
+def test_without_a_terminal_the_config_has_to_agree(store):
+    with pytest.raises(UserError) as caught:
+        agree(study_of(OPUS), store, terminal=False)
+    assert 'confirm: "yes"' in caught.value.hint
+    assert agree(study_of(OPUS, confirm="yes"), store, terminal=False) == (True, [])
+
+
+def test_a_cheap_or_free_run_does_not_ask(store):
+    dear = estimate_cost(study_of(OPUS), TASKS, store, environ=ENVIRON).most_usd
+    assert agree(study_of(OPUS, budget={"confirm_usd": dear}), store, terminal=False) == (True, [])
+    with pytest.raises(UserError):
+        agree(study_of(OPUS, budget={"confirm_usd": dear * 0.99}), store, terminal=False)
+    free = study_of({"alias": "q", "id": "qwen", "served_by": "embedded"}, budget={"confirm_usd": 0})
+    assert agree(free, store, terminal=False) == (True, [])

@@ -1,0 +1,131 @@
+"""README's table of reruns: which rules' params change with each kind of change. Snakemake is in test_plan.py."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fluency.common.paths import TASKS
+from fluency.core.study import Cell, validate_study
+from fluency.core.tasks import load_tasks
+from fluency.workflow import rerun_keys
+from fluency.workflow.rerun_keys import RerunKeys
+from tests.workflow.project import TASKS as NAMES
+from tests.workflow.project import model
+
+OWN, OTHER = NAMES[1], NAMES[0]
+HEAD = {"gather", "report"}
+
+
+@dataclass
+class Loaded:
+    """A study of two tasks in a folder of its own, as `RerunKeys` takes one."""
+
+    folder: Path
+    config: dict[str, Any] = field(
+        default_factory=lambda: {"study": "test", "trials": 1, "tasks": NAMES, "models": [model("http://127.0.0.1:9")]}
+    )
+    comment: str = ""
+
+    def __post_init__(self) -> None:
+        for name in NAMES:
+            shutil.copytree(TASKS / name, self.folder / "tasks" / name)
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        file = self.folder / "tasks" / OWN / name
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new, 1))
+
+    def keys(self) -> dict[str, str]:
+        """Rule, or rule and task -> the keys of its jobs."""
+        file = self.folder / "test.yaml"
+        file.write_text(self.comment + yaml.safe_dump(self.config, sort_keys=False))
+        self.files = [file]
+        self.study = validate_study(self.config, self.files)
+        self.tasks = load_tasks(self.study.tasks, self.folder / "tasks")
+        self.task_of = {task.id: task for task in self.tasks}
+        made, first = RerunKeys(self), self.study.models[0].alias
+        found = {rule: getattr(made, rule)() for rule in ("image", "gather", "report")}
+        for task in self.study.tasks:
+            for rule in ("generate", "execute", "score"):
+                found[f"{rule} {task}"] = getattr(made, rule)(Cell(first, "bash", task, 1))
+        return found
+
+
+def of_both(*rules: str) -> set[str]:
+    return {f"{rule} {task}" for rule in rules for task in NAMES}
+
+
+def config(**keys: Any) -> Callable[[Loaded, Any], None]:
+    return lambda loaded, monkeypatch: loaded.config.update(keys)
+
+
+def task(name: str, old: str, new: str) -> Callable[[Loaded, Any], None]:
+    return lambda loaded, monkeypatch: loaded.edit(name, old, new)
+
+
+def comment(loaded: Loaded, monkeypatch: Any) -> None:
+    loaded.comment = "# The same keys.\n"
+    loaded.config = dict(reversed(loaded.config.items()))
+
+
+def content(loaded: Loaded, monkeypatch: Any) -> None:
+    monkeypatch.setattr(rerun_keys, "content_sha256", lambda: "f" * 64)
+
+
+def code(*stages: str) -> Callable[[Loaded, Any], None]:
+    real = rerun_keys.code_sha256
+    return lambda loaded, monkeypatch: monkeypatch.setattr(
+        rerun_keys, "code_sha256", lambda stage: "f" * 64 if stage in stages else real(stage)
+    )
+
+
+PROMPT = task("task.yaml", "Print a single integer, digits only.", "Print one integer.")
+ROWS = {
+    "nothing": (lambda *_: None, set()),
+    "a comment and the order of keys": (comment, {"gather"}),
+    "a task's check": (task("task.yaml", "lines: exactly-one", "lines: at-least-one"), {f"score {OWN}", *HEAD}),
+    "a task's answer": (task("answer.py", "def expected", "# other\ndef expected"), {f"score {OWN}", *HEAD}),
+    "a task's notes": (task("task.yaml", "fairness: >-\n", "fairness: >-\n  Now this.\n"), HEAD),
+    "a budget": (config(budget={"stop_usd": 3}), HEAD),
+    "a task's prompt": (PROMPT, {f"generate {OWN}", *HEAD}),
+    "a model's sampling": (config(models=[model("http://127.0.0.1:9", max_tokens=99)]), {*of_both("generate"), *HEAD}),
+    "a rate and an address": (config(models=[model("http://127.0.0.1:8", requests_per_minute=7)]), HEAD),
+    "more trials": (config(trials=2), HEAD),
+    "another model": (config(models=[model("http://127.0.0.1:9"), model("http://127.0.0.1:9", "more")]), HEAD),
+    "an alias": (config(models=[model("http://127.0.0.1:9", "renamed", id="fake-good")]), HEAD),
+    "the runner or the Dockerfile": (content, {"image", *of_both("execute")}),
+    "the worlds": (config(seeds=[13, 26]), {*of_both("execute", "score"), *HEAD}),
+    "a limit": (config(sandbox={"limits": {"memory_mb": 512}}), {*of_both("execute"), *HEAD}),
+    "one shell less": (config(shells=["bash"]), HEAD),
+    "the code of the checks": (code("score"), of_both("score")),
+    "the code that executes": (code("execute"), of_both("execute")),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_each_row_changes_the_keys_of_its_rules_and_no_others(tmp_path, monkeypatch, row):
+    loaded = Loaded(tmp_path)
+    before = loaded.keys()
+    change, changed = ROWS[row]
+    change(loaded, monkeypatch)
+    now = loaded.keys()
+    assert {rule for rule in now if now[rule] != before[rule]} == changed
+
+
+def test_there_and_back_nothing_has_changed(tmp_path):
+    loaded = Loaded(tmp_path)
+    before = loaded.keys()
+    loaded.edit("task.yaml", "Print a single integer, digits only.", "Print one integer.")
+    loaded.config["tasks"] = [OWN]
+    assert loaded.keys() != before
+    loaded.edit("task.yaml", "Print one integer.", "Print a single integer, digits only.")
+    loaded.config["tasks"] = NAMES
+    assert loaded.keys() == before

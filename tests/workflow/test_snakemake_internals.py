@@ -1,0 +1,64 @@
+"""What a rerun reads of Snakemake's own records, and the version whose private state that is."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from types import SimpleNamespace
+
+import pytest
+from snakemake.persistence.file import FilePersistence
+
+from fluency.common.errors import UserError
+from fluency.workflow import snakemake_internals
+from fluency.workflow.pipeline import bring_to_present
+from fluency.workflow.snakemake_internals import check_version, read_metadata, recorded_key
+
+
+@pytest.mark.parametrize("name", ["results/image.json", f"results/scores/{'long-' * 60}/bash/task/1.json"])
+def test_records_are_looked_for_where_snakemake_puts_them(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(snakemake_internals, "FOLDER", tmp_path)
+    (tmp_path / "metadata").mkdir()
+    its_own = FilePersistence._record_path(
+        SimpleNamespace(_fetch_max_len=lambda subject: os.pathconf(subject, "PC_NAME_MAX")),
+        str(tmp_path / "metadata"),
+        name,
+    )
+    assert str(snakemake_internals._place("metadata", name)) == its_own
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "[1]"])
+def test_a_damaged_record_is_none(tmp_path, monkeypatch, text):
+    monkeypatch.setattr(snakemake_internals, "FOLDER", tmp_path)
+    path = snakemake_internals._place("metadata", "results/image.json")
+    path.parent.mkdir()
+    path.write_text(text)
+    assert read_metadata("results/image.json") is None
+
+
+def test_the_param_is_read_back_as_it_was():
+    key = json.dumps({"decision": "it's \"now: 'x'\" \\", "trials": 1})
+    assert recorded_key({"params": [repr(key)]}) == key
+    for other in ({}, {"params": None}, {"params": []}, {"params": ["no Python"]}):
+        assert recorded_key(other) is None
+
+
+@pytest.mark.parametrize(("found", "fits"), [("9.27.1", True), ("9.30.0", True), ("10.0.0", False), ("8.1", False)])
+def test_another_major_version_is_refused(monkeypatch, found, fits):
+    monkeypatch.setattr(snakemake_internals, "version", lambda name: found)
+    if fits:
+        return check_version()
+    with pytest.raises(UserError, match=rf"Snakemake {found} is installed.*9\.27(.|\n)*make env"):
+        check_version()
+
+
+def test_files_from_the_future_get_the_present_in_the_same_order(tmp_path):
+    now = time.time_ns()
+    ages = {"first": 3600, "second": 3601, "also second": 3601, "past": -3600}
+    for name, seconds in ages.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, ns=(now, now + seconds * 10**9))
+    bring_to_present([tmp_path / name for name in [*ages, "absent"]])
+    written = {name: (tmp_path / name).stat().st_mtime for name in ages}
+    assert written["past"] < written["first"] < written["second"] == written["also second"] <= time.time()
