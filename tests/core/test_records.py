@@ -81,7 +81,7 @@ def test_a_row_says_which_stage_it_waits_for(made, cell):
         row = _full_row(cell, "text-processing", given)
         assert (row.status, row.reason, row.command, row.passed) == ("missing", reason, command, None)
     for lost in ({"generation": None}, {"execution": None}):
-        with pytest.raises(UserError, match="no generation or execution under it"):
+        with pytest.raises(UserError, match="the score has no generation or execution"):
             _full_row(cell, "text-processing", records._replace(**lost))
 
 

@@ -1,10 +1,9 @@
-"""Commands of a command line, by tree-sitter's grammars, agreeing with the shells' own parsers.
+"""The commands in a command line, by tree-sitter's grammars, as the shells' own parsers see them.
 
-tree-sitter's PowerShell grammar refuses some things that PowerShell takes and takes some that it refuses. Both kinds
-are mended here without touching the grammar: a text that does not parse is tried again with the piece the grammar
-stumbles over overwritten by as many plain characters, so that every name is still read from the original text at the
-same place; and what only PowerShell refuses is looked for in the tree. Recordings of PowerShell's own parser are the
-test.
+tree-sitter's PowerShell grammar refuses some valid texts and accepts some invalid ones. A text that does not parse is
+tried again with the piece that the grammar does not know overwritten by as many plain characters, so that every name is
+still read from the original text at its place; what only PowerShell refuses is looked for in the tree. The tests
+compare with recordings of PowerShell's own parser.
 """
 
 from __future__ import annotations
@@ -42,9 +41,8 @@ class Call(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """What a text is to a shell's parser: whether it takes it, its calls in order, functions it defines itself.
-
-    `has_dynamic_calls`: it calls something whose name only running it would tell.
+    """What a shell's parser says of a text. `calls` are in order; `functions` are those it defines itself;
+    `has_dynamic_calls`: it calls something whose name is known only when it runs.
     """
 
     parses: bool
@@ -55,10 +53,10 @@ class Parsed(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def parse(grammar: Grammar, command: str) -> Parsed:
-    """The commands in a text, never an error.
+    """The commands in a text; never an error.
 
     Of a text longer than MAX_BYTES only the head is read, and it counts as one that does not parse: no answer to a
-    one-line request is as long, and a model that repeats itself would hold up the run.
+    one-line request is as long, and a model that repeats itself would slow down the run.
     """
     source = command.encode("utf-8", errors="replace")
     whole = len(source) <= MAX_BYTES and b"\0" not in source
@@ -106,7 +104,6 @@ def _bare(text: str) -> str:
     return text[1:-1] if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"" else text
 
 
-# ---------------------------------------------------------------- Bash
 def _parse_bash(source: bytes) -> Parsed:
     tree = syntax_tree(BASH, source)
     calls, functions = [], set()
@@ -125,7 +122,6 @@ def _parse_bash(source: bytes) -> Parsed:
     return Parsed(not tree.root_node.has_error, tuple(calls), frozenset(functions))
 
 
-# ---------------------------------------------------------------- PowerShell
 _STRING = rb"'[^']*'|\"(?:[^\"`]|`.)*\""  # a doubled quote reads as two strings side by side
 _ATTACHED = rb"(?<![^\s|;({])--?[A-Za-z][\w-]*(?:=|\b)(?:'[^']*'|\"[^\"`$]*\"|[\w:]*,\w+)+(?![^\s|;)}&])"
 _GAPS = re.compile(
@@ -147,10 +143,10 @@ def _parse_pwsh(source: bytes) -> Parsed:
     tree = syntax_tree(POWERSHELL, source)
     parses = not tree.root_node.has_error
     if not parses:
-        mended = _GAPS.sub(_patch_grammar_gap, source)
-        again = syntax_tree(POWERSHELL, mended)
+        patched = _GAPS.sub(_patch_grammar_gap, source)
+        again = syntax_tree(POWERSHELL, patched)
         parses = not again.root_node.has_error
-        tree = again if parses else syntax_tree(POWERSHELL, _parse_past_error(mended))
+        tree = again if parses else syntax_tree(POWERSHELL, _parse_past_error(patched))
     calls, functions, hidden = [], set(), False
     for node in _nodes(tree):
         if node.type in ("command_name", "command_name_expr"):

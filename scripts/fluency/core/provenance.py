@@ -1,4 +1,4 @@
-"""Where a study's numbers come from: one record, collected from its records and written beside the table."""
+"""Where a study's numbers come from: one document, collected from its records."""
 
 from __future__ import annotations
 
@@ -132,11 +132,7 @@ def read_provenance(path: Path) -> Provenance:
     try:
         return parse_provenance(Path(path).read_bytes())
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"this is no provenance: {error}",
-            where=str(path),
-            hint=REBUILD_HINT,
-        ) from None
+        raise UserError(f"this is no provenance: {error}", where=str(path), hint=REBUILD_HINT) from None
 
 
 def _from_schema_1(old: dict[str, Any]) -> dict[str, Any]:
@@ -157,18 +153,11 @@ def _plain_or_all(value: dict[str, Any]) -> list[Any]:
     return sorted(value.values(), key=canonical_json) if several else [value] if value else []
 
 
+# fmt: off
 LIBRARIES = (
-    "snakemake",
-    "anthropic",
-    "openai",
-    "docker",
-    "pandas",
-    "numpy",
-    "scipy",
-    "matplotlib",
-    "jinja2",
-    "xllamacpp",
+    "snakemake", "anthropic", "openai", "docker", "pandas", "numpy", "scipy", "matplotlib", "jinja2", "xllamacpp",
 )
+# fmt: on
 
 
 class _Distinct(defaultdict[str, dict[Any, Any]]):
@@ -299,7 +288,7 @@ def collect_provenance(
 
 
 def read_startup_times(results: Path) -> dict[str, float | None]:
-    """Shell -> seconds of an empty command, as measured when the image was made ready; empty where it was not."""
+    """Shell -> seconds of an empty command, from `image.json`; empty where there is none."""
     path = Path(results) / "image.json"
     return read_json(path).get("start_up_s", {}) if path.exists() else {}
 

@@ -22,7 +22,7 @@ Outcome = Literal["ok", "refusal", "truncated", "empty", "no-call"]
 
 
 class ToolOffer(FrozenModel):
-    """A tool as a model is told of it; the model must call it, and its one argument is the answer."""
+    """A tool as it is offered to a model, which must call it; its one argument is the answer."""
 
     name: str
     description: str
@@ -30,15 +30,15 @@ class ToolOffer(FrozenModel):
 
 
 def _absent(value: object) -> bool:
-    """Whether a field says what requests said before there was such a field; then it is left out of their JSON."""
+    """Whether a field has the value of requests made before it existed; then it is left out of their JSON."""
     return value in (None, "messages")
 
 
 class Request(FrozenModel):
     """What is sent to a model, complete: its canonical JSON is the key of the answer store.
 
-    `trial` and `protocol` are not sent; they tell apart five independent samples of one prompt, and a
-    deliberate new start. Nothing here may depend on the machine, the day, or the key.
+    `trial` and `protocol` are not sent: they separate independent samples of one prompt, and a deliberate new
+    start. Nothing here may depend on the machine, the day, or the key.
     """
 
     model_id: str
@@ -65,7 +65,7 @@ class Usage(FrozenModel):
 
 
 class Answer(FrozenModel):
-    """One answer as it arrived; what the answer store keeps and `generate` copies into its record."""
+    """One answer as it arrived: kept in the answer store, and copied into the generation's record."""
 
     schema_version: int = SCHEMA_VERSION
     request_key: Digest
@@ -117,12 +117,10 @@ class Stream(FrozenModel):
     truncated: bool = False
 
     def raw(self) -> builtins.bytes:
-        """The kept bytes."""
         return base64.b64decode(self.data) if self.encoding == "base64" else self.data.encode()
 
     @classmethod
     def of(cls, kept: builtins.bytes, total: int | None = None) -> Stream:
-        """A stream from its kept bytes and its full length."""
         total = len(kept) if total is None else total
         try:
             return cls(data=kept.decode(), bytes=total, truncated=total > len(kept))
@@ -265,33 +263,19 @@ class Execution(FrozenModel):
     provenance: dict[str, Any]
 
 
+# fmt: off
 FailureClass = Literal[
-    "refusal",
-    "empty",
-    "truncated",
-    "no-tool-call",
-    "format",
-    "other-dialect",
-    "does-not-parse",
-    "missing-program",
-    "invented-command",
-    "command-not-found",
-    "timeout",
-    "resource-limit",
-    "non-zero-exit",
-    "no-output",
-    "wrong-structure",
-    "table-noise",
-    "silent-wrong",
-    "one-world-only",
-    "side-effects",
+    "refusal", "empty", "truncated", "no-tool-call", "format", "other-dialect", "does-not-parse",
+    "missing-program", "invented-command", "command-not-found", "timeout", "resource-limit", "non-zero-exit",
+    "no-output", "wrong-structure", "table-noise", "silent-wrong", "one-world-only", "side-effects",
 ]
+# fmt: on
 EARLIER_CLASS: Mapping[str, str] = {
     "missing-program": "command-not-found",
     "invented-command": "command-not-found",
     "no-output": "wrong-structure",
 }
-"""Class -> the wider one that it was part of before; `command-not-found` stands in no record that is written today."""
+"""Class -> the wider one of earlier records; none written today says `command-not-found`."""
 MadeOf = Literal["cmdlets-only", "mixed", "unix-only", "delegation", "does-not-parse", "no-commands"]
 
 
@@ -357,7 +341,6 @@ class ControlRun(FrozenModel):
 
     @property
     def as_it_must(self) -> bool:
-        """A reference passes, a wrong command does not."""
         return self.passed == (self.kind == "reference")
 
 
@@ -370,11 +353,10 @@ class Control(FrozenModel):
     not_measured: dict[str, str] = Field(description="Shell -> why none of its commands could run.")
 
     def shells(self) -> list[str]:
-        """The shells it was to run in, in the order of reports."""
+        """Those that were asked for, in the order of reports, whether they could run or not."""
         return [name for name in SHELLS if self.of(name, "reference") or name in self.not_measured]
 
     def of(self, shell: str, kind: str) -> list[ControlRun]:
-        """The runs of one shell and kind, in the order of tasks."""
         return [run for run in self.runs if (run.shell, run.kind) == (shell, kind)]
 
 

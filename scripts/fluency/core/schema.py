@@ -1,4 +1,4 @@
-"""Base models, forms of texts, and record files: what every document of the project is made of."""
+"""Base models, forms of texts, and record files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fluency.common.files import pretty_json, write_atomic
 
 
 class FrozenModel(BaseModel):
-    """A piece of a document: an unknown key is an error, and nothing changes after it was read."""
+    """A document or a part of one: an unknown key is an error, and it cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -45,11 +45,8 @@ def read_record(kind: type[RecordType], path: Path) -> RecordType:
     except FileNotFoundError:
         raise UserError("there is no such record", where=str(path), hint="`make plan` lists what is missing") from None
     except ValidationError as error:
-        raise UserError(
-            f"this is not a {kind.__name__.lower()} record of schema {SCHEMA_VERSION}: {first_problem(error)}",
-            where=str(path),
-            hint=REBUILD_HINT,
-        ) from None
+        what = f"this is not a {kind.__name__.lower()} record of schema {SCHEMA_VERSION}: {first_problem(error)}"
+        raise UserError(what, where=str(path), hint=REBUILD_HINT) from None
 
 
 def write_record(path: Path, record: FrozenModel) -> None:
@@ -58,6 +55,6 @@ def write_record(path: Path, record: FrozenModel) -> None:
 
 
 class StrictModel(FrozenModel):
-    """Keys a person writes: a value of another type is a mistake, never converted (`true` is no number of trials)."""
+    """What a person writes: a value of another type is a mistake, never converted (`true` is no number of trials)."""
 
     model_config = ConfigDict(strict=True)

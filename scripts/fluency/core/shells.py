@@ -1,9 +1,7 @@
-"""The shells, and the conditions that their answers run under again: one entry each.
+"""The shells, and the conditions that their answers are run under again: one entry each, and the only place for it.
 
-What any other module needs to know of a shell or a condition stands here and nowhere else. A third shell is one more
-entry, with references for the tasks it is to be validated on; the image is built with its packages, and a study
-that lists it measures it as an arm of its own. A further condition is one more entry too, named by the shells that it
-is for, with its field in `core/records.py` and its column in `core/table.py`.
+A third shell is one more entry, with references for the tasks it is validated on; the image is built with its packages.
+A further condition is one more entry, named by its shells, with its field in `records.py` and its column in `table.py`.
 """
 
 from __future__ import annotations
@@ -17,47 +15,34 @@ from pydantic import AfterValidator
 
 from fluency.common.errors import UserError, did_you_mean
 
+# fmt: off
 WINDOWS_ALIASES: Mapping[str, str] = {
-    "ac": "Add-Content",
-    "cat": "Get-Content",
-    "clear": "Clear-Host",
-    "compare": "Compare-Object",
-    "cp": "Copy-Item",
-    "cpp": "Copy-ItemProperty",
-    "diff": "Compare-Object",
-    "kill": "Stop-Process",
-    "ls": "Get-ChildItem",
-    "man": "help",
-    "mount": "New-PSDrive",
-    "mv": "Move-Item",
-    "ps": "Get-Process",
-    "rm": "Remove-Item",
-    "rmdir": "Remove-Item",
-    "sleep": "Start-Sleep",
-    "sort": "Sort-Object",
-    "start": "Start-Process",
-    "tee": "Tee-Object",
-    "write": "Write-Output",
+    "ac": "Add-Content", "cat": "Get-Content", "clear": "Clear-Host", "compare": "Compare-Object",
+    "cp": "Copy-Item", "cpp": "Copy-ItemProperty", "diff": "Compare-Object", "kill": "Stop-Process",
+    "ls": "Get-ChildItem", "man": "help", "mount": "New-PSDrive", "mv": "Move-Item",
+    "ps": "Get-Process", "rm": "Remove-Item", "rmdir": "Remove-Item", "sleep": "Start-Sleep",
+    "sort": "Sort-Object", "start": "Start-Process", "tee": "Tee-Object", "write": "Write-Output",
 }
+# fmt: on
 """The aliases that PowerShell 7 defines on Windows alone, for the commands that it has on Linux too."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What is otherwise than designed while an answer runs; by default nothing is."""
+    """What differs from the design while an answer runs; by default nothing."""
 
     name: str
     """In configurations and records; an answer's score under it is in `score_field`."""
     title: str
     """After `passed` and `the gap`: the condition in two or three words."""
     setting: str
-    """After `with` and before `for PowerShell`: what is otherwise."""
+    """After `with` and before `for PowerShell`: what differs."""
     caveat: str = ""
     """What its gap does not say, in a sentence."""
     unix_tools: bool = True
     """Whether PATH holds the Unix programs and the shell itself."""
     removed_arguments: tuple[str, ...] = ()
-    """Arguments of the shell that it is started without."""
+    """Of the shell's own."""
     home_files: Mapping[str, str] = field(default_factory=dict)
     """Files of HOME when the command starts: path relative to it -> text."""
     only_for_calls: frozenset[str] = frozenset()
@@ -106,17 +91,19 @@ CONDITIONS: Mapping[str, Condition] = {
 EXTRA_CONDITIONS = tuple(condition for condition in CONDITIONS.values() if condition is not AS_DESIGNED)
 """All but the headline's."""
 SUMMARY_CONDITIONS = frozenset(condition.name for condition in EXTRA_CONDITIONS if condition.in_summary)
-"""Those whose gap stands beside the headline wherever that is told."""
+"""Those whose gap is reported wherever the headline is."""
 
 
-def _known_condition(name: str) -> str:
-    if name not in CONDITIONS:
-        raise ValueError(f"there is no condition {name!r}; {did_you_mean(name, CONDITIONS)}")
-    return name
+def _one_of(known: Mapping[str, object], noun: str) -> AfterValidator:
+    def check(name: str) -> str:
+        if name not in known:
+            raise ValueError(f"there is no {noun} {name!r}; {did_you_mean(name, known)}")
+        return name
+
+    return AfterValidator(check)
 
 
-ConditionName = Annotated[str, AfterValidator(_known_condition)]
-"""A field of a configuration or record that names a condition."""
+ConditionName = Annotated[str, _one_of(CONDITIONS, "condition")]
 Grammar = Literal["bash", "pwsh"]
 """The language a shell reads, which decides the parser and the dialect an answer is taken for."""
 
@@ -222,7 +209,7 @@ DESIGN_SHELLS: tuple[str, str] = ("bash", "pwsh")
 
 
 def find_shell(name: str) -> Shell:
-    """The shell of a name; UserError if there is none."""
+    """UserError if there is no shell of this name."""
     if name not in SHELLS:
         raise UserError("there is no such shell", where=name, hint=did_you_mean(name, SHELLS))
     return SHELLS[name]
@@ -233,14 +220,7 @@ def other_dialect(shell: Shell) -> Shell:
     return next(other for other in SHELLS.values() if other.grammar != shell.grammar)
 
 
-def _known_shell(name: str) -> str:
-    if name not in SHELLS:
-        raise ValueError(f"there is no shell {name!r}; {did_you_mean(name, SHELLS)}")
-    return name
-
-
-ShellName = Annotated[str, AfterValidator(_known_shell)]
-"""A field of a configuration or record that names a shell."""
+ShellName = Annotated[str, _one_of(SHELLS, "shell")]
 
 
 def sort_shells(names: Sequence[str]) -> tuple[str, ...]:
@@ -249,14 +229,8 @@ def sort_shells(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def gap_shells(names: Sequence[str]) -> tuple[str, str]:
-    """The two arms whose gap is the question: baseline and challenger, the first two of `names` in report order.
-
-    An arm that is not asked still has its place, so that a study of one shell says what it lacks.
-    """
-    ordered = sort_shells(names)[:2]
-    if len(ordered) == 2:
-        return ordered[0], ordered[1]
-    baseline, challenger = sort_shells(
-        [*ordered, next(name for name in (*DESIGN_SHELLS, *SHELLS) if name not in ordered)]
-    )
+    """Baseline and challenger, the first two of `names` in report order; a study of one shell still has both."""
+    asked = sort_shells(names)[:2]
+    others = [name for name in (*DESIGN_SHELLS, *SHELLS) if name not in asked]
+    baseline, challenger = sort_shells([*asked, *others[: 2 - len(asked)]])
     return baseline, challenger

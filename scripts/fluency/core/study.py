@@ -9,17 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
 from fluency.common.canonical import EXACT, canonical_json
@@ -43,7 +37,7 @@ SEED_COMMITMENT = r"^commit:[0-9a-f]{64}$"
 
 
 def seed_commitment(seeds: Sequence[int], salt: str) -> str:
-    """`commit:` and the SHA-256 of the canonical JSON `{"salt": …, "seeds": […]}`; the order of the seeds counts."""
+    """`commit:` and the SHA-256 of the canonical JSON `{"salt": …, "seeds": […]}`; the order of the seeds matters."""
     return f"commit:{sha256(canonical_json({'salt': salt, 'seeds': list(seeds)}))}"
 
 
@@ -67,19 +61,16 @@ class Cell:
 
     @property
     def path(self) -> str:
-        """`model/shell/task/trial`, the name of the cell's files and of the cell on the command line."""
+        """The name of the cell's files, and of the cell on the command line."""
         return f"{self.model}/{self.shell}/{self.task}/{self.trial}"
 
     @classmethod
     def parse(cls, path: str) -> Cell:
-        """The cell a path names; UserError if it is not `model/shell/task/trial`."""
+        """UserError if the path is not `model/shell/task/trial`."""
         parts = path.strip("/").split("/")
-        if len(parts) != 4 or parts[1] not in SHELLS or not parts[3].isdigit():
-            raise UserError(
-                "this is not a cell",
-                where=path,
-                hint="write model/shell/task/trial, for example qwen-0.5b/bash/tree-size-bytes/1",
-            )
+        if len(parts) != 4 or parts[1] not in SHELLS or not parts[3].isdecimal():
+            hint = "write model/shell/task/trial, for example qwen-0.5b/bash/tree-size-bytes/1"
+            raise UserError("this is not a cell", where=path, hint=hint)
         return cls(parts[0], parts[1], parts[2], int(parts[3]))
 
 
@@ -137,7 +128,7 @@ class ModelConfig(StrictModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _as_its_wire_has_it(cls, values: Any) -> Any:
+    def _defaults_of_the_wire(cls, values: Any) -> Any:
         if isinstance(values, dict) and values.get("served_by") == "embedded":
             values = values | {"wire": "chat"}  # llama.cpp's
         if isinstance(values, dict) and values.get("wire") in KEY_OF and "api_key_env" not in values:
@@ -146,12 +137,12 @@ class ModelConfig(StrictModel):
 
     @field_validator("thinking", "extra_body", "extra_headers")
     @classmethod
-    def _has_one_text(cls, value: Any) -> Any:
+    def _is_portable_json(cls, value: Any) -> Any:
         try:
-            alike = json.loads(canonical_json(value)) == value
+            portable = json.loads(canonical_json(value)) == value
         except ValueError:
-            alike = False
-        if not alike:
+            portable = False
+        if not portable:
             raise ValueError("this is not JSON that every language reads alike: mind dates, .nan, and large numbers")
         return value
 
@@ -181,7 +172,7 @@ Wanted = Annotated[
 
 
 class Limits(StrictModel):
-    """What one execution may use, alike for both arms."""
+    """What one execution may use; the same for every shell."""
 
     timeout_s: dict[ShellName, float] = Field(
         default_factory=lambda: dict.fromkeys(SHELLS, MIN_DEADLINE_S),
@@ -216,7 +207,7 @@ class SandboxConfig(StrictModel):
 
 
 class Budget(StrictModel):
-    """Dollars. Above `confirm_usd` a run asks; at `stop_usd` it stops with everything earned kept."""
+    """Dollars. Above `confirm_usd` a run asks first; at `stop_usd` it stops and keeps every answer."""
 
     confirm_usd: float = Field(1.0, ge=0, description="A run that may cost more asks first.")
     stop_usd: float = Field(10.0, gt=0, description="Where a run stops, from the usage that came back.")
@@ -283,20 +274,17 @@ class Study(StrictModel):
         return self
 
     def model(self, alias: str) -> ModelConfig:
-        """The entry of one model; UserError if the study has none of that name."""
-        for model in self.models:
-            if model.alias == alias:
-                return model
-        hint = did_you_mean(alias, [model.alias for model in self.models])
-        raise UserError("the study has no such model", where=alias, hint=hint)
+        """UserError if the study has no model of this alias."""
+        by_alias = {model.alias: model for model in self.models}
+        if alias not in by_alias:
+            raise UserError("the study has no such model", where=alias, hint=did_you_mean(alias, by_alias))
+        return by_alias[alias]
 
     def cells(self, task_ids: Sequence[str]) -> Iterator[Cell]:
         """Every cell of the design, model by model."""
-        for model in self.models:
-            for shell in self.shells:
-                for task in task_ids:
-                    for trial in range(1, self.trials + 1):
-                        yield Cell(model.alias, shell, task, trial)
+        aliases = [model.alias for model in self.models]
+        for design in product(aliases, self.shells, task_ids, range(1, self.trials + 1)):
+            yield Cell(*design)
 
 
 def read_study(*overrides: str | Path, merged: dict[str, Any] | None = None) -> Study:

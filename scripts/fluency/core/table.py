@@ -1,4 +1,4 @@
-"""The cells table: a cell's records become one row, in design order; analysis, figures and explorer start here."""
+"""The cells table: one row per cell, made from its records; analysis, figures and explorer start from it."""
 
 from __future__ import annotations
 
@@ -133,13 +133,13 @@ def gather_rows(
 
 
 def cell_row(cell: Cell, task: Task | HeldOutTask, records: CellRecords) -> Row:
-    """A cell's row as it may be shown."""
+    """A cell's row as it may be published."""
     row = _full_row(cell, task.category, records)
     return held_out_row(row) if isinstance(task, HeldOutTask) else row
 
 
 def _full_row(cell: Cell, category: str, records: CellRecords) -> Row:
-    """A cell's row. A cell without a score is missing, and the row says which stage it waits for."""
+    """A cell without a score is missing, and its row says which stage it waits for."""
     generation, execution, score = records
     values: dict[str, object] = dict(asdict(cell), category=category)
     if generation:
@@ -150,11 +150,8 @@ def _full_row(cell: Cell, category: str, records: CellRecords) -> Row:
         stage = "score" if execution else "execution" if generation else "generation"
         return Row(**values, status="missing", reason=MISSING_REASONS[stage])
     if generation is None or execution is None:
-        raise UserError(
-            "the score has no generation or execution under it",
-            where=cell.path,
-            hint="run the study again; it makes only what is missing",
-        )
+        what, hint = "the score has no generation or execution", "run the study again; it makes only what is missing"
+        raise UserError(what, where=cell.path, hint=hint)
     status = "not_measured" if score.not_measured else "missing" if execution.unmeasured else "measured"
     headline = [w for w in score.worlds if w.condition == AS_DESIGNED.name and w.reading == "strict"]
     return Row(
@@ -198,8 +195,8 @@ def _ran(execution: Execution) -> dict[str, object]:
         return {"command": execution.extraction.strict, "attempts": execution.attempts}
 
     def largest(name: str) -> int | None:
-        told = [getattr(result.used, name) for result in results]
-        return max((value for value in told if value is not None), default=None)
+        values = (getattr(result.used, name) for result in results)
+        return max((value for value in values if value is not None), default=None)
 
     processor = [result.used.cpu_s for result in results if result.used.cpu_s is not None]
     return {
@@ -216,7 +213,7 @@ def _ran(execution: Execution) -> dict[str, object]:
 
 
 def headline_runs(execution: Execution) -> list[Run]:
-    """The runs that decide: the strict reading, as designed, one a world."""
+    """The runs that decide: the strict reading, as designed, one per world."""
     return [run for run in execution.runs if run.condition == AS_DESIGNED.name and run.reading == "strict"]
 
 
@@ -228,12 +225,10 @@ _TYPES = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
 
 def dtypes() -> dict[str, str]:
     """The pandas type of each column: nullable ones, so that unknown stays unknown."""
-    kinds = {}
-    for name, field in Row.model_fields.items():
-        kinds[name] = next(
-            (dtype for kind, dtype in _TYPES.items() if kind.__name__ in str(field.annotation)), "string"
-        )
-    return kinds
+    return {
+        name: next((dtype for kind, dtype in _TYPES.items() if kind.__name__ in str(field.annotation)), "string")
+        for name, field in Row.model_fields.items()
+    }
 
 
 def to_frame(rows: list[Row]) -> pd.DataFrame:
@@ -251,9 +246,8 @@ def read_table(path: Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, dtype=dtypes(), keep_default_na=False, na_values=[""])
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"the cells table cannot be read: {error}", where=str(path), hint="run the study, or `snakemake gather`"
-        ) from None
+        what, hint = f"the cells table cannot be read: {error}", "run the study, or `snakemake gather`"
+        raise UserError(what, where=str(path), hint=hint) from None
     if list(frame.columns) == [name for name in COLUMNS if name not in LATER or name in frame.columns]:
         frame = frame.reindex(columns=COLUMNS).astype(dtypes())
     if list(frame.columns) != COLUMNS:

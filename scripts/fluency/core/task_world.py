@@ -10,7 +10,7 @@ from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
 from fluency.common.files import sha256_file
 from fluency.core.records import ProcessFact
-from fluency.core.tasks import Task, run_python_file
+from fluency.core.tasks import PAGE, Task, run_python_file
 from fluency.world import Builder, HelperSpec, World, build_world
 from fluency.world.model import WorldError
 
@@ -32,24 +32,19 @@ def _extended(task_id: str, fixture: Path, _content: str, seed: int) -> World:
     except UserError:
         raise
     except Exception as error:
-        raise UserError(
-            f"the task's fixture raised {type(error).__name__}: {error}",
-            where=f"{fixture} (world {seed})",
-            hint="define `extend(builder, rng)`; see docs/adding-a-task.md",
-        ) from error
+        what, hint = f"the task's fixture raised {type(error).__name__}: {error}", "define `extend(builder, rng)`"
+        raise UserError(what, where=f"{fixture} (world {seed})", hint=f"{hint}; see {PAGE}") from error
 
 
 RUNNER_PID = 1
 
 
 def planned_processes(world: World) -> list[ProcessFact]:
-    """The process facts that a world's plan leads to, with process ids given out in the order of the plan: of those
-    that stay, under the parents that have them then, with the arguments that hold process ids filled in."""
+    """The facts of the helpers that stay, as a world plans them, with made-up process ids in the order of the plan."""
     helpers = {helper.key: helper for helper in world.processes}
     pids = {key: 41 + 3 * number for number, key in enumerate(helpers)}
 
     def above(helper: HelperSpec) -> list[HelperSpec]:
-        """Those that a helper descends from, nearest first."""
         return [helpers[helper.parent], *above(helpers[helper.parent])] if helper.parent else []
 
     def fact(helper: HelperSpec) -> ProcessFact:
@@ -76,18 +71,12 @@ def planned_processes(world: World) -> list[ProcessFact]:
 def check_seed_pair(seeds: Sequence[int]) -> None:
     """UserError unless there is an odd seed and an even one."""
     if {seed % 2 for seed in seeds} != {0, 1}:
-        raise UserError(
-            "worlds come in pairs of an odd and an even seed",
-            where=f"seeds: {', '.join(map(str, seeds))}",
-            hint="write one odd and one even seed, for example 11 and 24",
-        )
+        where, hint = f"seeds: {', '.join(map(str, seeds))}", "write one odd and one even seed, for example 11 and 24"
+        raise UserError("worlds come in pairs of an odd and an even seed", where=where, hint=hint)
 
 
 def check_world_pair(seeds: Sequence[int], tasks: Sequence[Task]) -> None:
-    """WorldError if a task's answer is the same in an odd and an even world.
-
-    Answers that hold process ids are known only when the processes run; for them the answer to the plan must differ.
-    """
+    """WorldError if a task's answer is the same in an odd and an even world; of processes, those planned are taken."""
     check_seed_pair(seeds)
     for task in tasks:
         seen: dict[str, int] = {}

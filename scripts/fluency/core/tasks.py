@@ -30,31 +30,29 @@ if TYPE_CHECKING:
 
 PRIVATE_TASKS_VARIABLE = "TASKS_PRIVATE"
 """Environment variable that names the folder of private tasks."""
+PAGE = "docs/adding-a-task.md"
+"""What describes a task's files, for hints."""
 
 
 def private_folder() -> Path | None:
-    """The folder of private tasks, absolute; None where none is named. UserError for one that cannot be it."""
+    """The folder of private tasks, absolute; None where the environment names none."""
     named = os.environ.get(PRIVATE_TASKS_VARIABLE)
     if not named:
         return None
-    folder = Path(named).expanduser().absolute()
+    folder, where = Path(named).expanduser().absolute(), f"{PRIVATE_TASKS_VARIABLE}={named}"
     if not folder.is_dir():
         hint = f"name the folder that holds the private tasks, or leave {PRIVATE_TASKS_VARIABLE} out"
-        raise UserError(
-            "there is no such folder of private tasks", where=f"{PRIVATE_TASKS_VARIABLE}={named}", hint=hint
-        )
+        raise UserError("there is no such folder of private tasks", where=where, hint=hint)
     if folder.resolve().is_relative_to(ROOT):
         hint = "move it out of the project, whose files are published"
-        raise UserError(
-            "the folder of private tasks lies inside the project", where=f"{PRIVATE_TASKS_VARIABLE}={named}", hint=hint
-        )
+        raise UserError("the folder of private tasks lies inside the project", where=where, hint=hint)
     return folder
 
 
 def task_folders(root: Path = TASKS) -> dict[str, Path]:
-    """The folder of each task by its name, in their order; those of the private folder belong to the project's bank.
+    """Task -> its folder, in the order of names; private tasks belong to the project's bank.
 
-    Every folder is a task, so that none vanishes unnoticed with its task.yaml; hidden ones and `__pycache__` are none.
+    Every folder is a task, so that a lost task.yaml is noticed; hidden folders and `__pycache__` are skipped.
     """
     found = _in(Path(root))
     if not found:
@@ -62,11 +60,8 @@ def task_folders(root: Path = TASKS) -> dict[str, Path]:
     hidden = private_folder() if Path(root) == TASKS else None
     private = _in(hidden) if hidden else {}
     for name in sorted(found.keys() & private.keys()):
-        raise UserError(
-            "a private task has the id of a task of the project",
-            where=str(private[name]),
-            hint="give it another id: its folder's name, and `id:` in its task.yaml",
-        )
+        hint = "give it another id: its folder's name, and `id:` in its task.yaml"
+        raise UserError("a private task has the id of a task of the project", where=str(private[name]), hint=hint)
     return dict(sorted((found | private).items()))
 
 
@@ -78,10 +73,10 @@ def task_folder(task_id: str) -> Path | None:
 
 
 def task_yaml(folder: Path) -> Path:
-    """A task's task.yaml; UserError where the folder holds none."""
+    """UserError where the folder holds no task.yaml."""
     path = folder / "task.yaml"
     if not path.is_file():
-        hint = "restore the file, or remove the folder; docs/adding-a-task.md says what a task is"
+        hint = f"restore the file, or remove the folder; {PAGE} says what a task is"
         raise UserError("this task folder holds no task.yaml", where=str(folder), hint=hint)
     return path
 
@@ -93,14 +88,12 @@ def _in(root: Path) -> dict[str, Path]:
     return folders
 
 
-PAGE = "docs/adding-a-task.md"
-"""What describes a task's files, for hints."""
 SETS = "sets.yaml"
 ALL = "all"
 
 
 class TaskSet(FrozenModel):
-    """The ids of a set, and what it is."""
+    """One entry of `tasks/sets.yaml`."""
 
     description: str
     tasks: list[str] = Field(min_length=1)
@@ -125,21 +118,15 @@ def task_sets(root: Path = TASKS) -> dict[str, TaskSet]:
 
 
 def resolve_task_ids(wanted: str | Sequence[str], there: Collection[str], root: Path = TASKS) -> list[str]:
-    """The ids that a study's `tasks` asks for: `all` of those there, those of a set by name, or the ids themselves.
-
-    UserError for a set that is not known and for a task that is not there.
-    """
+    """The ids that a study's `tasks` asks for: `all` of `there`, those of a set, or the ids themselves."""
     if wanted == ALL:
         return list(there)
     where = "tasks"
     if isinstance(wanted, str):
         sets = task_sets(root)
         if wanted not in sets:
-            raise UserError(
-                "there is no set of tasks of this name",
-                where=f"tasks: {wanted}",
-                hint=f"{did_you_mean(wanted, [*sets, ALL])}; tasks by id are a list, as in `tasks: [one, two]`",
-            )
+            hint = f"{did_you_mean(wanted, [*sets, ALL])}; tasks by id are a list, as in `tasks: [one, two]`"
+            raise UserError("there is no set of tasks of this name", where=f"tasks: {wanted}", hint=hint)
         where, wanted = f"tasks: {wanted}", sets[wanted].tasks
     for name in wanted:
         if name not in there:
@@ -148,7 +135,7 @@ def resolve_task_ids(wanted: str | Sequence[str], there: Collection[str], root: 
 
 
 def set_name(ids: Collection[str], root: Path = TASKS) -> str:
-    """The name of the set that holds exactly these tasks, however they were asked for; empty if none does."""
+    """The set of exactly these tasks, however they were asked for; empty if there is none."""
     return next((name for name, found in task_sets(root).items() if set(found.tasks) == set(ids)), "")
 
 
@@ -166,7 +153,7 @@ CATEGORIES: tuple[Category, ...] = ("file-inspection", "text-processing", "proce
 
 
 class Structure(FrozenModel):
-    """The design's structural check: every line matches, or the text is JSON of a shape."""
+    """The structural check: every line matches, or the text is JSON of a shape."""
 
     line: str | None = Field(None, description="A regular expression every output line matches.")
     lines: Literal["at-least-one", "exactly-one"] = "at-least-one"
@@ -175,11 +162,10 @@ class Structure(FrozenModel):
     @field_validator("line")
     @classmethod
     def _compiles(cls, value: str | None) -> str | None:
-        if value is not None:
-            try:
-                re.compile(value)
-            except re.error as error:
-                raise ValueError(f"not a regular expression: {error}") from None
+        try:
+            re.compile(value or "")
+        except re.error as error:
+            raise ValueError(f"not a regular expression: {error}") from None
         return value
 
     @model_validator(mode="after")
@@ -229,12 +215,10 @@ class Task(FrozenModel):
 
     @property
     def folder(self) -> Path:
-        """Where the task lives."""
         return self._folder
 
     @cached_property
     def prompt_sha256(self) -> str:
-        """Changes only when the model would be asked something else."""
         return sha256(self.prompt)
 
     @cached_property
@@ -254,67 +238,53 @@ class Task(FrozenModel):
         try:
             return run_python_file(path).expected
         except Exception as error:
-            raise UserError(
-                f"the task's answer cannot be loaded: {type(error).__name__}: {error}",
-                where=str(path),
-                hint="define `expected(world, processes)`; see docs/adding-a-task.md",
-            ) from error
+            what = f"the task's answer cannot be loaded: {type(error).__name__}: {error}"
+            hint = f"define `expected(world, processes)`; see {PAGE}"
+            raise UserError(what, where=str(path), hint=hint) from error
 
     def expected(self, world: World, processes: Sequence[ProcessFact] = ()) -> Any:
         """The right answer in a finished world, as JSON-ready data in the form the content rule takes.
 
-        It is worked out once a world, unless it depends on processes too.
+        It is computed once per world, unless it depends on processes too.
         """
         if processes:
-            return self._worked_out(world, processes)
+            return self._compute(world, processes)
         if world.sha256 not in self._known:
-            self._known[world.sha256] = self._worked_out(world, ())
+            self._known[world.sha256] = self._compute(world, ())
         return deepcopy(self._known[world.sha256])
 
-    def _worked_out(self, world: World, processes: Sequence[ProcessFact]) -> Any:
+    def _compute(self, world: World, processes: Sequence[ProcessFact]) -> Any:
         try:
             return self._answer(world, processes)
         except UserError:
             raise
         except Exception as error:
-            raise UserError(
-                f"the task's answer function raised {type(error).__name__}: {error}",
-                where=f"{self.folder / 'answer.py'} (world {world.seed})",
-                hint=f"run `make validate TASK={self.id}`",
-            ) from error
+            what = f"the task's answer function raised {type(error).__name__}: {error}"
+            where, hint = f"{self.folder / 'answer.py'} (world {world.seed})", f"run `make validate TASK={self.id}`"
+            raise UserError(what, where=where, hint=hint) from error
 
 
 def load_task(folder: Path) -> Task:
     """One task; UserError names the file and the key that is wrong."""
     path = task_yaml(Path(folder))
-    values = read_yaml(path)
     try:
-        task = Task.model_validate(values)
+        task = Task.model_validate(read_yaml(path))
     except ValidationError as error:
         raise config_error(error, [path], Task, PAGE) from None
     if task.id != path.parent.name:
-        raise UserError(
-            f"the id is {task.id}, the folder {path.parent.name}",
-            where=f"{path}: id",
-            hint="give the folder the task's id; two tasks cannot share one",
-        )
+        what, hint = f"the id is {task.id}, the folder {path.parent.name}", "give the folder the task's id"
+        raise UserError(what, where=f"{path}: id", hint=hint)
     if task.private and path.parent.resolve().is_relative_to(TASKS):
-        hint = (
-            f"keep it in a folder outside the project, and name that one: {PRIVATE_TASKS_VARIABLE}=…; "
-            "or take `private` out"
-        )
+        hint = f"move it outside the project, and name that folder: {PRIVATE_TASKS_VARIABLE}=…; or remove `private`"
         raise UserError("a private task stands in the project, whose files are published", where=str(path), hint=hint)
     if not (path.parent / "answer.py").is_file():
-        raise UserError("the task has no answer", where=str(path.parent), hint="see docs/adding-a-task.md")
+        raise UserError("the task has no answer", where=str(path.parent), hint=f"see {PAGE}")
     task._folder = path.parent
     return task
 
 
 def load_tasks(wanted: str | Sequence[str] = ALL, root: Path = TASKS) -> list[Task]:
-    """The tasks of a study in the order of their ids, private ones among them; UserError if one is unknown.
-
-    `wanted` is `all`, a set's name, or ids.
-    """
+    """The tasks of a study in the order of their ids, private ones included; `wanted`: `all`, a set's name, or ids."""
     folders = task_folders(root)
     chosen = set(resolve_task_ids(wanted, folders, root))
     tasks = [load_task(folder) for name, folder in folders.items() if name in chosen]

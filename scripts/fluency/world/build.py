@@ -55,10 +55,8 @@ def _sizes(world: World, require: Require) -> None:
     require(any(10_000 < size < 10_240 for size in recent), "vox-ml-cli: a recent file between 10000 and 10240 bytes")
     require(any(" " in path for path in own), "vox-ml-cli: a name with blanks")
     outside = {path for path in world.under("crates") if path not in own}
-    require(
-        any(len(world.files[path]) > 10_240 and world.ages[path] < 7 * DAY for path in outside),
-        "a large recent file outside vox-ml-cli",
-    )
+    large = any(len(world.files[path]) > 10_240 and world.ages[path] < 7 * DAY for path in outside)
+    require(large, "a large recent file outside vox-ml-cli")
     rust = [len(data) for path, data in world.under("crates").items() if path.endswith(".rs")]
     require(len(set(rust)) == len(rust), "all .rs sizes differ")
     top = sorted(rust, reverse=True)[:5]
@@ -94,14 +92,9 @@ def _manifests(world: World, require: Require) -> None:
     require(ages[0] > ages[1], "the last crate's lockfile is stale")
     locks = [name for name in texts if f"crates/{name}/Cargo.lock" in world.files]
     require(7 <= len(locks) <= 9, "7 to 9 crates with a lockfile")
-    require(
-        any(
-            f"crates/{name}/docs/README.md" in world.files
-            for name in texts
-            if "README.md" not in world.names_in(f"crates/{name}")
-        ),
-        "a crate without README.md that has docs/README.md",
-    )
+    bare = [name for name in texts if "README.md" not in world.names_in(f"crates/{name}")]
+    nested = any(f"crates/{name}/docs/README.md" in world.files for name in bare)
+    require(nested, "a crate without README.md that has docs/README.md")
 
 
 def _texts(world: World, require: Require) -> None:
@@ -140,18 +133,12 @@ def _services(world: World, require: Require) -> None:
     require(most not in (own[0], own[-1]), "the largest process starts neither first nor last")
     heavy = sorted((helper.rss_mb for helper in own), reverse=True)
     require(heavy[0] >= 3 * heavy[1], "one process with three times the memory of the next")
-    require(
-        any(h.rss_mb >= heavy[0] + 50 and "vox-" in h.name for h in world.processes if h not in own),
-        "a larger process whose name holds vox- and does not begin with it",
-    )
-    require(
-        any(helper.virt_mb >= 3000 and helper.rss_mb < 90 for helper in world.processes), "a process that only maps"
-    )
+    larger = any(h.rss_mb >= heavy[0] + 50 and "vox-" in h.name for h in world.processes if h not in own)
+    require(larger, "a larger process whose name holds vox- and does not begin with it")
+    require(any(h.virt_mb >= 3000 and h.rss_mb < 90 for h in world.processes), "a process that only maps")
     workers = [helper for helper in world.processes if helper.name == "vox-worker"]
     require(any(helper.parent is None for helper in workers), "a worker that is not the scheduler's child")
-    require(
-        any(helper.parent and keys[helper.parent].parent for helper in world.processes), "a grandchild of the scheduler"
-    )
+    require(any(h.parent and keys[h.parent].parent for h in world.processes), "a grandchild of the scheduler")
 
 
 _ATTEMPTS = 20

@@ -127,7 +127,6 @@ class Builder:
         self.processes.append(helper)
 
     def finish(self) -> World:
-        """The finished world."""
         files = {path: self.files[path] for path in sorted(self.files)}
         dirs = tuple(sorted(self.dirs))
         ages = {path: self.ages[path] for path in sorted(self.ages)}

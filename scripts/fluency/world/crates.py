@@ -30,7 +30,7 @@ class Crate:
 
 
 def add_crates(b: Builder) -> list[Crate]:
-    """Add every crate's manifest, README and lockfile, and the folder that is no crate; answer the crates."""
+    """Add every crate's manifest, README and lockfile, and the folder that is no crate."""
     rng = b.rng.split("crates")
     crates = [Crate(name) for name in sorted((*CRATES_ALWAYS, *rng.sample(CRATES_OTHER, rng.between(15, 20))))]
     for crate in crates:
@@ -43,9 +43,8 @@ def add_crates(b: Builder) -> list[Crate]:
     for crate in crates:
         path = f"crates/{crate.name}/Cargo.toml"
         b.file(path, manifest(crate, rng), age_days=stale.get(crate.name))
-    b.file(
-        f"{_NESTED}/Cargo.toml", '[package]\nname = "missing-desc"\nversion = "0.0.1"\nedition = "2024"\n', age_days=20
-    )
+    missing = '[package]\nname = "missing-desc"\nversion = "0.0.1"\nedition = "2024"\n'
+    b.file(f"{_NESTED}/Cargo.toml", missing, age_days=20)
     b.file(f"{_NESTED}/Cargo.lock", _small_lock(["missing-desc"]), age_days=23)
     b.file("crates/scratch-notes/draft/Cargo.toml", '[package]\nname = "draft"\nversion.workspace = true\n')
     b.file("crates/scratch-notes/notes.md", "# Scratch\n\nNothing here is built. TODO: tidy up.\n")
@@ -113,7 +112,7 @@ def _readmes(b: Builder, rng: Rng, crates: list[Crate]) -> None:
 
 
 def _lockfiles(b: Builder, rng: Rng, crates: list[Crate]) -> dict[str, float]:
-    """7-9 lockfiles, 3-5 stale, one exactly as old as its manifest; answer the manifests' ages in days.
+    """7-9 lockfiles, 3-5 stale, one exactly as old as its manifest; returns the manifests' ages in days.
 
     The last crate in alphabetical order is always stale, so that `[ … ] && …` as the last command of a loop
     does not decide the exit status by luck.

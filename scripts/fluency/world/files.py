@@ -53,26 +53,11 @@ def add_changelog(b: Builder) -> None:
     # Every digit from 0 to 9 at the places where a pattern's class may leave out the first or the last.
     releases[1] = (f"1.{minors[1]}.0", f"{releases[1][1][:-2]}10")
     releases[-1] = ("0.1.9", f"2019-09-{rng.pick((9, 19, 29)):02d}")
-    lines = [
-        "---",
-        'title: "Changelog"',
-        "---",
-        "",
-        "# Changelog",
-        "",
-        "## [Unreleased]",
-        "",
-        "### Added",
-        "- Next.",
-        "",
-    ]
+    lines = ["---", 'title: "Changelog"', "---", "", "# Changelog", ""]
+    lines += ["## [Unreleased]", "", "### Added", "- Next.", ""]
     for number, (version, date) in enumerate(releases):
-        lines += [
-            f"## [{version}] - {date}",
-            "",
-            "### Changed",
-            f"- {rng.pick(('Faster', 'Smaller', 'Safer'))} queues.",
-        ]
+        change = f"- {rng.pick(('Faster', 'Smaller', 'Safer'))} queues."
+        lines += [f"## [{version}] - {date}", "", "### Changed", change]
         if number == 0:
             lines += ['- Headings such as "## [9.9.9] - 2031-01-01" inside a line are text.']
         lines += [""]
@@ -131,20 +116,12 @@ def add_log(b: Builder) -> None:
 def _message(rng: Rng, level: str) -> str:
     if level == "ERROR":
         return rng.pick(("queue embed stalled", "worker lost: error 104", "write failed, retrying"))
-    return rng.pick(
-        (
-            "queue drained",
-            "retry after ERROR response",
-            "last error cleared",
-            "heartbeat ok",
-            "state ERROR -> READY",
-            "no errors in window",
-        )
-    )
+    calm = ("queue drained", "retry after ERROR response", "last error cleared", "heartbeat ok")
+    return rng.pick((*calm, "state ERROR -> READY", "no errors in window"))
 
 
 def add_corpus(b: Builder) -> None:
-    """crates/vox-corpus beside its sources: hidden files, a folder that only looks empty."""
+    """What crates/vox-corpus holds besides sources: hidden files, a folder that only looks empty."""
     rng = b.rng.split("corpus")
     b.file("crates/vox-corpus/cache/.gitkeep", b"")
     state = {"shards": rng.between(2, 64), "next": rng.below(100_000)}
@@ -155,7 +132,7 @@ def add_corpus(b: Builder) -> None:
 
 
 def fix_corpus_parity(b: Builder) -> None:
-    """Make the size of vox-corpus odd in odd worlds and even in even ones; to be called when all is there."""
+    """Make the size of vox-corpus odd in odd worlds and even in even ones; call it last."""
     total = sum(len(data) for path, data in b.files.items() if path.startswith("crates/vox-corpus/"))
     if total % 2 != b.odd:
         b.files["crates/vox-corpus/.index.bin"] += b"\0"

@@ -198,7 +198,6 @@ class World:
         return {path: data for path, data in self.files.items() if path.startswith(f"{folder}/")}
 
     def text(self, path: str) -> str:
-        """A file as text."""
         return self.files[path].decode("utf-8")
 
     def lines(self, path: str) -> list[str]:

@@ -45,11 +45,9 @@ class Rng:
         return self.below(100) < percent
 
     def pick(self, items: Sequence[T]) -> T:
-        """One of the items."""
         return items[self.below(len(items))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """All items in another order."""
         left = list(items)
         for end in range(len(left) - 1, 0, -1):
             other = self.below(end + 1)

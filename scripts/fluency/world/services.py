@@ -48,12 +48,8 @@ def _crates(b: Builder) -> None:
 def _probes(b: Builder) -> None:
     """Four statuses, drawn so that no odd and no even world share all of them; readyz is never 200."""
     rng = b.rng.split("probes")
-    choices = {
-        "/healthz": (200, 204),
-        "/readyz": (500, 503, 429),
-        "/v1/models": (200, 401, 403),
-        "/v1/missing": (404, 410),
-    }
+    choices = {"/healthz": (200, 204), "/readyz": (500, 503, 429)}
+    choices |= {"/v1/models": (200, 401, 403), "/v1/missing": (404, 410)}
     while True:
         drawn = {path: rng.below(len(codes)) for path, codes in choices.items()}
         if sum(drawn.values()) % 2 == b.odd:

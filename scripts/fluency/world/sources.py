@@ -34,14 +34,13 @@ _CODE = (
     "        State::Idle => self.poll().await?,",
     "        State::Busy { since } => since.elapsed(),",
 )
-_WHOLE = (
+_WHOLE = (  # the second holds TODO twice
     "// TODO: retry when the queue is full",
     "    // TODO(perf): TODO batch these writes",
     "/// TODO describe the error",
     "    let limit = 64; // TODO",
     "        // TODO, see the design notes",
 )
-_TWICE = 1
 _LOOK_ALIKES = (
     "// TODOS live in docs/src/roadmap.md",
     "// TODOs: none left here",
@@ -152,7 +151,7 @@ def _plan_lines(b: Builder, rng: Rng, crates: list[Crate], paths: list[str]) -> 
     for name in names:
         own = [path for path in paths if path.startswith(f"crates/{name}/")]
         whole = [rng.pick(_WHOLE) for _ in range(counts.get(name, 0))]
-        whole[:1] = [_WHOLE[_TWICE]] if whole else []
+        whole[:1] = [_WHOLE[1]] if whole else []
         for line in (*whole, *rng.sample(_LOOK_ALIKES, 4)):
             plan[rng.pick(own)].append(line)
     b.generated_answers["todo-lines-per-crate"] = [f"{name} {count}" for name, count in counts.items()]
