@@ -59,4 +59,8 @@ def test_an_archive_that_is_not_there_is_missing(
     assert doctor.main() == 1
     assert "Missing: PowerShell archive." in capsys.readouterr().out
     found = {line.thing: line for line in doctor.examine()}["PowerShell archive"]
-    assert "/nowhere/powershell.tar.gz: there is no such file" in found.found and found.advice
+    assert (
+        "POWERSHELL_ARCHIVE=/nowhere/powershell.tar.gz: the PowerShell archive cannot be used: No such file"
+        in found.found
+        and found.advice
+    )

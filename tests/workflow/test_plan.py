@@ -8,11 +8,11 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-from tools.bench.workflow import noop_project, noop_run
 
 from fluency.workflow.plan import REMADE, changed_parts
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import Project, model
+from tools.bench.scale import noop_project, noop_run
 
 TASK = "tree-size-bytes"
 PROMPT = ("Print a single integer, digits only.", "Print one integer.")
