@@ -41,15 +41,17 @@ class HangingEngine:
             behind.connect(self._behind)
             answered = threading.Event()
             threading.Thread(target=self._copy, args=(behind, connection, answered), daemon=True).start()
+            waited = False
             while piece := connection.recv(PIECE):
                 first = piece.partition(b"\r\n")[0]
-                held = not self.let_go.is_set() and first.startswith(b"POST ") and self._held in first
-                if held:
+                if not self.let_go.is_set() and first.startswith(b"POST ") and self._held in first:
+                    waited = True
                     self.taken.set()
                     self.let_go.wait()
+                answered.clear()
                 behind.sendall(piece)
-                if held:  # whoever asked has gone: an engine may drop what is asked for by nobody
-                    answered.wait(60)
+            if waited:  # whoever asked has gone: an engine may drop what is asked for by nobody
+                answered.wait(60)
 
     @staticmethod
     def _copy(source: socket.socket, target: socket.socket, answered: threading.Event) -> None:
