@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import pandas as pd
 from pydantic import Field
 
 from fluency.common.errors import REBUILD_HINT, UserError
@@ -19,6 +18,9 @@ from fluency.core.schema import FrozenModel, RecordType, read_record
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS
 from fluency.core.study import Cell
 from fluency.core.tasks import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TEXTS = ("why", "command", "side_effects")
 """Columns whose being empty is counted."""
@@ -233,6 +235,8 @@ def dtypes() -> dict[str, str]:
 
 def to_frame(rows: list[Row]) -> pd.DataFrame:
     """Rows as a table with every column and its type, also when there are no rows."""
+    import pandas as pd
+
     return pd.DataFrame([row.model_dump() for row in rows], columns=COLUMNS).astype(dtypes())
 
 
@@ -243,6 +247,8 @@ def write_table(path: Path, rows: list[Row]) -> None:
 
 def read_table(path: Path) -> pd.DataFrame:
     """The table with its types; UserError if the file is not one."""
+    import pandas as pd
+
     try:
         frame = pd.read_csv(path, dtype=dtypes(), keep_default_na=False, na_values=[""])
     except (OSError, ValueError) as error:
