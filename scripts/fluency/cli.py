@@ -285,7 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         failure = UserError(error.format_message(), where=path, hint=hint)
     except UserError as error:
         failure = error
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, EOFError):
         print("Interrupted; what was measured is kept, and the same command goes on from here.", file=sys.stderr)
         return 130
     except BrokenPipeError:
