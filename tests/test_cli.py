@@ -24,14 +24,14 @@ def test_every_command_has_help(command, capsys):
     ("arguments", "words"),
     [
         (["validate", "--seeds", "abc"], ["SEEDS=abc", "not seeds", "SEEDS=11,24"]),
-        (["validate", "--seeds=-1,2"], ["negative"]),
+        (["validate", "--seeds=-1,2"], ["SEEDS=-1,2"]),
         (["verify", ""], ["no archive is named", "ARCHIVE="]),
         (["verify"], ["no archive is named"]),
         (["verify", "/"], ["folder"]),
         (["verify", "nothing.tar.zst"], ["no such archive"]),
         (["replay", "", "--stage", "score"], ["no archive is named"]),
-        (["replay", "x", "--stage", "foo"], ["STAGE=foo", "STAGE=execute"]),
-        (["replay", "x", "--markdown", "/"], ["no file to write", "MARKDOWN=/"]),
+        (["replay", "README.md", "--stage", "foo"], ["'foo' is not one of 'score', 'execute'"]),
+        (["replay", "README.md", "--markdown", "/"], ["--markdown", "'/' is a directory"]),
         (["decision", ""], ["no archive is named"]),
         (["compare", "a", ""], ["B: no study is named"]),
         (["compare", "", "b"], ["A: no study is named"]),
@@ -69,7 +69,6 @@ def test_a_configuration_that_cannot_be_read_is_a_sentence(command, config, caps
     [
         (["report"], "results"),
         (["preregister", "--decision", "d"], "preregistrations"),
-        (["archive", "--partial"], "archive"),
     ],
 )
 def test_a_place_that_cannot_be_written_is_a_sentence(arguments, folder, tmp_path):
@@ -80,3 +79,11 @@ def test_a_place_that_cannot_be_written_is_a_sentence(arguments, folder, tmp_pat
     done = subprocess.run(command, cwd=project.root, env=project.environ(), capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.startswith("Error: ") and folder in done.stderr, done.stderr
     assert "Hint:" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_study_without_a_record_is_not_archived(tmp_path):
+    project = Project.make(tmp_path / "project")
+    command = [sys.executable, "-m", "fluency.cli", "archive", "--partial", "--configfile", "config/test.yaml"]
+    done = subprocess.run(command, cwd=project.root, env=project.environ(), capture_output=True, text=True)
+    assert done.returncode == 2 and "test: there is nothing to archive" in done.stderr, done.stderr
+    assert not (project.root / "archive").exists()

@@ -13,52 +13,30 @@ import click
 from fluency import __version__
 from fluency.common.errors import UserError
 
-FORM = "for example ARCHIVE=archive/demo-2026-01-31-0123456789ab.tar.zst"
-
 
 def archive_file(text: str) -> Path:
     """An archive that is there."""
-    if not text.strip():
-        raise UserError("no archive is named", where="ARCHIVE", hint=f"name its file, {FORM}")
     path = Path(text)
-    if not path.exists():
-        raise UserError("there is no such archive", where=text, hint=f"check the name; it is a file, {FORM}")
-    if not path.is_file():
-        raise UserError("this is not an archive but a folder", where=text, hint=f"name the file, {FORM}")
-    return path
+    if path.is_file():
+        return path
+    named = "this is not an archive but a folder" if path.is_dir() else "there is no such archive"
+    form = "name its file, for example ARCHIVE=archive/demo-2026-01-31-0123456789ab.tar.zst"
+    raise UserError(named if text.strip() else "no archive is named", where=text or "ARCHIVE", hint=form)
 
 
 def seed_list(text: str) -> list[int]:
     """Seeds of worlds, separated by commas; none for an empty text."""
-    try:
-        numbers = [int(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        hint = "write whole numbers, for example SEEDS=11,24"
-        raise UserError("these are not seeds", where=f"SEEDS={text}", hint=hint) from None
-    if min(numbers, default=0) < 0:
-        raise UserError("a seed is not negative", where=f"SEEDS={text}", hint="for example SEEDS=11,24")
-    return numbers
-
-
-def stage_name(text: str) -> str:
-    """From which stage on an archive is replayed."""
-    if text not in ("score", "execute"):
-        hint = "write STAGE=score or STAGE=execute"
-        raise UserError("there is no such stage to replay", where=f"STAGE={text}", hint=hint)
-    return text
-
-
-def markdown_file(text: str) -> Path:
-    """Where Markdown is to be written; refused before hours are spent on what goes into it."""
-    if not text or Path(text).is_dir():
-        raise UserError("this is no file to write", where=f"MARKDOWN={text}", hint="name a file: MARKDOWN=replay.md")
-    return Path(text)
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(part.isdecimal() for part in parts):
+        raise UserError("these are not seeds", where=f"SEEDS={text}", hint="write whole numbers: SEEDS=11,24")
+    return list(map(int, parts))
 
 
 CONFIG = click.option("--configfile", "files", multiple=True, metavar="FILE", help="Override file, may be repeated.")
 ARCHIVE = click.argument("archive", default="", type=archive_file)
 INTO = click.option("--into", type=Path, metavar="FOLDER", help="The folder to write to.")
-MARKDOWN = click.option("--markdown", type=markdown_file, metavar="FILE", help="Write it to this file, too.")
+FILE = click.Path(dir_okay=False, path_type=Path)
+MARKDOWN = click.option("--markdown", type=FILE, metavar="FILE", help="Write it to this file, too.")
 
 
 @click.group(no_args_is_help=False, context_settings={"max_content_width": 120})
@@ -248,7 +226,7 @@ def open_(archive: Path, into: Path | None) -> int:
 
 @fluency.command()
 @ARCHIVE
-@click.option("--stage", type=stage_name, default="score", metavar="score|execute", help="From which stage on.")
+@click.option("--stage", type=click.Choice(["score", "execute"]), default="score", help="From which stage on.")
 @click.option("--allow", default="", metavar="LIMIT,LIMIT", help="Limits above this checkout's.")
 @MARKDOWN
 def replay(archive: Path, stage: Literal["score", "execute"], allow: str, markdown: Path | None) -> int:
@@ -305,7 +283,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         failure = UserError(error.format_message(), where=path, hint=hint)
     except UserError as error:
         failure = error
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, EOFError):
         print("Interrupted; what was measured is kept, and the same command goes on from here.", file=sys.stderr)
         return 130
     except BrokenPipeError:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -626,6 +627,20 @@ def test_a_lost_answer_or_product_is_told(tmp_path):
     next(study.answers.glob("??/*.json")).unlink()
     with pytest.raises(UserError, match="lost this cell's answer"):
         archived(study, tmp_path / "out")
+
+
+def test_an_archive_made_without_git_says_so(made, tmp_path, monkeypatch, capsys):
+    for name, place in {
+        "RESULTS": made.results,
+        "ANSWERS": made.answers,
+        "ARCHIVES": tmp_path,
+        "ROOT": tmp_path,
+    }.items():
+        monkeypatch.setattr(commands, name, place)
+    monkeypatch.setattr(commands, "git_state", lambda: (None, None))
+    loaded = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, files=[])
+    assert "-nocommit" in commands.pack_study(loaded).name
+    assert "named `nocommit`" in capsys.readouterr().err
 
 
 def test_the_image_goes_in_when_asked(made, tmp_path):

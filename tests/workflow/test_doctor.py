@@ -59,8 +59,13 @@ def test_an_archive_that_is_not_there_is_missing(
     assert doctor.main() == 1
     assert "Missing: PowerShell archive." in capsys.readouterr().out
     found = {line.thing: line for line in doctor.examine()}["PowerShell archive"]
-    assert (
-        "POWERSHELL_ARCHIVE=/nowhere/powershell.tar.gz: the PowerShell archive cannot be used: No such file"
-        in found.found
-        and found.advice
-    )
+    assert found.advice and "the PowerShell archive cannot be used: No such file" in found.found
+
+
+def test_demo_is_not_promised_where_the_embedded_model_is_not_installed(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    monkeypatch.setattr(doctor, "_image", lambda engine: iter(()))
+    assert doctor.main() == 1
+    assert "embedded model" in capsys.readouterr().out.split("Missing: ")[1]

@@ -84,7 +84,7 @@ CHANGES = {
     "Snakemake's records lost": (
         lambda project: shutil.rmtree(project.root / ".snakemake"),
         {
-            "image": {"nothing here tells how it was made": 1},
+            "image": {"no record tells how it was made": 1},
             "execute": {REMADE: 4},
             "score": {REMADE: 4},
             **HEAD,
@@ -109,6 +109,7 @@ def test_the_plan_names_the_jobs_of_a_dry_run(measured, tmp_path, change):
     [
         ({"check": "a", "code": "b"}, {"check": "a2", "code": "b"}, ["the task's check"]),
         ({"max_tokens": 1, "prompt": "a"}, {"max_tokens": 2, "prompt": "b"}, ["max tokens", "prompt"]),
+        ({"seed": 1, "prompt": "a"}, {"seed": 2, "prompt": "b"}, ["prompt"]),
         ({"files": {"a.yaml": "1"}}, {"files": {"a.yaml": "2"}}, ["the text of a.yaml"]),
         (
             {"files": {"a.yaml": "1"}, "study": {"requests_per_minute": 1}},

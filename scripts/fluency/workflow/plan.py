@@ -36,7 +36,7 @@ from fluency.workflow.snakemake_internals import (
 
 MISSING = "not there yet"
 REMADE = "what it is made from is made again"
-UNTRACKED = "nothing here tells how it was made"
+UNTRACKED = "no record tells how it was made"
 UNFINISHED = "left unfinished"
 NEWER = "its input is newer"
 WORDS: Mapping[str, str] = {
@@ -44,7 +44,7 @@ WORDS: Mapping[str, str] = {
     "powershell": "the PowerShell archive",
     "code": "the code that decides it",
     "worlds": "the worlds",
-    "needs": "what the task needs beside files",
+    "needs": "what the task needs apart from files",
     "limits": "the limits",
     "timeout_s": "the time a command has",
     "check": "the task's check",
@@ -175,8 +175,8 @@ def _changed(before: str, now: str) -> str:
 def changed_parts(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """The parts of a param that differ, in words."""
     parts = [part for key in sorted({*before, *now}) for part in _differing(key, before.get(key), now.get(key))]
-    # A file of the configuration differs with every change of the design; alone it is its text.
-    return [part for part in parts if not part.startswith(_TEXT)] or parts
+    # A configuration's text differs with every change of the design, a request's seed with every change of the request.
+    return [part for part in parts if not part.startswith(_TEXT) and part != "seed"] or parts
 
 
 def _differing(key: str, before: Any, now: Any) -> Iterator[str]:
