@@ -56,13 +56,13 @@ def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox: Sandbox) 
         bash(sandbox, "sleep 20")
     killed.join()
     assert "next run" in caught.value.hint
-    assert sandbox._doubted.is_set()
+    assert sandbox._needs_canary.is_set()
     assert bash(sandbox, "echo sane").stdout.data == "sane\n"
-    assert not sandbox._doubted.is_set()
+    assert not sandbox._needs_canary.is_set()
 
 
 def test_an_insane_sandbox_is_found_by_the_canary(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    sandbox._doubted.set()
+    sandbox._needs_canary.set()
     monkeypatch.setattr("fluency.execution.sandbox.TEXT", "what \0 cannot come back")
     with pytest.raises(SandboxError, match="known result gave another"):
         bash(sandbox, "echo never")
@@ -141,10 +141,10 @@ def test_an_engine_that_cannot_say_how_it_ended_is_not_the_commands_failure(sand
     """Its events are of its memory alone: after a restart it knows nothing of the container."""
     config = container_config(sandbox.image.image_id, container.LABELS, isolation(LIMITS, sandbox.engine["name"]))
     config["Entrypoint"] = ["/usr/bin/bash", "-c", STARTS + "exit 9"]
-    talk = run_container(sandbox._engine, config, b"", 1 << 20, 20)
-    assert read_result(sandbox._engine, talk, NONCE).lost == "exit code 9"
+    session = run_container(sandbox._engine, config, b"", 1 << 20, 20)
+    assert read_result(sandbox._engine, session, NONCE).lost == "exit code 9"
     with pytest.raises(ResultLost, match="does not know how the container ended"):
-        read_result(sandbox._engine, replace(talk, container="0" * 64), NONCE)
+        read_result(sandbox._engine, replace(session, container="0" * 64), NONCE)
 
 
 def test_a_lost_result_counts_only_if_the_sandbox_is_sane(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +163,7 @@ def test_a_container_that_says_nothing_but_an_error(sandbox: Sandbox) -> None:
         pretend(sandbox, "echo it hurts >&2; exit 3")
 
 
-def test_a_container_that_never_stops_talking(sandbox: Sandbox) -> None:
+def test_a_container_that_never_stops_sessioning(sandbox: Sandbox) -> None:
     with pytest.raises(SandboxError, match="more than a result can hold"):
         pretend(sandbox, "yes", most_bytes=100_000)
 
@@ -250,7 +250,7 @@ def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox: Sandbox, m
             "fluency.execution.sandbox.isolation",
             lambda *given, less=forgotten: {k: v for k, v in isolation(*given).items() if k not in less},
         )
-        with pytest.raises(SandboxError, match="does not hold the limits") as caught:
+        with pytest.raises(SandboxError, match="does not enforce the limits") as caught:
             sandbox.canary(LIMITS)
         assert "control groups v2" in caught.value.hint
         monkeypatch.undo()

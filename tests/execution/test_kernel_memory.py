@@ -68,9 +68,9 @@ def native(sandbox: Sandbox, measures: Measures) -> dict:
     """What the probe found behind these measures."""
     config = container_config(sandbox.image.image_id, container.LABELS, measures)
     config["Entrypoint"] = ["/opt/fluency/python3", "-I", "-S", "-c", PROBE]
-    talk = run_container(sandbox._engine, config, b"", 1 << 20, 120)
-    assert talk.failure is None, talk.failure
-    return json.loads(talk.output)
+    session = run_container(sandbox._engine, config, b"", 1 << 20, 120)
+    assert session.failure is None, session.failure
+    return json.loads(session.output)
 
 
 def test_nothing_outlives_its_process(sandbox: Sandbox) -> None:

@@ -14,10 +14,8 @@ from pathlib import Path
 
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, SandboxConfig
-from fluency.execution import container
-from fluency.execution.container import read_result, run_container
-from fluency.execution.isolation import container_config, isolation
-from fluency.execution.protocol import Invocation, encode
+from fluency.execution.isolation import isolation
+from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.world import World, build_world
 from tools.bench.peer_loops import docker_run
@@ -52,11 +50,7 @@ def main(small: bool = False) -> dict[str, object]:
                 for name, loop in loops.items():
                     seconds[name].append(timed(loop, at_a_time, count))
             figures |= _ratios(shell, at_a_time, seconds)
-    figures |= (
-        isolation_cost(sandbox, world, rounds)
-        | made_ahead(sandbox, world, rounds)
-        | memory(sandbox, world, memory_runs)
-    )
+    figures |= isolation_cost(sandbox, world, rounds) | memory(sandbox, world, memory_runs)
     return figures
 
 
@@ -105,27 +99,6 @@ def isolation_cost(sandbox: Sandbox, world: World, rounds: int) -> dict[str, obj
             seconds[which].append(time.monotonic() - began)
     cost = statistics.median(seconds[0]) - statistics.median(seconds[1])
     return {"isolation: milliseconds added to an execution": round(1000 * cost)}
-
-
-def made_ahead(sandbox: Sandbox, world: World, rounds: int) -> dict[str, object]:
-    """Ratio of executions in containers created before the clock starts to ordinary ones, two at a time.
-
-    The most that creating them ahead of time could gain.
-    """
-    config = container_config(sandbox.image.image_id, container.LABELS, isolation(Limits(), sandbox.engine["name"]))
-    data = encode(Invocation("bash", COMMAND["bash"], world, Limits(), 60), "ahead")
-    ratios = []
-    for _ in range(rounds):
-        made = [sandbox._engine.client().create_container_from_config(config)["Id"] for _ in range(12)]
-        ahead = timed(
-            lambda made=made: read_result(
-                sandbox._engine, run_container(sandbox._engine, config, data, 1 << 24, 90, made.pop()), "ahead"
-            ),
-            2,
-            12,
-        )
-        ratios.append(ahead / timed(lambda: execute(sandbox, world, "bash", ()), 2, 12))
-    return {"created ahead of time: ratio to ordinary executions, 2 at a time": round(statistics.median(ratios), 2)}
 
 
 def memory(sandbox: Sandbox, world: World, runs: int) -> dict[str, object]:

@@ -25,28 +25,27 @@ OLD_S = 3600.0
 """No execution takes as long: a deadline is 600 s at most."""
 WHERE = "sandbox"
 FRAME = 8
-SYSCTL_MARKS = ("sysctl", "/proc/sys/")
 NEXT_RUN = "the cell stays missing and the next run measures it"
 
 
 @dataclass
 class ContainerSession:
-    """What was heard of a container from its start to its end."""
+    """What came from a container, and when. Times are of the monotonic clock, `began` in seconds UTC."""
 
-    container: str
-    """Its id; empty until the engine has returned one."""
     began: float
+    container: str = ""
+    """Its id; empty until the engine has returned one."""
     streams: dict[int, bytearray] = field(default_factory=lambda: {1: bytearray(), 2: bytearray()})
     first_line: float | None = None
-    """When the first line of standard output was there; times are of the monotonic clock but `began`, seconds UTC."""
+    """When the first line of standard output had arrived."""
     ended: float = 0.0
     failure: SandboxError | None = None
-    """Why it was not heard to its end."""
+    """Why its output was not read to the end."""
     engine_failed: bool = False
 
     @property
     def output(self) -> bytes:
-        """Standard output, as far as it came."""
+        """Standard output, as far as it arrived."""
         return bytes(self.streams[1])
 
     @property
@@ -56,47 +55,44 @@ class ContainerSession:
 
 
 def run_container(
-    engine: Engine, config: dict[str, Any], sent: bytes, most_bytes: int, within_s: float, container: str = ""
+    engine: Engine, config: dict[str, Any], sent: bytes, max_bytes: int, timeout_s: float
 ) -> ContainerSession:
-    """What a fresh container said that was sent `sent`; after a `failure` it may still be there, for `remove`.
-
-    `container` is one that was created before with this config; else it is created now.
-    """
-    talk = ContainerSession(container, time.time())
+    """Start a container, send it `sent` and read its output; after a `failure` it may still exist, for `remove`."""
+    session = ContainerSession(time.time())
     try:
         client = engine.client()
-        talk.container = container or client.create_container_from_config(config)["Id"]
-        stream = client.attach_socket(talk.container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+        session.container = client.create_container_from_config(config)["Id"]
+        stream = client.attach_socket(session.container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         with _raw_socket(stream) as connection:
-            client.start(talk.container)
-            connection.settimeout(within_s)
-            with contextlib.suppress(BrokenPipeError):  # a container that ended at once; what it said follows
+            client.start(session.container)
+            connection.settimeout(timeout_s)
+            with contextlib.suppress(BrokenPipeError):  # a container that ended at once; its output follows
                 connection.sendall(sent)
-            _read(connection, talk, most_bytes, time.monotonic() + within_s)
+            _read(connection, session, max_bytes, time.monotonic() + timeout_s)
     except BaseException as error:
-        failure = as_sandbox_error(error, within_s)
+        failure = as_sandbox_error(error, timeout_s)
         if not isinstance(failure, SandboxError):
-            remove(engine, talk.container)
+            remove(engine, session.container)
             raise
-        talk.failure, talk.engine_failed = failure, not isinstance(error, TimeoutError | SandboxError)
-    talk.ended = time.monotonic()
-    return talk
+        session.failure, session.engine_failed = failure, not isinstance(error, TimeoutError | SandboxError)
+    session.ended = time.monotonic()
+    return session
 
 
-def as_sandbox_error(error: BaseException, within_s: float) -> BaseException:
-    """The sandbox error behind what a client or a socket raised; anything unknown stays what it is."""
+def as_sandbox_error(error: BaseException, timeout_s: float) -> BaseException:
+    """The sandbox error for what a client or a socket raised; any other error is returned as it is."""
     said = " ".join(str(getattr(error, "explanation", None) or error).split())
     why = said[:160]
     if isinstance(error, TimeoutError):
-        return SandboxError(f"the container did not end within {within_s:.0f} s", where=WHERE, hint=NEXT_RUN)
+        return SandboxError(f"the container did not end within {timeout_s:.0f} s", where=WHERE, hint=NEXT_RUN)
     if isinstance(error, docker.errors.ImageNotFound):
         return SandboxError("the sandbox image is gone", where=WHERE, hint="run again, or `make image`")
-    if isinstance(error, docker.errors.APIError) and any(mark in str(error) for mark in SYSCTL_MARKS):
-        return MeasureRefused("sysctls", f"the engine sets no kernel limits: {why}", where=WHERE, hint=NEXT_RUN)
-    if isinstance(error, docker.errors.APIError) and "seccomp" in said:
-        what = f"the engine refused the seccomp profile: {said[-160:]}"
-        return MeasureRefused("seccomp", what, where=WHERE, hint=NEXT_RUN)
     if isinstance(error, docker.errors.APIError):
+        if any(mark in str(error) for mark in ("sysctl", "/proc/sys/")):
+            return MeasureRefused("sysctls", f"the engine sets no kernel limits: {why}", where=WHERE, hint=NEXT_RUN)
+        if "seccomp" in said:
+            what = f"the engine refused the seccomp profile: {said[-160:]}"
+            return MeasureRefused("seccomp", what, where=WHERE, hint=NEXT_RUN)
         # Debian only recommends AppArmor's tools to Docker, which starts nothing without them where the kernel has it.
         hint = "`apt-get install apparmor`, then run again" if "apparmor_parser" in why else NEXT_RUN
         return SandboxError(f"the engine refused: {why}", where=WHERE, hint=hint)
@@ -106,7 +102,7 @@ def as_sandbox_error(error: BaseException, within_s: float) -> BaseException:
 
 
 def remove(engine: Engine, container: str) -> None:
-    """Kill and remove; what an engine that hangs does not remove ends by itself, or is removed as old."""
+    """Kill and remove. What a hanging engine does not remove ends by itself, or is removed when it is old."""
     if container:
         with contextlib.suppress(Exception):
             engine.client(timeout=20).remove_container(container, force=True, v=True)
@@ -114,10 +110,9 @@ def remove(engine: Engine, container: str) -> None:
 
 @contextlib.contextmanager
 def _raw_socket(stream: Any) -> Iterator[socket.socket]:
-    """The socket below what docker's client hands out, which differs between its transports; closed afterwards.
+    """The socket below docker's stream, which differs between transports; closed afterwards.
 
-    The client ties the socket and its response to each other, so that they would stay until the garbage collector
-    comes round: two open files an execution.
+    Stream and response refer to each other: without closing, two files an execution stay open until they are collected.
     """
     try:
         yield getattr(stream, "_sock", stream)
@@ -129,8 +124,8 @@ def _raw_socket(stream: Any) -> Iterator[socket.socket]:
             stream.close()
 
 
-def _read(connection: socket.socket, talk: ContainerSession, most_bytes: int, deadline: float) -> None:
-    """Both streams of the container: the engine sends frames of a type, a size and that many bytes."""
+def _read(connection: socket.socket, session: ContainerSession, max_bytes: int, deadline: float) -> None:
+    """Read both streams to their end: the engine sends frames of a type, a size and that many bytes."""
     buffer = bytearray()
     while True:
         left = deadline - time.monotonic()
@@ -146,12 +141,12 @@ def _read(connection: socket.socket, talk: ContainerSession, most_bytes: int, de
             size = int.from_bytes(buffer[start + 4 : start + FRAME], "big")
             if len(buffer) - start - FRAME < size:
                 break
-            talk.streams.get(buffer[start], talk.streams[2]).extend(buffer[start + FRAME : start + FRAME + size])
+            session.streams.get(buffer[start], session.streams[2]).extend(buffer[start + FRAME : start + FRAME + size])
             start += FRAME + size
         del buffer[:start]
-        if talk.first_line is None and b"\n" in talk.streams[1]:
-            talk.first_line = time.monotonic()
-        if sum(map(len, talk.streams.values())) + len(buffer) > most_bytes:
+        if session.first_line is None and b"\n" in session.streams[1]:
+            session.first_line = time.monotonic()
+        if sum(map(len, session.streams.values())) + len(buffer) > max_bytes:
             raise SandboxError("the container sent more than a result can hold", where=WHERE, hint=NEXT_RUN)
 
 

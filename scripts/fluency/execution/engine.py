@@ -47,17 +47,16 @@ class Engine:
 
 
 class Client(docker.APIClient):
-    """docker's client, but that no call waits for ever: some of its own pass no bound on."""
+    """docker's client with a timeout for every call and every piece of its answer; some of docker's calls set none."""
 
     def send(self, request: Any, **kwargs: Any) -> Any:
-        """Wait for the engine's answer, and for each next piece of it, as long as the client was made for."""
         if kwargs.get("timeout") is None:
             kwargs["timeout"] = self.timeout
         return super().send(request, **kwargs)
 
 
 def connect(options: dict[str, Any], timeout: int) -> Client:
-    """A low-level client at the engine's own API version; `timeout` in seconds holds for every call."""
+    """A low-level client at the engine's own API version; `timeout` in seconds."""
     return Client(**options, version="auto", timeout=timeout)
 
 
@@ -67,12 +66,11 @@ def candidates() -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             yield os.environ["DOCKER_HOST"], dict(kwargs_from_env())
         except docker.errors.DockerException as error:
-            raise SandboxError(
-                f"DOCKER_HOST cannot be used: {error}", where=os.environ["DOCKER_HOST"], hint="unset it or correct it"
-            ) from None
+            what, where = f"DOCKER_HOST cannot be used: {error}", os.environ["DOCKER_HOST"]
+            raise SandboxError(what, where=where, hint="unset it or correct it") from None
         return
     for path in socket_paths():
-        if os.access(path, os.F_OK, effective_ids=True):  # no, and no error, where the folder is closed to us
+        if os.access(path, os.F_OK, effective_ids=True):  # False, not an error, in a folder that we may not read
             yield f"unix://{path}", {"base_url": f"unix://{path}"}
 
 
@@ -88,7 +86,7 @@ def socket_paths() -> list[Path]:
 
 
 def find_engine() -> Engine | None:
-    """The first engine that answers, or None if none is there; SandboxError if one is there that we may not use."""
+    """The first engine that answers; None if there is none, SandboxError if there is one that we may not use."""
     forbidden = None
     for url, options in candidates():
         try:
@@ -98,23 +96,16 @@ def find_engine() -> Engine | None:
             if _is_about_permission(error):
                 forbidden = url
             elif os.environ.get("DOCKER_HOST"):
-                raise SandboxError(
-                    f"no engine answers there: {first_words(error)}",
-                    where=f"DOCKER_HOST={url}",
-                    hint="start it, or unset it",
-                ) from None
+                what = f"no engine answers there: {first_words(error)}"
+                raise SandboxError(what, where=f"DOCKER_HOST={url}", hint="start it, or unset it") from None
             continue
         if facts["os"] != "linux":
-            raise SandboxError(
-                f"the engine runs {facts['os']} containers", where=url, hint="switch it to Linux containers"
-            )
+            what = f"the engine runs {facts['os']} containers"
+            raise SandboxError(what, where=url, hint="switch it to Linux containers")
         return Engine(url, options, facts)
     if forbidden:
-        raise SandboxError(
-            "the container engine is there, but you may not use it",
-            where=forbidden,
-            hint="run `sudo usermod -aG docker $USER` and log in again, or run as root",
-        )
+        hint = "run `sudo usermod -aG docker $USER` and log in again, or run as root"
+        raise SandboxError("the container engine is there, but you may not use it", where=forbidden, hint=hint)
     return None
 
 
@@ -146,7 +137,7 @@ def _is_about_permission(error: BaseException | None) -> bool:
 
 
 def first_words(error: BaseException) -> str:
-    """An engine's words on one line, their start: it names what was asked."""
+    """The start of an error on one line, where an engine names what it was asked for."""
     return " ".join(str(error).split())[:160]
 
 
@@ -159,19 +150,16 @@ BRIDGE = Path("/sys/class/net/docker0")
 
 
 def ensure_engine() -> Engine:
-    """The engine that answers, installed and started if need be; SandboxError says what to run where that cannot be."""
-    engine = find_engine()
-    if engine:
+    """The engine that answers, installed and started if need be; SandboxError says what to run where we cannot."""
+    if engine := find_engine():
         return engine
-    if os.environ.get("DOCKER_HOST"):
-        raise SandboxError("no engine answers", where=WHERE, hint="start the engine DOCKER_HOST names, or unset it")
     if lacking := lacking_packages():
         install(lacking, "no container engine answers")
     return start_daemon()
 
 
 def lacking_packages() -> list[str]:
-    """What an engine needs and this machine lacks: where the kernel has AppArmor, Docker starts nothing without it."""
+    """The packages that an engine needs and this machine lacks; AppArmor's tools only where the kernel has it."""
     packages = [] if shutil.which("dockerd") else ["docker.io", "iptables"]
     with contextlib.suppress(OSError):
         if APPARMOR.read_text(encoding="ascii").startswith("Y") and not shutil.which("apparmor_parser"):
@@ -181,52 +169,40 @@ def lacking_packages() -> list[str]:
 
 def install(packages: list[str], why: str) -> None:
     """Install Debian packages; SandboxError where this is not Debian or Ubuntu, or we are not root."""
-    command = f"apt-get install -y {' '.join(packages)}"
-    if os.geteuid() != 0 or not shutil.which("apt-get"):
-        hint = (
-            f"run `sudo {command}`, then again" if shutil.which("apt-get") else "install Docker or Podman and start it"
-        )
-        raise SandboxError(why, where=WHERE, hint=hint)
-    log_line(f"{why}: installing {' '.join(packages)} with apt-get (about a minute)")
+    names = " ".join(packages)
+    command = f"apt-get install -y {names}"
+    if not shutil.which("apt-get"):
+        raise SandboxError(why, where=WHERE, hint="install Docker or Podman and start it")
+    if os.geteuid() != 0:
+        raise SandboxError(why, where=WHERE, hint=f"run `sudo {command}`, then again")
+    log_line(f"{why}: installing {names} with apt-get (about a minute)")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for step in (["apt-get", "update", "-q"], [*command.split(), "-q", "--no-install-recommends"]):
         done = subprocess.run(
             step, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
-        # An update that misses one of many sources is no reason to stop: the install says whether it mattered.
-        if done.returncode and step[1] != "update":
-            last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-            raise SandboxError(
-                f"apt-get could not install {' '.join(packages)}: {' '.join(last)}",
-                where=WHERE,
-                hint=f"run `{command}`",
-            )
+    if done.returncode:  # an update that misses one of many sources may not matter
+        last = " ".join((done.stderr or done.stdout).strip().splitlines()[-1:])
+        raise SandboxError(f"apt-get could not install {names}: {last}", where=WHERE, hint=f"run `{command}`")
 
 
 def start_daemon() -> Engine:
     """Start `dockerd` so that it outlives this process, and wait until it answers."""
     if os.geteuid() != 0:
-        raise SandboxError(
-            "the container engine is installed but not running", where=WHERE, hint="run `sudo service docker start`"
-        )
+        what = "the container engine is installed but not running"
+        raise SandboxError(what, where=WHERE, hint="run `sudo service docker start`")
     bridge = BRIDGE.exists()  # before the first start, which may leave one
     log_line(f"starting dockerd (log: {LOG})")
     if engine := _started():
         return engine
-    if bridge:
-        raise SandboxError(
-            f"dockerd does not start: {_log_end()}",
-            where=str(LOG),
-            # A daemon without a bridge removes the one it finds.
-            hint="read the log; if no other engine uses the bridge, `ip link delete docker0` and run again: "
-            "dockerd is then also tried without one",
-        )
-    log_line("dockerd does not start: starting it without a bridge; a `docker build` by hand then needs --network host")
-    if engine := _started(*NO_BRIDGE):
-        return engine
-    raise SandboxError(
-        f"dockerd does not start: {_log_end()}", where=str(LOG), hint="read the log; is this a container?"
-    )
+    hint = "read the log; is this a container?"
+    if bridge:  # a daemon without a bridge removes the one it finds
+        hint = "read the log; to try dockerd without a bridge: `ip link delete docker0`, if no other engine uses it"
+    else:
+        log_line("starting dockerd without a bridge; a `docker build` by hand then needs --network host")
+        if engine := _started(*NO_BRIDGE):
+            return engine
+    raise SandboxError(f"dockerd does not start: {_log_end()}", where=str(LOG), hint=hint)
 
 
 def _started(*options: str) -> Engine | None:

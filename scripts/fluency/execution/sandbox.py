@@ -1,4 +1,4 @@
-"""One invocation, one container, one result; and a command whose result is known."""
+"""One invocation in one container, and the canary: a command whose result is known."""
 
 from __future__ import annotations
 
@@ -15,11 +15,7 @@ from fluency.core.records import ImageInfo, Result
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Limits, SandboxConfig
 from fluency.execution import container
-from fluency.execution.container import (
-    read_result,
-    remove_old_containers,
-    run_container,
-)
+from fluency.execution.container import read_result, remove_old_containers, run_container
 from fluency.execution.engine import Engine, ensure_engine
 from fluency.execution.image import ensure_image, why_missing
 from fluency.execution.isolation import (
@@ -38,14 +34,14 @@ EMPTY_WORLD = World(seed=0, files={}, dirs=(), ages={}, http=(), processes=(), t
 TEXT = "canary \\ $HOME 'ü'"
 # Engines' own profiles let a program pretend to be on a 32-bit machine, the project's does not.
 FILTERED = "setarch linux32 true 2>/dev/null && echo wide || echo reduced"
-# Where the two versions of control groups say what holds; nothing is told where the engine hides them.
-HOLDS = "/sys/fs/cgroup/{memory/memory.limit_in_bytes,memory.max,pids/pids.max,pids.max}"
+# Where the two versions of control groups show the limits; empty where the engine hides them.
+IN_FORCE = "/sys/fs/cgroup/{memory/memory.limit_in_bytes,memory.max,pids/pids.max,pids.max}"
 TIMEOUT_S = 30.0
 
 
 def canary(limits: Limits) -> Invocation:
-    """The command: it prints a text that is hard to carry, which seccomp profile holds, and the limits that do."""
-    command = f"printf '%s\\n' {shlex.quote(TEXT)}; {FILTERED}; cat {HOLDS} 2>/dev/null; printf canary >&2; exit 7"
+    """Prints a text that is easily garbled, which seccomp profile is in force, and which limits are."""
+    command = f"printf '%s\\n' {shlex.quote(TEXT)}; {FILTERED}; cat {IN_FORCE} 2>/dev/null; printf canary >&2; exit 7"
     return Invocation(DESIGN_SHELLS[0], command, EMPTY_WORLD, limits, TIMEOUT_S)
 
 
@@ -54,26 +50,16 @@ def check(result: Result, limits: Limits, reduced: bool) -> None:
 
     MeasureRefused if the project's seccomp profile should be in force (`reduced`) and is not.
     """
-    said, filtered, *holds = [*result.stdout.data.split("\n"), ""]
-    if (result.exit_code, said, result.stderr.data) != (7, TEXT, "canary"):
-        raise SandboxError(
-            f"a command with a known result gave another: {result.exit_code}, {result.stdout.data[:80]!r}",
-            where="sandbox",
-            hint="rebuild the image: `make image`",
-        )
-    if not set(filter(None, holds)) <= {str(limits.memory_mb << 20), str(limits.pids)}:
-        raise SandboxError(
-            "the engine does not hold the limits of memory and processes",
-            where="sandbox",
-            hint="rootless engines need control groups v2, delegated to the user; else run the engine as root",
-        )
+    text, filtered, *found = [*result.stdout.data.split("\n"), ""]
+    if (result.exit_code, text, result.stderr.data) != (7, TEXT, "canary"):
+        what = f"a command with a known result gave another: {result.exit_code}, {result.stdout.data[:80]!r}"
+        raise SandboxError(what, where="sandbox", hint="rebuild the image: `make image`")
+    if not set(filter(None, found)) <= {str(limits.memory_mb << 20), str(limits.pids)}:
+        hint = "rootless engines need control groups v2, delegated to the user; else run the engine as root"
+        raise SandboxError("the engine does not enforce the limits of memory and processes", where="sandbox", hint=hint)
     if reduced and filtered == "wide":
-        raise MeasureRefused(
-            "seccomp",
-            "the engine does not hold the seccomp profile",
-            where="sandbox",
-            hint="give it its usual runtime back",
-        )
+        what, hint = "the engine does not enforce the seccomp profile", "give it its usual runtime back"
+        raise MeasureRefused("seccomp", what, where="sandbox", hint=hint)
 
 
 GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with others
@@ -82,7 +68,7 @@ GRACE_S = 60.0  # for start, world and helpers, on a machine that is busy with o
 class Sandbox:
     """Runs commands; safe to call from several threads. `image` and `engine` go into every record.
 
-    `dropped` says why for each group of isolation measures that the engine refuses and that is left out.
+    `dropped`: each group of isolation measures that is left out, and why the engine refused it.
     """
 
     def __init__(self, engine: Engine, image: ImageInfo, parallel: int) -> None:
@@ -92,28 +78,26 @@ class Sandbox:
         self.parallel = parallel
         self._engine = engine
         self._slots = threading.BoundedSemaphore(parallel)
-        self._doubted = threading.Event()
+        self._needs_canary = threading.Event()
         self._canary_lock = threading.Lock()
 
     def run(self, invocation: Invocation) -> Result:
-        """One command in one world, measured; SandboxError when it could not be measured.
+        """One command in one world; SandboxError when it could not be measured.
 
-        A result that was lost after the command had started is the command's failure if the sandbox is then found
-        to be sane.
+        A result that was lost after the command had started is the command's failure if the canary then succeeds.
         """
         if not self.image.shells.get(invocation.shell):
-            raise SandboxError(
-                f"the image holds no {SHELLS[invocation.shell].title}", where="sandbox", hint="`make doctor` says how"
-            )
-        if self._doubted.is_set():
+            what = f"the image holds no {SHELLS[invocation.shell].title}"
+            raise SandboxError(what, where="sandbox", hint="`make doctor` says how")
+        if self._needs_canary.is_set():
             self.canary(invocation.limits)
         try:
             result = self._run(invocation)
         except SandboxError:
-            self._doubted.set()
+            self._needs_canary.set()
             raise
         if result.lost is not None:
-            self._doubted.set()
+            self._needs_canary.set()
             try:
                 self.canary(invocation.limits)
             except SandboxError as error:
@@ -125,20 +109,20 @@ class Sandbox:
         return why_missing(self._engine, self.image, shell)
 
     def canary(self, limits: Limits) -> None:
-        """A command whose result is known; SandboxError if the sandbox gives another, or does not hold its limits."""
+        """Run the canary; SandboxError if its result is not the known one, or a limit is not in force."""
         with self._canary_lock:
             check(self._run(canary(limits)), limits, "seccomp" not in self.dropped)
-            self._doubted.clear()
+            self._needs_canary.clear()
 
     def _run(self, invocation: Invocation, measures: Measures | None = None) -> Result:
-        """One command behind the given isolation measures instead of all that the engine takes."""
+        """One command, with the given isolation measures or all that the engine takes."""
         limits, nonce = invocation.limits, secrets.token_hex(16)
         measures = measures or isolation(limits, self.engine["name"], self.dropped)
         config = container_config(self.image.image_id, container.LABELS, measures)
-        most_bytes, within_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
+        max_bytes, timeout_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
         with self._slots:
-            talk = run_container(self._engine, config, encode(invocation, nonce), most_bytes, within_s)
-            return read_result(self._engine, talk, nonce)
+            session = run_container(self._engine, config, encode(invocation, nonce), max_bytes, timeout_s)
+            return read_result(self._engine, session, nonce)
 
 
 def open_sandbox(config: SandboxConfig) -> Sandbox:
@@ -162,7 +146,7 @@ DROPPED_FACTS: dict[str, dict[str, Any]] = {
 
 
 def checked_sandbox(engine: Engine, image: ImageInfo, parallel: int, limits: Limits) -> Sandbox:
-    """A sandbox that passed its canary, without the groups of measures that the engine refuses."""
+    """A sandbox whose canary succeeded, without the groups of measures that the engine refuses."""
     sandbox = Sandbox(engine, image, parallel)
     while True:
         try:
@@ -178,18 +162,10 @@ def checked_sandbox(engine: Engine, image: ImageInfo, parallel: int, limits: Lim
 REPEATS = 5
 
 
-def start_up_times(sandbox: Sandbox, world: World, limits: Limits) -> dict[str, float]:
-    """Median seconds of an empty command in each shell the image holds, one after the other."""
-    return {
-        shell: round(
-            median(
-                sandbox.run(
-                    Invocation(shell, SHELLS[shell].empty_command, world, limits, limits.timeout_s[shell])
-                ).wall_s
-                for _ in range(REPEATS)
-            ),
-            4,
-        )
-        for shell in SHELLS
-        if sandbox.image.shells.get(shell)
-    }
+def startup_times(sandbox: Sandbox, world: World, limits: Limits) -> dict[str, float]:
+    """Shell -> median seconds of an empty command, for each shell in the image."""
+    times = {}
+    for shell in (shell for shell in SHELLS if sandbox.image.shells.get(shell)):
+        empty = Invocation(shell, SHELLS[shell].empty_command, world, limits, limits.timeout_s[shell])
+        times[shell] = round(median(sandbox.run(empty).wall_s for _ in range(REPEATS)), 4)
+    return times

@@ -139,11 +139,11 @@ class Pipeline:
     @logged
     def image(self, output: Any) -> None:
         """Build or find the image; record what it is and how long its shells take to start."""
-        from fluency.execution.sandbox import start_up_times
+        from fluency.execution.sandbox import startup_times
         from fluency.world import build_world
 
         sandbox = self.sandbox()
-        start_up = start_up_times(sandbox, build_world(self.study.seeds[0]), self.study.sandbox.limits)
+        start_up = startup_times(sandbox, build_world(self.study.seeds[0]), self.study.sandbox.limits)
         facts = {"image": sandbox.image.model_dump(), "engine": sandbox.engine, "start_up_s": start_up}
         write_atomic(Path(output[0]), pretty_json(facts))
 
