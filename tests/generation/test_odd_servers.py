@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
-from fluency.generation.audit import audit, merge, verify
+from fluency.generation.audit import main, merge, verify
 from fluency.generation.batches import _name_of
 from fluency.generation.failure import from_status
 from fluency.generation.providers.messages import MessagesProvider
@@ -149,10 +149,8 @@ def test_an_odd_entry_is_named_and_not_asked_for(harm, endpoint, store, tmp_path
     assert caught.value.where == str(path) and "not asked for again" in caught.value.hint
     assert len(endpoint.requests) == 1
     assert list(verify(store).damaged) == [str(path)]
-    assert audit(store) == 1 and str(path) in capsys.readouterr().out.splitlines()[-1]
+    assert main(store=store) == 1 and str(path) in capsys.readouterr().out.splitlines()[-1]
     assert list(merge(AnswerStore(tmp_path / "other"), store.folder).damaged) == [str(path)]
-    with pytest.raises(DamagedAnswer):
-        list(store.entries())
     assert store.has(path.stem)
 
 

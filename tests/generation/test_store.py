@@ -10,7 +10,7 @@ import time
 import pytest
 
 from fluency.common.errors import StopRun, UserError
-from fluency.generation.audit import audit, merge, verify
+from fluency.generation.audit import main, merge, verify
 from fluency.generation.store import AnswerStore, DamagedAnswer
 from tests.generation.endpoint import Reply, message
 from tests.generation.studies import ask, cells_of, generator_of, study_of
@@ -45,7 +45,7 @@ def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpo
     assert "delete it" in caught.value.hint
     assert endpoint.requests == []
     assert list(verify(store).damaged) == [str(path)]
-    assert audit(store) == 1
+    assert main(store=store) == 1
     assert str(path) in capsys.readouterr().out
 
 
@@ -93,7 +93,7 @@ def test_merging_adds_keeps_and_reports(filled, endpoint, store, tmp_path):
 
 
 def test_the_listing_says_who_answered_what(filled, store, capsys):
-    assert audit(store) == 0
+    assert main(store=store) == 0
     said = capsys.readouterr().out.splitlines()
     assert "4 sound answers, 0 damaged" in said[0]
     assert "claude-sonnet-4-6, temperature 0.7, by 127.0.0.1: 4 answers (4 ok)" in said[1]
@@ -110,7 +110,7 @@ def test_the_listing_adds_up_the_tokens_that_were_counted_from_the_first_day_to_
         )
         endpoint.script(Reply(body=message(usage=usage)))
         ask(generator_of(study, store, endpoint), cell)
-    assert audit(store) == 0
+    assert main(store=store) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[1].endswith("3 answers (3 ok), 150 tokens in, 9 out, 2026-11-01 to 2026-11-03")
 

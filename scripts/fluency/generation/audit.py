@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,8 +75,9 @@ def merge(store: AnswerStore, other: Path) -> Merged:
     return done
 
 
-def audit(store: AnswerStore, other: Path | None = None) -> int:
-    """Merge, verify and list; returns the exit code: 0 sound, 1 if an answer on either side is damaged."""
+def main(other: Path | None = None, store: AnswerStore | None = None) -> int:
+    """`make answers`: merge, verify and list; the exit code is 1 if an answer on either side is damaged, else 0."""
+    store = store or AnswerStore(ANSWERS)
     damaged: dict[str, str] = {}
     if other is not None:
         done = merge(store, other)
@@ -86,20 +87,10 @@ def audit(store: AnswerStore, other: Path | None = None) -> int:
         print_lines([f"Merged {other}: {counts}.", *stayed])
     found = verify(store)
     damaged |= found.damaged
-    print_lines(
-        [
-            f"{store.folder}: {found.sound} sound answers, {len(found.damaged)} damaged.",
-            *(f"  {line}" for line in _listing(store)),
-        ]
-    )
-    for path, why in damaged.items():
-        print_lines([f"  {path}: {why}"])
+    lines = [f"{store.folder}: {found.sound} sound answers, {len(found.damaged)} damaged."]
+    lines += [f"  {line}" for line in _listing(store)]
+    print_lines([*lines, *(f"  {path}: {why}" for path, why in damaged.items())])
     return 1 if damaged else 0
-
-
-def main(other: Path | None = None) -> int:
-    """`make answers`: audit the project's store, after taking over another one if it is named."""
-    return audit(AnswerStore(ANSWERS), other)
 
 
 def _listing(store: AnswerStore) -> list[str]:
@@ -116,9 +107,7 @@ def _listing(store: AnswerStore) -> list[str]:
 
 
 def _summary(answers: list[Answer]) -> str:
-    outcomes: defaultdict[str, int] = defaultdict(int)
-    for answer in answers:
-        outcomes[answer.outcome] += 1
+    outcomes = Counter(answer.outcome for answer in answers)
     days = sorted(answer.received_utc[:10] for answer in answers)
     tokens_in = sum(answer.usage.input_tokens or 0 for answer in answers)
     tokens_out = sum(answer.usage.output_tokens or 0 for answer in answers)

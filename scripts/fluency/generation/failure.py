@@ -15,16 +15,10 @@ from fluency.common.errors import StopRun
 from fluency.core.study import ModelConfig
 
 Scope = Literal["retry", "cell", "model", "run"]
-SPEND_CODES = frozenset(
-    {
-        "enforced_spend_limit_reached",
-        "contract_spend_limit_reached",
-        "linked_organization_spend_limit_reached",
-        "linked_organization_billing_unavailable",
-        "insufficient_quota",
-        "billing_hard_limit_reached",
-    }
-)
+SPEND_CODES = frozenset({
+    "enforced_spend_limit_reached", "contract_spend_limit_reached", "linked_organization_spend_limit_reached",
+    "linked_organization_billing_unavailable", "insufficient_quota", "billing_hard_limit_reached",
+})  # fmt: skip
 RETRIED = frozenset({408, 409, 425, 429, 499})
 RETRIED_KINDS = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 

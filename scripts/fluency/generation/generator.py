@@ -86,6 +86,6 @@ class Generator:
         if url is None and model.served_by == "embedded":
             if self._base_url is None:
                 where = f"models: {model.alias}: base_url"
-                raise UserError("nobody serves the embedded model", where=where, hint="start it with the run")
+                raise UserError("the embedded model is not served", where=where, hint="start it with the run")
             url = self._base_url(model)
         return url

@@ -10,7 +10,7 @@ from fluency.core.study import ModelConfig, Study
 NO_KEY = "no-key-needed"
 REMOVED = "[key removed]"
 SHORTEST_SECRET = 12
-"""Shorter keys are the dummies of local servers (`EMPTY`, `test`): common words, which nobody need hide."""
+"""Shorter keys are the dummies of local servers (`EMPTY`, `test`): common words, and no secret."""
 
 
 def needs_key(model: ModelConfig) -> bool:

@@ -15,24 +15,10 @@ from fluency.core.study import ModelConfig, Price, Wire
 Temperature = float | Literal["provider-default"]
 TABLE = Path(__file__).with_name("policies.yaml")
 DEFAULT_OUTPUT_TOKENS = 60
-RESERVED_BODY = frozenset(
-    {
-        "model",
-        "messages",
-        "max_tokens",
-        "max_completion_tokens",
-        "temperature",
-        "thinking",
-        "output_config",
-        "reasoning_effort",
-        "stream",
-        "seed",
-        "system",
-        "tools",
-        "tool_choice",
-        "n",
-    }
-)
+RESERVED_BODY = frozenset({
+    "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "thinking", "output_config",
+    "reasoning_effort", "stream", "seed", "system", "tools", "tool_choice", "n",
+})  # fmt: skip
 KEY_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "proxy-authorization", "cookie"})
 KEY_PLACEHOLDER = "$KEY"
 

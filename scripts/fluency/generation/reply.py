@@ -68,7 +68,7 @@ def command_of(calls: Sequence[tuple[Any, Any]], tool: ToolOffer) -> str | None:
 
 
 def answer_of(key: str, request: Request, reading: Reading, note: Mapping[str, Any]) -> Answer:
-    """An answer from a message and what was noted beside it (latency, attempts, time, server)."""
+    """An answer from a message and facts about its call (latency, attempts, time, server)."""
     return Answer(
         request_key=key,
         request=request,

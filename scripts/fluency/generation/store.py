@@ -15,7 +15,6 @@ import json
 import os
 import resource
 import threading
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO
@@ -125,10 +124,6 @@ class AnswerStore:
     def files(self) -> list[Path]:
         """All answer files in the order of their keys."""
         return sorted(path for path in self.folder.glob("[0-9a-f][0-9a-f]/*.json") if not path.name.startswith("."))
-
-    def entries(self) -> Iterator[Answer]:
-        """Every answer; DamagedAnswer at the first that cannot be trusted."""
-        return filter(None, map(read_answer, self.files()))
 
 
 def read_answer(path: Path) -> Answer | None:

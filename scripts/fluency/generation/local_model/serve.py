@@ -1,6 +1,6 @@
 """The process that holds the model: llama.cpp's own server on a loopback port until its standard input ends.
 
-`python -m fluency.generation.local_model.serve WEIGHTS MODEL_ID THREADS PARALLEL CONTEXT` writes one JSON line, either
+`python -m fluency.generation.local_model.serve WEIGHTS MODEL_ID THREADS CONTEXT` writes one JSON line, either
 {"address": …} or {"error": …}, to standard output. The parent keeps the other end of standard input: when
 the parent goes, in whatever way, the pipe ends and this process with it.
 """
@@ -16,15 +16,15 @@ from typing import Any
 import xllamacpp  # type: ignore[import-untyped]  # it ships no types
 
 
-def load(path: str, model_id: str, threads: int, parallel: int, context: int) -> Any:
+def load(path: str, model_id: str, threads: int, context: int) -> Any:
     """The server, its model in memory, ready to answer."""
     params = xllamacpp.CommonParams()
     params.model.path = path
     params.model_alias = {model_id}
     params.hostnames = ["127.0.0.1"]
     params.port = 0
-    params.n_parallel = parallel
-    params.n_ctx = context * parallel
+    params.n_parallel = 1  # answers computed together differ in the last digits and so, now and then, in a word
+    params.n_ctx = context
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.cpuparams.poll = params.cpuparams_batch.poll = 0
     # With the prompt cache the same prompt and seed give another text, depending on what was asked before.

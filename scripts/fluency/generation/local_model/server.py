@@ -41,25 +41,12 @@ def _hint(why: str) -> str:
 class EmbeddedServer:
     """A model behind llama.cpp's own server on a free loopback port; a context manager.
 
-    `threads` compute threads (default: half the processors, at most four), `parallel` answers at a time,
-    each with `context` tokens of prompt and answer. With `parallel` 1 the same prompt, sampling and seed
-    give the same text again on the same machine; with more, answers computed together differ in the last
-    digits and so, now and then, in a word.
+    It computes one answer at a time, of `context` tokens with its prompt, so that the same prompt, sampling and seed
+    give the same text again on the same machine.
     """
 
-    def __init__(
-        self,
-        weights: Path,
-        model_id: str,
-        threads: int | None = None,
-        parallel: int = 1,
-        context: int = CONTEXT_TOKENS,
-    ) -> None:
-        self.weights = Path(weights)
-        self.model_id = model_id
-        self.threads = threads or choose_threads()
-        self.parallel = parallel
-        self.context = context
+    def __init__(self, weights: Path, model_id: str, context: int = CONTEXT_TOKENS) -> None:
+        self.weights, self.model_id, self.context = Path(weights), model_id, context
         self.address: str | None = None
         self._owner = os.getpid()
         self._child: subprocess.Popen[bytes] | None = None
@@ -86,15 +73,8 @@ class EmbeddedServer:
         if not self.weights.is_file():
             raise UserError("there are no weights", where=str(self.weights), hint="run `make demo`, which fetches them")
         check_memory(self.weights.stat().st_size, self.model_id)
-        numbers = [str(self.threads), str(self.parallel), str(self.context)]
-        command = [
-            sys.executable,
-            "-m",
-            "fluency.generation.local_model.serve",
-            str(self.weights),
-            self.model_id,
-            *numbers,
-        ]
+        command = [sys.executable, "-m", "fluency.generation.local_model.serve", str(self.weights), self.model_id]
+        command += [str(choose_threads()), str(self.context)]
         # Threads of OpenMP that wait passively leave their processor to a container that needs it.
         environment = dict(os.environ, OMP_WAIT_POLICY="passive", PYTHONPATH=str(Path(__file__).parents[3]))
         with tempfile.TemporaryFile() as log:
@@ -174,7 +154,7 @@ def choose_threads(available: int | None = None) -> int:
     """Half the processors, at least one and at most four, so that the containers keep the others.
 
     llama.cpp's threads wait for one another at every layer: as soon as one has to share its processor,
-    all of them wait for it. One thread on two processors kept 12 tokens/s beside two busy processes where
+    all of them wait for it. One thread on two processors kept 12 tokens/s next to two busy processes where
     two threads fell from 18 to 1.
     """
     return max(1, min(4, (processors() if available is None else available) // 2))

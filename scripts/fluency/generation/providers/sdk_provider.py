@@ -104,15 +104,12 @@ class Provider:
                     body += chunk
         except Exception as error:
             failure = self._failure(error)
-        if failure is not None:  # raised out here: it must not carry along an exception that holds the key
-            if headers is None:
-                raise failure
-            failure.billed = True
+            failure.billed |= headers is not None
             with suppress(Failure):
                 decode(bytes(body))
                 failure = None
-            if failure is not None:
-                raise failure
+        if failure is not None:  # raised out here: it must not carry along an exception that holds the key
+            raise failure
         assert headers is not None  # else there is a failure
         self._check_for_key(body)
         request_id = next(filter(None, map(headers.get, REQUEST_IDS)), None)
@@ -149,7 +146,7 @@ class Provider:
             return cause
         words = redact(f"{type(cause).__name__}: {cause}", self.access.key)[:300]
         if isinstance(error, self._sdk.APITimeoutError | self._http.TimeoutException):
-            # The request had gone out whole, so the service may have answered, and billed, what nobody has read.
+            # The request had gone out whole, so the service may have answered, and billed, what was not read.
             billed = isinstance(cause, self._http.ReadTimeout)
             return Failure("no complete reply came in time", scope="retry", billed=billed)
         if isinstance(error, self._sdk.APIConnectionError | self._http.HTTPError):
@@ -170,7 +167,7 @@ class Provider:
             "event_hooks": {"request": [self._put_key], "response": [self._refuse]},
         }
         if is_local := is_loopback(urlsplit(self.access.base_url).hostname or ""):
-            # With a transport given, nobody looks for proxies.
+            # With a transport given, no proxy is looked for.
             options["transport"] = self._http.HTTPTransport(trust_env=False, verify=options["verify"])
         try:
             return self._sdk.DefaultHttpxClient(trust_env=not is_local, **options)
@@ -242,7 +239,7 @@ def load_sdk(name: str = "anthropic") -> tuple[Any, Any]:
 
 
 def clear_environment() -> None:
-    """Take out what the SDKs read besides what they are given: headers, tokens, addresses, profiles, logging."""
+    """Remove what the SDKs would read from the environment: headers, tokens, addresses, profiles, logging."""
     for name in [name for name in os.environ if name.startswith(("ANTHROPIC_", "OPENAI_"))]:
         del os.environ[name]
 
