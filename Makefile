@@ -74,7 +74,7 @@ validate: $(RUN) ## Prove the tasks fair in the sandbox (TASK=id, SEEDS=11,24)
 	@fluency validate $(if $(TASK),--task $(TASK)) $(if $(SEEDS),--seeds $(SEEDS))
 
 mutants: $(RUN) ## Mutate the reference commands and see what the checks kill; writes docs/mutants.md
-	@fluency mutants
+	@python -m tools.command_mutants
 
 show: $(RUN) ## One cell in the terminal (CELL=model/shell/task/trial)
 	@fluency show "$${CELL:-}"

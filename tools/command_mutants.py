@@ -335,3 +335,7 @@ def main(task_ids: Sequence[str] = ()) -> int:
     counts = Counter(mutant.killed for mutant in outcomes)
     print(f"{len(outcomes)} mutants: {counts[True]} killed, {counts[False]} survive, {len(left)} of them unexplained")
     return 1 if left else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -104,14 +104,6 @@ def validate(tasks: tuple[str, ...], seeds: list[int]) -> int:
 
 
 @fluency.command()
-def mutants() -> int:
-    """Mutate the reference commands and see which mutants the checks kill."""
-    from tools.command_mutants import main as mutate
-
-    return mutate()
-
-
-@fluency.command()
 @click.argument("cell", default="")
 def show(cell: str) -> int:
     """Show one cell (model/shell/task/trial): prompt, reply, command, both worlds, times."""

@@ -90,8 +90,7 @@ def test_the_same_tasks_are_the_same_bytes_and_judged_by_the_studys_own_modules(
     folder = written / f"{task.id}-bash"
     for name, data in again.items():
         assert (folder / name).read_bytes() == (data if isinstance(data, bytes) else data.encode()), name
-    for name in ("content", "normalise", "structure", "json_values"):
-        judge = f"scoring/{name}.py"
+    for judge in ("scoring/checks.py", "common/words.py"):
         assert (folder / "tests/fluency" / judge).read_bytes() == (ROOT / "scripts/fluency" / judge).read_bytes()
 
 

@@ -40,19 +40,12 @@ CMD ["sleep", "infinity"]
 """
 """What follows the sandbox's own Dockerfile in an environment's."""
 _ALONE = " Output only the command."
-_JUDGES = (
-    "common/words.py",
-    "scoring/checks.py",
-    "scoring/checks.py",
-    "scoring/checks.py",
-    "scoring/checks.py",
-)
+_JUDGES = ("common/words.py", "scoring/checks.py")
 _STANDING_IN = {
     "common/errors.py": "class UserError(Exception):\n"
     '    """A fault of the task itself."""\n\n'
     '    def __init__(self, what, *, where="", hint=""):\n'
     "        super().__init__(what)\n",
-    "core/tasks.py": "class Structure:\n    pass\n",
     "world/model.py": f"WORK_DIR = {WORK_DIR!r}\n",
 }
 """For the modules that these import and of which they use no more than this."""
@@ -183,7 +176,7 @@ def verifier(task: Task, seeds: Sequence[int], worlds: Mapping[int, bytes]) -> I
         yield f"tests/fluency/{name}", (package / name).read_bytes()
     for name, text in _STANDING_IN.items():
         yield f"tests/fluency/{name}", text
-    for folder in ("", "common/", "core/", "scoring/", "world/"):
+    for folder in ("", "common/", "scoring/", "world/"):
         yield f"tests/fluency/{folder}__init__.py", ""
 
 

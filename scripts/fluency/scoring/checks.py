@@ -8,12 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fluency.common.errors import UserError
 from fluency.common.words import plural
-from fluency.core.tasks import Structure
 from fluency.world.model import WORK_DIR
+
+if TYPE_CHECKING:
+    from fluency.core.tasks import Structure
 
 WORLD_ROOT = f"{WORK_DIR}/"
 _BOM = "\ufeff"
