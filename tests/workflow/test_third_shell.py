@@ -32,11 +32,11 @@ ENTRY = f"""
             missing_command=r"^zsh:\\d+: command not found: (.+)$",
             syntax_error=r"^zsh:\\d+: parse error",
         ),"""
-LAST = """
+LAST = '''
         ),
     )
 }
-"""
+"""Every shell there is'''
 REFERENCES = {
     "session-tool-failures": (
         'jq -n \'[inputs | select(.type == "tool_result" and .exit_code != 0)] | group_by(.tool)'
