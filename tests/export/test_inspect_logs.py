@@ -15,7 +15,7 @@ from fluency.core.study import Cell
 from fluency.core.table import CellRecords, load_records, record_path
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
-from fluency.execution.execute import execute_cell
+from fluency.execution.execute import execute_cell, unmeasured_cell
 from fluency.export.source import archived_source
 from fluency.scoring.score_cell import score_cell
 from tests.archive.factory import Executor, archived, gather, make_study, measure
@@ -42,9 +42,11 @@ def odd(tmp_path_factory):
 
 def again(made, task, generation, failed=()):
     cell, study = generation.cell.cell, made.study
-    execution = execute_cell(
-        study, task, generation, Executor(made.tasks, ["bash"]), world_for, "2026-11-22T01:03:04Z", failed
-    )
+    sandbox, utc = Executor(made.tasks, ["bash"]), "2026-11-22T01:03:04Z"
+    if failed:
+        execution = unmeasured_cell(study, generation, sandbox, utc, failed)
+    else:
+        execution = execute_cell(study, task, generation, sandbox, world_for, utc)
     score = score_cell(task, generation, execution, world_for, seeds=study.seeds, conditions=study.conditions)
     for stage, record in (("generations", generation), ("executions", execution), ("scores", score)):
         write_record(record_path(made.results, stage, cell), record)
