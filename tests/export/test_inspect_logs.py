@@ -16,7 +16,7 @@ from fluency.core.study import Cell
 from fluency.core.table import CellRecords, load_records, record_path
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
-from fluency.execution.execute import execute_cell
+from fluency.execution.execute import execute_cell, unmeasured_cell
 from fluency.export.source import archived_source
 from fluency.scoring.score_cell import score_cell
 from tests.archive.factory import Executor, archived, gather, make_study, measure
@@ -43,9 +43,11 @@ def odd(tmp_path_factory):
 
 def again(made, task, generation, failed=()):
     cell, study = generation.cell, made.study
-    execution = execute_cell(
-        study, task, generation, Executor(made.tasks, ["bash"]), world_for, "2026-11-22T01:03:04Z", failed
-    )
+    sandbox, utc = Executor(made.tasks, ["bash"]), "2026-11-22T01:03:04Z"
+    if failed:
+        execution = unmeasured_cell(study, generation, sandbox, utc, failed)
+    else:
+        execution = execute_cell(study, task, generation, sandbox, world_for, utc)
     score = score_cell(
         task,
         generation,
