@@ -175,7 +175,7 @@ def _probe(engine: Engine, image: str, argv: Sequence[str]) -> str:
     """Standard output of a program in a container without network; ContainerError if its exit code is not 0."""
     client = docker.DockerClient(**engine.options)
     client.api = engine.client(timeout=PROBE_S)
-    name = f"probe-{secrets.token_hex(8)}"
+    name = f"agent-shell-sandbox-{secrets.token_hex(8)}"
     try:
         output = client.containers.run(
             image,
