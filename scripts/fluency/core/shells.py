@@ -206,7 +206,7 @@ SHELLS: dict[str, Shell] = {
             printing=_literals,
             lexer="powershell",
             grammar="pwsh",
-            missing_command=r"^(?:.*: )?The term '(.+?)' is not recognized as a name of a cmdlet",
+            missing_command=r"(?:^|(?<=: ))The term '((?:(?!: The term ').)+?)' is not recognized as a name of a cmdlet",
             syntax_error=r"\AParserError",
             conditions=(CONDITIONS["no_unix_tools"], CONDITIONS["windows_aliases"]),
             how_to_get="put its release's tarball beside the Makefile and run `make image`",
