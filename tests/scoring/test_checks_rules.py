@@ -1,6 +1,7 @@
 """Each comparison rule takes what is right and nothing else; judge puts ending, structure and content together."""
 
 import json
+import time
 from decimal import Decimal
 
 import pytest
@@ -11,7 +12,7 @@ from fluency.common.errors import UserError
 from fluency.core.records import Result, Stream
 from fluency.core.tasks import Structure
 from fluency.scoring import checks
-from fluency.scoring.checks import NOT_JSON, parse_json
+from fluency.scoring.checks import JSON_RULES, NOT_JSON, parse_json
 from fluency.scoring.verdict import judge
 from tests.scoring.recordings import result, task_with
 
@@ -270,6 +271,45 @@ def test_table_noise(stdout, noise):
     verdict = judge(ONE, result(stdout), ["a 1"])
     assert not verdict.passed
     assert verdict.table_noise == noise
+
+
+ANSWERS = {
+    "set": ["a b"],
+    "ordered": ["1 a/b"],
+    "paths": ["a/b"],
+    "keyed": ["k a/b"],
+    "jsonset": [{"tool": "x", "failures": 1}],
+    "json": {"a": 1},
+    "hex": "ab",
+}
+
+
+def _filled(unit, before="", after=""):
+    return before + unit * (1_000_000 // len(unit)) + after
+
+
+@pytest.mark.parametrize(
+    "stdout",
+    [
+        *map(
+            _filled, ["-", " ", "\n", "\r\n", "a\n", "--\n", "\x1b[", "\x1b]", "/./", "./", "A ", "1 a/", "[", '{"a":']
+        ),
+        _filled("-", after="x"),
+        _filled("1,", before="[", after="1]"),
+        _filled("1.5,", before="[", after="1]"),
+        _filled("1e999999,", before="[", after="1]"),
+        f"[{','.join(str(number * (2**61 - 1) + 1) for number in range(43_000))}]",  # one hash for all
+        "\n".join(map(str, range(140_000))),
+    ],
+    ids=lambda stdout: repr(stdout[:12]),
+)
+@pytest.mark.parametrize(("rule", "expected"), ANSWERS.items())
+def test_a_megabyte_is_judged_within_a_second(stdout, rule, expected):
+    of_json = {"line": None, "json_shape": "array"} if rule in JSON_RULES else {}
+    task, printed = task_with(rule, **of_json), result(stdout)
+    started = time.process_time()
+    assert not judge(task, printed, expected).passed
+    assert time.process_time() - started < 1
 
 
 def test_why_is_one_line_whatever_was_printed():

@@ -1,6 +1,7 @@
 """The classifier knows a command's parts as the shells' own parsers do."""
 
 import subprocess
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -162,9 +163,26 @@ def test_any_text_has_a_kind(shell, command):
     assert composition_of(shell, command).made_of in MadeOf.__args__
 
 
+NASTY = ["a|", "(", "-d'x' ", '"`', ") , a", "@{", "a\n", "-a,b,", " -oa,b", ",aa", "'", '"', "\\", "-", " ", "$x:"]
+NASTY += ["<+", "++=", "!--%", "\rx()\\", "}{", "${", "do ${..", "(1@", ")", "a=(", '"$(']  # long recovery from errors
+
+
 @pytest.mark.parametrize("shell", ["bash", "pwsh"])
-@pytest.mark.parametrize("unit", ["a|", "(", "-d'x' ", '"`', ") , a", "@{", "a\n"])
-def test_a_model_that_repeats_itself_is_read_up_to_a_limit(shell, unit):
-    found = parse(shell, unit * 1_000_000)
-    assert not found.parses
+@pytest.mark.parametrize("size", [MAX_BYTES, 64_000, 1_000_000])
+@pytest.mark.parametrize("unit", NASTY)
+def test_a_model_that_repeats_itself_is_read_up_to_a_limit(shell, unit, size):
+    started = time.process_time()
+    found = parse(shell, (unit * size)[:size])
+    assert time.process_time() - started < 1
+    assert size == MAX_BYTES or not found.parses
     assert len(found.calls) <= MAX_BYTES
+    assert parse(shell, "ls | sort").parses, "the parser has no memory of it"
+
+
+def test_a_list_of_columns_is_read_at_once():
+    """Each further `,aa` once doubled the time."""
+    columns = "-opid,ppid,pgid,sid,user,stat,start,time,pcpu,pmem,rss,vsz,nlwp,wchan,comm="
+    started = time.process_time()
+    found = parse("pwsh", f"ps {columns} --sort=-rss | awk '{{print $1}}'")
+    assert [call.name for call in found.calls] == ["ps", "awk"]
+    assert time.process_time() - started < 1

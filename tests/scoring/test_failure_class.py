@@ -210,6 +210,15 @@ def test_why_quotes_the_shell():
     assert cell(OK, WRONG).why.startswith("Right in another world, but in world 24: line 'b 2' is missing")
 
 
+@pytest.mark.parametrize("unit", ["The term '", ": The term '", "bash: line 1: ", "/a", "A a ", "1 | ", "-", " "])
+def test_a_long_complaint_is_read_quickly(unit):
+    failed = result("", 1, stderr=unit * (1_000_000 // len(unit)))
+    for shell in SHELLS:
+        started = time.process_time()
+        cell(failed, shell=shell)
+        assert time.process_time() - started < 1
+
+
 def test_a_long_reply_is_classified_quickly():
     start = time.perf_counter()
     found = cell(NOT_FOUND, reply="Here are words " * 8_000, shell="bash")

@@ -1,13 +1,14 @@
 """The commands in a command line, by tree-sitter's grammars, as the shells' own parsers see them.
 
-tree-sitter's PowerShell grammar refuses some valid texts and accepts some invalid ones. A text that does not parse is
-tried again with the piece that the grammar does not know overwritten by as many plain characters, so that every name is
-still read from the original text at its place; what only PowerShell refuses is looked for in the tree. The tests
-compare with recordings of PowerShell's own parser.
+tree-sitter's PowerShell grammar rejects some texts that PowerShell accepts, and accepts some that it rejects. Both are
+corrected here without changing the grammar. A text that does not parse is parsed again with the part that the grammar
+does not know overwritten by as many plain characters, so that names are still read from the original text at the same
+place. What only PowerShell rejects is looked for in the tree. The tests compare with recordings of PowerShell's parser.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import threading
 from collections.abc import Iterator
@@ -20,12 +21,15 @@ from tree_sitter import Language, Node, Parser, Tree
 
 from fluency.core.shells import Condition, Grammar, Shell
 
-MAX_BYTES = 8_000  # error recovery takes time and memory by the square of the length: 4 s and 300 MB at worst
+# tree-sitter's recovery from errors takes time by the square of the length: a minute for 8,000 bytes. References and
+# recorded answers take 2,000 steps at most, 8,000 bytes without an error about 45,000.
+MAX_BYTES = 8_000
+MAX_HUNDREDS_OF_STEPS = 2_000
 BASH: Grammar = "bash"
 POWERSHELL: Grammar = "pwsh"
 _LANGUAGES = {BASH: tree_sitter_bash.language, POWERSHELL: tree_sitter_pwsh.language}
 _local = threading.local()
-# What runs a text, starts another PowerShell or asks what a name stands for: its calls are not all in the tree.
+# Runs a text, starts another PowerShell or asks what a name stands for: not all of its calls are in the tree.
 _LOOKS_UP = re.compile(
     r"invoke-?(?:expression|command|script|history)|\b(?:iex|icm|gcm|gal|sal|nal)\b|alias|get-command"
     r"|scriptblock\]|\.ps1\b|\bpwsh\b|powershell",
@@ -41,7 +45,8 @@ class Call(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """What a shell's parser says of a text. `calls` are in order; `functions` are those it defines itself;
+    """Whether a shell's parser accepts a text, the calls in order, and the functions that the text defines.
+
     `has_dynamic_calls`: it calls something whose name is known only when it runs.
     """
 
@@ -51,21 +56,29 @@ class Parsed(NamedTuple):
     has_dynamic_calls: bool = False
 
 
+class TooManySteps(Exception):
+    """The parser was stopped: recovering from the errors of a text would take too long."""
+
+
 @lru_cache(maxsize=4096)
 def parse(grammar: Grammar, command: str) -> Parsed:
     """The commands in a text; never an error.
 
-    Of a text longer than MAX_BYTES only the head is read, and it counts as one that does not parse: no answer to a
-    one-line request is as long, and a model that repeats itself would slow down the run.
+    A text longer than MAX_BYTES counts as one that does not parse, and only its head is read: no answer to a one-line
+    request is that long, and a model that repeats itself must not delay the run. A text that takes the parser too
+    many steps does not parse either, and has no calls.
     """
     source = command.encode("utf-8", errors="replace")
     whole = len(source) <= MAX_BYTES and b"\0" not in source
-    parsed = (_parse_pwsh if grammar == POWERSHELL else _parse_bash)(source[:MAX_BYTES])
+    try:
+        parsed = (_parse_pwsh if grammar == POWERSHELL else _parse_bash)(source[:MAX_BYTES])
+    except TooManySteps:
+        return Parsed(False, (), frozenset())
     return parsed if whole else parsed._replace(parses=False)
 
 
 def condition_applies(condition: Condition, shell: Shell, command: str) -> bool:
-    """Whether a command is run under a condition; where it cannot be told what the command calls, it is."""
+    """Whether a command is run under a condition: it calls a name that the condition changes, or may call one."""
     if not condition.only_for_calls:
         return True
     parsed = parse(shell.grammar, command)
@@ -75,11 +88,19 @@ def condition_applies(condition: Condition, shell: Shell, command: str) -> bool:
 
 
 def syntax_tree(grammar: Grammar, source: bytes) -> Tree:
-    """The tree of a text, as tree-sitter's grammar has it; a parser belongs to one thread."""
+    """tree-sitter's tree of a text; TooManySteps if it has too many errors. A parser belongs to one thread."""
     parsers: dict[Grammar, Parser] = _local.__dict__.setdefault("parsers", {})
     if grammar not in parsers:
         parsers[grammar] = Parser(_language(grammar))
-    return parsers[grammar].parse(source)
+    calls = itertools.count(1)
+    try:
+        return parsers[grammar].parse(
+            lambda offset, _: source[offset : offset + 4_096],
+            progress_callback=lambda *_: next(calls) > MAX_HUNDREDS_OF_STEPS,  # called once in a hundred steps
+        )
+    except ValueError:  # "Parsing failed", after that callback has said so
+        parsers[grammar].reset()  # else it would go on with this text when it gets the next
+        raise TooManySteps from None
 
 
 @cache
@@ -87,13 +108,16 @@ def _language(grammar: Grammar) -> Language:
     return Language(_LANGUAGES[grammar]())
 
 
-def _nodes(tree: Tree) -> Iterator[Node]:
-    """Every node in the order of the text, without recursion: nesting is the writer's choice."""
-    stack = [tree.root_node]
+def _nodes(tree: Tree) -> Iterator[tuple[Node, Node | None]]:
+    """Every node with its parent, in the order of the text; without recursion, since nesting may be deep.
+
+    `Node.parent` searches for the node from the root, which takes too long in a long text.
+    """
+    stack: list[tuple[Node, Node | None]] = [(tree.root_node, None)]
     while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(reversed(node.children))
+        node, parent = stack.pop()
+        yield node, parent
+        stack.extend((child, node) for child in reversed(node.children))
 
 
 def _text(source: bytes, node: Node) -> str:
@@ -107,7 +131,7 @@ def _bare(text: str) -> str:
 def _parse_bash(source: bytes) -> Parsed:
     tree = syntax_tree(BASH, source)
     calls, functions = [], set()
-    for node in _nodes(tree):
+    for node, _ in _nodes(tree):
         if node.type == "command":
             name = node.child_by_field_name("name")
             if name is not None:
@@ -122,14 +146,17 @@ def _parse_bash(source: bytes) -> Parsed:
     return Parsed(not tree.root_node.has_error, tuple(calls), frozenset(functions))
 
 
-_STRING = rb"'[^']*'|\"(?:[^\"`]|`.)*\""  # a doubled quote reads as two strings side by side
-_ATTACHED = rb"(?<![^\s|;({])--?[A-Za-z][\w-]*(?:=|\b)(?:'[^']*'|\"[^\"`$]*\"|[\w:]*,\w+)+(?![^\s|;)}&])"
+# ---------------------------------------------------------------- PowerShell
+# Possessive repeats keep these linear.
+_STRING = rb"'[^']*+'|\"(?:[^\"`]++|`.)*+\"|`."  # a doubled quote reads as two strings side by side
+_LIST = rb"[\w:]*+(?:,\w++(?::[\w:]*+(?=,))?+)++"  # the rest of -opid,ppid and -k1,1:2,2
+_ATTACHED = rb"(?<![^\s|;({])--?[A-Za-z][\w-]*+(?:=|\b)(?:'[^']*+'|\"[^\"`$]*+\"|" + _LIST + rb")++(?![^\s|;)}&])"
 _GAPS = re.compile(
     rb"(?P<attached>" + _ATTACHED + rb")"
     rb"|(?P<string>" + _STRING + rb")"
     rb"|(?P<operator>-[ci](?:not)?in\b|-[ci]join\b)"
     rb"|(?P<typed>\[[\w.]+\](?=\$\w+ *[-+*/%]=))"
-    rb"|(?P<item>(?<=[)}]) *, *(?P<bare>[A-Za-z_][\w*.?-]*)(?=[\s|;)}]|$))"
+    rb"|(?P<item>(?<=[)}]) *, *(?P<bare>[A-Za-z_][\w*.?-]*+)(?=[\s|;)}]|$))"
     rb"|(?P<clause>(?<=\}) (?=['\"{\d]|default\b|(?!else|elseif|catch|finally|while|until)[A-Za-z]+ \{))"
     rb"|(?P<lone>(?<=[\w'\"*)}/.] )[+!](?=[ |;]|$))",
     re.DOTALL,
@@ -144,28 +171,30 @@ def _parse_pwsh(source: bytes) -> Parsed:
     parses = not tree.root_node.has_error
     if not parses:
         patched = _GAPS.sub(_patch_grammar_gap, source)
-        again = syntax_tree(POWERSHELL, patched)
-        parses = not again.root_node.has_error
-        tree = again if parses else syntax_tree(POWERSHELL, _parse_past_error(patched))
-    calls, functions, hidden = [], set(), False
-    for node in _nodes(tree):
+        tree = tree if patched == source else syntax_tree(POWERSHELL, patched)
+        parses = not tree.root_node.has_error
+        if not parses:
+            skipped = _parse_past_error(patched)
+            tree = tree if skipped == patched else syntax_tree(POWERSHELL, skipped)
+    calls, functions, dynamic = [], set(), False
+    for node, parent in _nodes(tree):
         if node.type in ("command_name", "command_name_expr"):
-            if node.parent is not None and node.parent.type == "command_name_expr":
+            if parent is not None and parent.type == "command_name_expr":
                 continue
             name = _called(source, node)
             if name is not None:
-                calls.append(Call(name, _arguments(source, node.parent)))
+                calls.append(Call(name, _arguments(source, parent)))
             elif not _text(source, node).startswith("{"):
-                hidden = True
+                dynamic = True
         elif node.type == "function_name":
             functions.add(_text(source, node))
         elif parses and _rejected_by_powershell(source, node):
             parses = False
-    return Parsed(parses, tuple(calls), frozenset(functions), hidden)
+    return Parsed(parses, tuple(calls), frozenset(functions), dynamic)
 
 
 def _patch_grammar_gap(found: re.Match[bytes]) -> bytes:
-    """As many bytes that the grammar takes for the same thing."""
+    """As many bytes that mean the same to the grammar."""
     piece = found[0]
     if found["string"] is not None:
         return piece
@@ -183,12 +212,12 @@ def _patch_grammar_gap(found: re.Match[bytes]) -> bytes:
 
 
 def _parse_past_error(source: bytes) -> bytes:
-    """What PowerShell's parser goes on with after the error: past a keyword without its parenthesis, `[` as a name."""
+    """The text as PowerShell's parser continues with it: past a keyword without its parenthesis, `[` as a name."""
     return _BRACKET.sub(b"x", _KEYWORD.sub(lambda found: b" " * len(found[0]), source))
 
 
 def _called(source: bytes, node: Node) -> str | None:
-    """A command's name if it is written out; None if only running it would tell (`& $x`, `& "$p/x"`, `& { … }`)."""
+    """A command's name if it is written out; None if it is known only at run time (`& $x`, `& "$p/x"`, `& { … }`)."""
     text = _text(source, node)
     if node.type == "command_name":
         return text
@@ -206,7 +235,7 @@ def _arguments(source: bytes, command: Node | None) -> tuple[str, ...]:
 
 
 def _rejected_by_powershell(source: bytes, node: Node) -> bool:
-    """What the grammar takes and PowerShell does not: `<`, and `$name:` with nothing after it inside a string."""
+    """What the grammar accepts and PowerShell does not: `<`, and `$name:` followed by nothing in a string."""
     if node.type == "file_redirection_operator":
         return _text(source, node) == "<"
     if node.type == "expandable_string_literal":

@@ -193,7 +193,8 @@ SHELLS: dict[str, Shell] = {
             print_command=_literals,
             lexer="powershell",
             grammar="pwsh",
-            missing_command=r"^(?:.*: )?The term '(.+?)' is not recognized as a name of a cmdlet",
+            missing_command=r"(?:^|(?<=: ))The term '((?:(?!: The term ').)+?)' is not recognized as a name of a "
+            r"cmdlet",
             syntax_error=r"\AParserError",
             conditions=(CONDITIONS["no_unix_tools"], CONDITIONS["windows_aliases"]),
             install_hint="put its release's tarball beside the Makefile and run `make image`",

@@ -93,5 +93,5 @@ def to_svg(figure: Figure, title: str, alt: str) -> str:
     svg = buffer.getvalue()
     described = f'<svg role="img" aria-label="{escape(alt, {chr(34): "&quot;"})}" '
     svg = svg.replace("<svg ", described, 1)
-    svg = re.sub(r"(<title>.*?</title>)", lambda found: f"{found[1]}\n <desc>{escape(alt)}</desc>", svg, count=1)
+    svg = re.sub(r"(<title>[^<]*</title>)", lambda found: f"{found[1]}\n <desc>{escape(alt)}</desc>", svg, count=1)
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"

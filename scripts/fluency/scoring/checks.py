@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable
-from decimal import Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ def clean(raw: bytes) -> str:
 
 def output_lines(text: str) -> list[str]:
     """The lines of a clean text that hold something, trimmed, with one space for each run of blanks."""
-    trimmed = (_BLANKS.sub(" ", line).strip(" \r") for line in text.split("\n"))
+    trimmed = (line.strip(" \r") for line in _BLANKS.sub(" ", text).split("\n"))
     return [line for line in trimmed if line]
 
 
@@ -57,6 +57,7 @@ def relative_path(written: str) -> str:
 
 
 NOT_JSON = object()
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def parse_json(text: str) -> Any:
@@ -77,10 +78,16 @@ def json_key(value: Any) -> Hashable:
     if isinstance(value, str):
         return ("string", value)
     if isinstance(value, int | float | Decimal):
-        return ("number", Decimal(str(value)) if isinstance(value, float) else value)
+        return ("number", _number_key(value))
     if isinstance(value, dict):
         return ("object", frozenset((key, json_key(item)) for key, item in value.items()))
     return ("array", tuple(json_key(item) for item in value))
+
+
+def _number_key(value: int | float | Decimal) -> str:
+    """One text for all equal numbers. Not the number itself: an output may hold many whose hashes are the same."""
+    number = value if isinstance(value, Decimal) else Decimal(str(value))
+    return str(_EXACT.normalize(number)) if number else "0"
 
 
 def _refuse(constant: str) -> Any:
@@ -132,7 +139,7 @@ def _shape(shape: str, text: str) -> str | None:
 
 UNORDERED = frozenset({"set", "paths", "keyed", "jsonset"})
 JSON_RULES = frozenset({"json", "jsonset"})
-_SIZED_PATH = re.compile(r"\d+ (?!/|\./)\S*/\S.*")
+_SIZED_PATH = re.compile(r"\d+ (?!/|\./)\S*/\S.*", re.DOTALL)
 
 
 def content_problem(rule: str, expected: Any, text: str, lines: list[str]) -> str | None:

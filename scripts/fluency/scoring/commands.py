@@ -161,7 +161,7 @@ _BASH_ONLY = re.compile(
     r"|do|done|fi|esac|elif|trap|type",
     re.DOTALL,
 )
-_PROGRAM = re.compile(r"(?:/[\w./-]*)?[a-z_\[][\w.+-]*|\[\[?")
+_PROGRAM = re.compile(r"(?:/(?:[\w.-]*+/)*+(?:(?![a-z_])[\w.-])*+)?[a-z_\[][\w.+-]*|\[\[")
 _PWSH_MARK = re.compile(r"\$_\b|\]::|@\{|\$PSItem\b|\|\s*%\s*\{")
 
 

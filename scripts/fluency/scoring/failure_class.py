@@ -51,7 +51,7 @@ _LIMIT = re.compile(
     r"|No space left on device|OutOfMemoryException|Too many open files|Argument list too long",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?:^|\n)(?:[A-Z][a-z']*|I)(?: [\w'`,/-]+){2,}.*[.:!?](?:\s|$)")
+_SENTENCE = re.compile(r"(?:^|\n)[A-Z][a-z']* [\w'`,/-]+ [\w'`,/-].*[.:!?](?:\s|$)")
 
 
 class HeadlineRun(NamedTuple):

@@ -17,7 +17,7 @@ from fluency.generation.reply import Reading, Stopped, command_of, count_or_none
 
 PROVIDER_URL = "https://api.openai.com/v1"
 _STOPPED: Mapping[str, Stopped] = {"content_filter": "refusal", "length": "truncated"}
-_SPAN = re.compile(r"([0-9.]+)(ms|s|m|h)")
+_SPAN = re.compile(r"(?<![0-9.])([0-9.]+)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

@@ -1,0 +1,214 @@
+"""No regular expression of the package takes more than linear time, whatever text it meets."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import itertools
+import pkgutil
+import re
+import signal
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from re import _parser  # type: ignore[attr-defined]
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+
+import fluency
+from fluency.core.shells import SHELLS
+from fluency.core.tasks import load_tasks
+
+SMALL = 1_000
+ANY_CHARACTERS = " a0A-,.:;/\\'\"`$=+|─\n\t"
+METHODS = {"search", "match", "fullmatch", "sub", "findall", "finditer", "split"}
+NOT_LINEAR = {
+    "miner.redact._RULES": "the miner reads the user's own transcripts",
+    "miner.intents._WRITES": "the same",
+    r"""miner.intents: '\'[^\']*\'|\\"(?:\\\\.|[^\\"\\\\])*\\"'""": "the same",
+}
+"""What need not be linear, with the reason."""
+
+
+# ---------------------------------------------------------------- how long a match takes
+class TooSlow(Exception):
+    pass
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """TooSlow after as much processor time: the engine of `re` looks for signals while it matches."""
+
+    def stop(*_: object) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def seconds_for(match: Callable[[Any], object], text: str | bytes) -> float:
+    started = time.process_time()
+    match(text)
+    return time.process_time() - started
+
+
+def is_linear(match: Callable[[Any], object], of_size: Callable[[int], str | bytes]) -> bool:
+    """Whether eight times the text takes about eight times as long, and not 64 times."""
+    small, big = of_size(SMALL), of_size(8 * SMALL)
+    try:
+        with at_most(1):
+            for _ in range(4):  # a busy machine may spoil one
+                slow = seconds_for(match, big)
+                if slow < 0.005 or slow < 24 * min(seconds_for(match, small) for _ in range(3)):
+                    return True
+    except TooSlow:
+        pass
+    return False
+
+
+# ---------------------------------------------------------------- every pattern
+class Found(NamedTuple):
+    name: str
+    pattern: re.Pattern[Any]
+    methods: tuple[str, ...] = ("search", "findall")
+
+
+def patterns_in(value: Any) -> Iterator[re.Pattern[Any]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, dict):
+        yield from patterns_in(list(value.values()))
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from patterns_in(item)
+
+
+def inline_patterns(source: str) -> Iterator[tuple[str, str | bytes]]:
+    """Method and pattern of calls such as `re.sub("a+", …)`."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re.") and node.args:
+            method, pattern = ast.unparse(node.func).removeprefix("re."), node.args[0]
+            if method in METHODS and isinstance(pattern, ast.Constant):
+                yield method, pattern.value
+
+
+def every_module() -> Iterator[ModuleType]:
+    for module in pkgutil.walk_packages(fluency.__path__, "fluency."):
+        try:
+            yield importlib.import_module(module.name)
+        except ModuleNotFoundError as error:  # the export for Inspect is run in Inspect's environment
+            assert error.name == "inspect_ai"
+
+
+def every_pattern() -> Iterator[Found]:
+    places: dict[re.Pattern[Any], str] = {}
+    uses: dict[re.Pattern[Any], set[str]] = defaultdict(set)
+    for module in every_module():
+        source = Path(str(module.__file__)).read_text(encoding="utf-8")
+        place = module.__name__.removeprefix("fluency.")
+        for name, value in vars(module).items():
+            for pattern in patterns_in(value):
+                places.setdefault(pattern, f"{place}.{name}")
+                uses[pattern] |= set(re.findall(rf"\b{name}\.(\w+)\(", source)) & METHODS
+        for method, text in inline_patterns(source):
+            pattern = re.compile(text, re.MULTILINE)
+            places[pattern] = f"{place}: {text!r}"
+            uses[pattern].add(method)
+    for pattern, place in places.items():
+        whole = bool(uses[pattern]) and uses[pattern] <= {"fullmatch", "match"}
+        yield Found(place, pattern, *([tuple(sorted(uses[pattern]))] if whole else []))
+    for shell in SHELLS.values():
+        for kind in ("missing_command", "syntax_error"):
+            yield Found(f"{kind} of {shell.name}", re.compile(getattr(shell, kind), re.MULTILINE))
+    for task in load_tasks():
+        if task.structure.line is not None:
+            yield Found(f"line of {task.id}", re.compile(task.structure.line))
+
+
+# ---------------------------------------------------------------- texts made of what a pattern looks for
+def examples(tree: Any) -> list[list[str]]:
+    """Texts, in pieces, that a part of a pattern matches: of each branch one, the rest being the first."""
+    parts = []
+    for literal, group in itertools.groupby(tree, lambda part: str(part[0]) == "LITERAL"):
+        if literal:
+            parts.append([["".join(chr(value) for _, value in group)]])
+        else:
+            parts += [_examples_of(str(kind), value) or [[]] for kind, value in group]
+    firsts = [part[0] for part in parts]
+    made = [firsts] + [
+        [*firsts[:place], other, *firsts[place + 1 :]] for place, part in enumerate(parts) for other in part[1:]
+    ]
+    return [list(itertools.chain(*pieces)) for pieces in made]
+
+
+def _examples_of(kind: str, value: Any) -> list[list[str]]:
+    if kind in ("ANY", "NOT_LITERAL"):
+        return [["a "]]
+    if kind == "IN":
+        return [[_member(value)]]
+    if kind == "BRANCH":
+        return [example for tree in value[1] for example in examples(tree)]
+    if kind == "SUBPATTERN":
+        return examples(value[3])
+    if kind == "ATOMIC_GROUP":
+        return examples(value)
+    if kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+        return [example * max(1, value[0]) for example in examples(value[2])]
+    return []  # a boundary, a look around, a reference to a group
+
+
+def _member(items: Any) -> str:
+    """Some characters of a set: all that are named, the first of each range, one of each kind."""
+    kinds = {"CATEGORY_DIGIT": "0", "CATEGORY_SPACE": " ", "CATEGORY_WORD": "a"}
+    text = ""
+    for kind, value in items:
+        if str(kind) == "NEGATE":
+            return "a"
+        if str(kind) == "LITERAL":
+            text += chr(value)
+        elif str(kind) == "RANGE":
+            text += chr(value[0])
+        else:
+            text += kinds.get(str(value), "a")
+    return text
+
+
+def nasty(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str]]:
+    """Beginnings, and what to repeat after each: single characters, and pieces of what the pattern matches."""
+    yield from (("", character) for character in ANY_CHARACTERS)
+    found = set()
+    for pieces in examples(_parser.parse(pattern.pattern, pattern.flags))[:16]:
+        for start, length in itertools.product(range(len(pieces)), (1, 2, 3, len(pieces))):
+            repeated = "".join(pieces[start : start + length])
+            found |= {
+                ("", repeated),
+                ("".join(pieces[:start]), repeated),
+                ("".join(pieces[: start + length]), repeated),
+            }
+        for start, piece in enumerate(pieces):
+            found |= {("".join(pieces[:start]), character) for character in {*piece[:8], "a"}}
+    yield from sorted(found)
+
+
+@pytest.mark.parametrize(
+    "found", [found for found in every_pattern() if found.name not in NOT_LINEAR], ids=lambda found: found.name
+)
+def test_every_pattern_is_linear(found: Found) -> None:
+    as_bytes = isinstance(found.pattern.pattern, bytes)
+    for method, (beginning, repeated) in itertools.product(found.methods, nasty(found.pattern)):
+
+        def of_size(size: int, beginning: str = beginning, repeated: str = repeated) -> str | bytes:
+            text = beginning + repeated * (size // len(repeated)) + "\0"
+            return text.encode() if as_bytes else text
+
+        match = (lambda text: found.pattern.sub("", text)) if method == "sub" else getattr(found.pattern, method)
+        assert is_linear(match, of_size), (method, beginning, repeated)
