@@ -27,6 +27,8 @@ SMALL = 1_000
 ANY_CHARACTERS = " a0A-,.:;/\\'\"`$=+|─\n\t"
 METHODS = {"search", "match", "fullmatch", "sub", "findall", "finditer", "split"}
 NOT_LINEAR = {
+    "common.source_hash._NO_IMPORT": "it reads the package's own sources",
+    "common.source_hash._IMPORT": "the same",
     "miner.redact._RULES": "the miner reads the user's own transcripts",
     "miner.intents._WRITES": "the same",
     r"""miner.intents: '\'[^\']*\'|\\"(?:\\\\.|[^\\"\\\\])*\\"'""": "the same",
