@@ -1,4 +1,4 @@
-"""The sandbox's seccomp profile, and its table in docs/threat-model.md: `python -m tools.seccomp_profile` writes both.
+"""The sandbox's seccomp profile, and its table in docs/threat-model.md; `make pages` writes both.
 
 Both come from sandbox/seccomp: Moby's default profile, less reductions.yaml.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fluency.common.files import pretty_json, read_json, write_atomic
+from fluency.common.files import pretty_json, read_json
 from fluency.common.paths import ROOT, SANDBOX
 from fluency.core.config_files import read_yaml
 from fluency.execution.isolation import PROFILE
@@ -101,6 +101,7 @@ def _rows(*head: str, given: list[tuple[str, ...]]) -> list[str]:
     return [*("| " + " | ".join(line) + " |" for line in lines), ""]
 
 
-if __name__ == "__main__":
-    write_atomic(PROFILE, profile_text())
-    write_atomic(PAGE, page_text(PAGE.read_text(encoding="utf-8")))
+def pages() -> dict[str, str]:
+    """The profile, and the page with its table in place."""
+    made = {PROFILE: profile_text(), PAGE: page_text(PAGE.read_text(encoding="utf-8"))}
+    return {path.relative_to(ROOT).as_posix(): text for path, text in made.items()}

@@ -21,7 +21,7 @@ def define(monkeypatch):
     """Give the bank one set, `two`, of the tasks named."""
 
     def define(tasks: list[str]) -> None:
-        sets = {"two": TaskSet(words="for a test", tasks=tasks)}
+        sets = {"two": TaskSet(description="for a test", tasks=tasks)}
         for module in (bank, verify):
             monkeypatch.setattr(module, "task_sets", lambda *_: sets)
 

@@ -117,7 +117,7 @@ def test_make_takes_a_configuration_whose_name_has_a_space(tmp_path):
         file.touch()
 
     def plan(config: str) -> str:
-        command = ["make", "--dry-run", "--always-make", "plan", f"CONFIG={config}"]
+        command = ["make", "--no-print-directory", "--dry-run", "--always-make", "plan", f"CONFIG={config}"]
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
 
     spaced, first, second = map(str, files)

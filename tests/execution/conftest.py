@@ -3,7 +3,9 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,13 @@ def _own_label() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(container.LABELS, container.LABEL, secrets.token_hex(4))
         yield
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder whose path is short: the sockets of an engine below it have at most 108 characters."""
+    with tempfile.TemporaryDirectory(prefix="fluency-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -58,8 +58,6 @@ def test_without_an_engine_one_sentence_says_what_to_run(monkeypatch: pytest.Mon
     (tmp_path / "apt-get").write_text("#!/bin/sh\n")
     (tmp_path / "apt-get").chmod(0o755)
     tmp_path.chmod(0o755)
-    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
-        folder.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "run `sudo apt-get install -y docker.io iptables`" in as_nobody(ensure_engine)
     monkeypatch.setenv("PATH", "/nowhere")

@@ -71,7 +71,7 @@ def test_the_sandbox_has_no_capability_that_the_default_grants_calls_for() -> No
 
 def test_profile_and_page_are_what_the_tool_makes() -> None:
     page = tool.PAGE.read_text(encoding="utf-8")
-    hint = "run `python -m tools.seccomp_profile`"
+    hint = "run `make pages`"
     assert tool.profile_text() == measures.PROFILE.read_text(encoding="utf-8"), hint
     assert tool.page_text(page) == page, hint
 

@@ -34,7 +34,9 @@ def test_all_without_a_name_else_those_named(capsys: pytest.CaptureFixture) -> N
 def test_each_runs_as_make_runs_it(name: str, request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("engine"):
         request.getfixturevalue("sandbox")
-    done = subprocess.run(["make", "bench", f"NAMES={name}", "SMALL=1"], capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run(
+        ["make", "--no-print-directory", "bench", f"NAMES={name}", "SMALL=1"], capture_output=True, text=True, cwd=ROOT
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"== {name}\n") and len(done.stdout.splitlines()) > 4, done.stdout
 

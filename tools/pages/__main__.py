@@ -8,9 +8,10 @@ from pathlib import Path
 
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
+from tools import seccomp_profile
 from tools.pages import config, example, schemas, tasks
 
-MAKERS = (config.pages, schemas.pages, tasks.pages, example.pages)
+MAKERS = (config.pages, schemas.pages, tasks.pages, example.pages, seccomp_profile.pages)
 """Each gives path, relative to the project -> text as it has to be."""
 WHOLE_FOLDERS = ("docs/schemas", "example/figures")
 """Folders in which every file is made here."""
