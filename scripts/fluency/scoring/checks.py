@@ -1,4 +1,7 @@
-"""What checks forgive, and the structure and content rules."""
+"""What checks ignore in an output, and the structure and content rules.
+
+Harbor's tasks hold a copy of this module.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from fluency.common.errors import UserError
@@ -21,16 +24,16 @@ WORLD_ROOT = f"{WORK_DIR}/"
 _BOM = "\ufeff"
 _ESCAPES = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movements
-    # OSC: window titles, hyperlinks. One that is not ended ends with its line, or it would swallow what follows.
+    # OSC: window titles, hyperlinks. An unfinished one ends with its line, or the lines after it would be lost.
     "|\x1b\\][^\x07\x1b\r\n]*(?:\x07|\x1b\\\\|(?=[\r\n])|\\Z)"
-    "|\x1b"  # what is left of a broken sequence, so that no new one can form
+    "|\x1b"  # the rest of a broken sequence, so that no new one can form
 )
 _BLANKS = re.compile(r"[ \t]+")
 _SLASHES = re.compile(r"/(?:\.?/)+")
 
 
 def clean(raw: bytes) -> str:
-    """The text of a stream: UTF-8 with errors replaced, without byte order marks and escape sequences, LF ends."""
+    """The text of a stream: UTF-8 with errors replaced, without byte order marks and escape sequences, CRLF as LF."""
     text = raw.decode("utf-8", errors="replace").replace(_BOM, "")
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
@@ -38,7 +41,7 @@ def clean(raw: bytes) -> str:
 
 
 def output_lines(text: str) -> list[str]:
-    """The lines of a clean text that hold something, trimmed, with one space for each run of blanks."""
+    """The lines of a clean text that are not empty, trimmed, with one space for each run of blanks."""
     trimmed = (line.strip(" \r") for line in _BLANKS.sub(" ", text).split("\n"))
     return [line for line in trimmed if line]
 
@@ -46,8 +49,8 @@ def output_lines(text: str) -> list[str]:
 def relative_path(written: str) -> str:
     """A path relative to the world's root: without the root and leading `./`, and without `//` and `/./` inside.
 
-    All of these name the same file by POSIX. A trailing slash stays: it names a directory and is wrong for a file,
-    and a comparison of texts cannot see which of the two it has before it. `..` stays because of symbolic links.
+    By POSIX all of these name the same file. A trailing slash stays: it names a directory and is wrong for a file,
+    which the text alone does not tell. `..` stays because of symbolic links.
     """
     written = _SLASHES.sub("/", written)
     written = written.removeprefix(WORLD_ROOT)
@@ -61,7 +64,7 @@ _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def parse_json(text: str) -> Any:
-    """The one JSON value a text is, numbers as int or Decimal; NOT_JSON if it is none, or has a key twice, or NaN."""
+    """The JSON value of a text, numbers as int or Decimal; NOT_JSON if it is none, repeats a key or holds NaN."""
     try:
         return json.loads(text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_object)
     except (ValueError, RecursionError, ArithmeticError):
@@ -69,10 +72,7 @@ def parse_json(text: str) -> Any:
 
 
 def json_key(value: Any) -> Hashable:
-    """A JSON value as something that hashes and compares by JSON's own idea of equality.
-
-    RecursionError if it is nested too deep.
-    """
+    """A hashable key that is equal for equal JSON values; RecursionError if the value is nested too deep."""
     if isinstance(value, bool) or value is None:
         return ("constant", value)
     if isinstance(value, str):
@@ -105,7 +105,7 @@ _compiled = lru_cache(maxsize=None)(re.compile)
 
 
 def design_structure_problem(structure: Structure, text: str, lines: list[str]) -> str | None:
-    """None if the design's check passes, else one clause that names the first line or shape that is wrong."""
+    """None if the design's check passes, else one clause on the first wrong line or the wrong shape."""
     if structure.json_shape is not None:
         return _shape(structure.json_shape, text)
     pattern = _compiled(structure.line)
@@ -118,7 +118,7 @@ def design_structure_problem(structure: Structure, text: str, lines: list[str]) 
 
 
 def structure_problem(structure: Structure, text: str, lines: list[str]) -> str | None:
-    """None if the structure is there and not only vacuously so, else one clause that says what is wrong."""
+    """Like design_structure_problem, but an output without lines is wrong too."""
     return design_structure_problem(structure, text, lines) if lines else "nothing was printed"
 
 
@@ -143,7 +143,7 @@ _SIZED_PATH = re.compile(r"\d+ (?!/|\./)\S*/\S.*", re.DOTALL)
 
 
 def content_problem(rule: str, expected: Any, text: str, lines: list[str]) -> str | None:
-    """None if the output is the expected answer by the rule, else one clause that names the first difference.
+    """None if the output is the expected answer by the rule, else one clause on the first difference.
 
     `text` is the clean output, `lines` are its normalised lines. UserError if `expected` does not fit the rule.
     """
@@ -157,8 +157,8 @@ def content_problem(rule: str, expected: Any, text: str, lines: list[str]) -> st
 def line_key(rule: str, expected: list[str]) -> Callable[[str], str]:
     """What a rule compares in place of a printed line; `expected` are the answer's lines.
 
-    The rules in UNORDERED count the keys, the others compare them one after the other; those in JSON_RULES compare
-    values, by `json_values.frozen`, and no lines.
+    The rules in UNORDERED count the keys, the others compare them in order; those in JSON_RULES compare no lines but
+    values, by `json_key`.
     """
     if rule == "paths":
         return relative_path
@@ -168,7 +168,7 @@ def line_key(rule: str, expected: list[str]) -> Callable[[str], str]:
 
 
 def quoted(text: str, limit: int = 80) -> str:
-    """A piece of output as a sentence can hold it: one line, cut at `limit` characters."""
+    """A piece of output for a sentence: in quotes, on one line, cut at `limit` characters."""
     shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[: limit + 1])
     return f"'{shown[:limit]}…'" if len(shown) > limit else f"'{shown}'"
 
@@ -178,18 +178,19 @@ def is_sized_paths(expected: list[str]) -> bool:
     return bool(expected) and all(_SIZED_PATH.fullmatch(line) for line in expected)
 
 
-def _set(expected: Any, text: str, lines: list[str]) -> str | None:
-    return _multiset(_lines_of(expected, "set"), lines, "line")
-
-
-def _paths(expected: Any, text: str, lines: list[str]) -> str | None:
-    wanted = _lines_of(expected, "paths")
-    return _multiset(wanted, list(map(line_key("paths", wanted), lines)), "path")
-
-
-def _keyed(expected: Any, text: str, lines: list[str]) -> str | None:
-    wanted = _lines_of(expected, "keyed")
-    return _multiset(wanted, list(map(line_key("keyed", wanted), lines)), "line")
+def _multiset(rule: str, noun: str, expected: Any, text: str, lines: list[str]) -> str | None:
+    wanted = _lines_of(expected, rule)
+    got = list(map(line_key(rule, wanted), lines))
+    missing, extra = Counter(wanted) - Counter(got), Counter(got) - Counter(wanted)
+    clauses = []
+    if missing:
+        lost = next(line for line in wanted if line in missing)
+        clauses.append(f"{noun} {quoted(lost)} is missing ({len(missing)} of {plural(len(wanted), noun)})")
+    if extra:
+        more = next(line for line in got if line in extra)
+        word = "stands there twice" if more in wanted else "is too much"
+        clauses.append(f"{noun} {quoted(more)} {word}" + (f" ({len(extra)} such)" if len(extra) > 1 else ""))
+    return ", and ".join(clauses) or None
 
 
 def _ordered(expected: Any, text: str, lines: list[str]) -> str | None:
@@ -249,29 +250,14 @@ def _jsonset(expected: Any, text: str, lines: list[str]) -> str | None:
 
 
 _RULES: dict[str, Callable[[Any, str, list[str]], str | None]] = {
-    "set": _set,
+    "set": partial(_multiset, "set", "line"),
     "ordered": _ordered,
-    "paths": _paths,
-    "keyed": _keyed,
+    "paths": partial(_multiset, "paths", "path"),
+    "keyed": partial(_multiset, "keyed", "line"),
     "jsonset": _jsonset,
     "json": _json,
     "hex": _hex,
 }
-
-
-def _multiset(wanted: list[str], got: list[str], noun: str) -> str | None:
-    missing, extra = Counter(wanted), Counter(got)
-    missing.subtract(got)
-    extra.subtract(wanted)
-    lost = [line for line in dict.fromkeys(wanted) if missing[line] > 0]
-    more = [line for line in dict.fromkeys(got) if extra[line] > 0]
-    clauses = []
-    if lost:
-        clauses.append(f"{noun} {quoted(lost[0])} is missing ({len(lost)} of {plural(len(wanted), noun)})")
-    if more:
-        word = "stands there twice" if more[0] in wanted else "is too much"
-        clauses.append(f"{noun} {quoted(more[0])} {word}" + (f" ({len(more)} such)" if len(more) > 1 else ""))
-    return ", and ".join(clauses) or None
 
 
 def _with_plain_path(line: str) -> str:

@@ -1,4 +1,4 @@
-"""What a command calls, whether that exists, and which dialect it is written in."""
+"""What a command calls, whether such a command exists, and which dialect it is written in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fluency.scoring import checks
 
 
 def is_known_command(name: str, grammar: Grammar) -> bool:
-    """Whether a command of this name, or of the file name of an absolute path, is to be had on other machines."""
+    """Whether other machines may have a command of this name, or of the file name of an absolute path."""
     path = PurePosixPath(name)
     if not path.is_absolute() and len(path.parts) > 1:
         return False  # a file of the project
@@ -35,7 +35,7 @@ def is_known_command(name: str, grammar: Grammar) -> bool:
 
 @cache
 def debian_programs() -> frozenset[str]:
-    """The programs of Debian's packages, as their files are called."""
+    """The programs of Debian's packages, by file name."""
     return frozenset(lzma.decompress((DATA / "debian_programs.txt.xz").read_bytes()).decode().split())
 
 
@@ -47,7 +47,7 @@ def other_programs() -> frozenset[str]:
 
 @cache
 def elsewhere_cmdlets() -> frozenset[str]:
-    """Cmdlets that PowerShell on Linux does not bring along, in lower case."""
+    """Cmdlets that PowerShell on Linux does not have, in lower case."""
     nouns = (line.split() for line in data_lines("elsewhere_cmdlets.txt"))
     return frozenset(f"{verb}-{noun}".lower() for noun, *verbs in nouns for verb in verbs)
 
@@ -72,7 +72,7 @@ _NO_PROGRAM = re.compile(r"-.*|[\d.]+[smhd]?|\w+=.*|\{\}", re.DOTALL)
 def composition_of(grammar: Grammar, command: str, parses: bool | None = None) -> Composition:
     """What a command is made of, without running it.
 
-    `parses` is what the shell itself said about it, if it was run; it outweighs the grammar's opinion.
+    `parses` says whether the shell accepted it, if it was run; without it the grammar decides.
     """
     parsed = parse(grammar, command)
     names = [call.name for call in parsed.calls]
@@ -82,7 +82,7 @@ def composition_of(grammar: Grammar, command: str, parses: bool | None = None) -
 
 
 def is_cmdlet(name: str, aliases: bool = True) -> bool:
-    """Whether a name is PowerShell's own: a cmdlet, or (if asked) an alias of one."""
+    """Whether a name is a cmdlet or, with `aliases`, an alias of one."""
     plain = name.rpartition("\\")[2] or name
     if plain.lower() in cmdlets() or (aliases and plain.lower() in alias_names()):
         return True
@@ -96,7 +96,7 @@ def is_interpreter(name: str) -> bool:
 
 
 def programs_of(call: Call) -> Iterator[str]:
-    """The programs a call names: itself, and what it is told to run if it is a wrapper or find."""
+    """The programs a call names: itself and, if it is a wrapper or find, those that it runs."""
     name, rest = call.name, call.arguments
     yield name
     if PurePosixPath(name).name == "find":
@@ -111,7 +111,7 @@ def programs_of(call: Call) -> Iterator[str]:
 
 @cache
 def cmdlets() -> frozenset[str]:
-    """The names PowerShell brings along, in lower case."""
+    """The cmdlets of PowerShell on Linux, in lower case."""
     return frozenset(line.lower() for line in data_lines("cmdlets.txt"))
 
 
@@ -170,30 +170,30 @@ def stderr_of(result: Result) -> str:
     return checks.clean(result.stderr.raw())
 
 
-def is_syntax_error(shell: Shell, result: Result, grammar_takes_it: bool) -> bool:
-    """Whether the shell refused the text.
+def is_syntax_error(shell: Shell, result: Result, grammar_accepts: bool) -> bool:
+    """Whether the shell rejected the text.
 
-    PowerShell says nothing at all about a text that is merely incomplete. Bash runs the lines before the one that it
-    refuses, so an output proves nothing by itself; but a complaint after an output, about a text that the grammar
-    takes, comes from another Bash that the command called.
+    PowerShell prints nothing about a text that is only incomplete. Bash runs the lines before the one that it rejects,
+    so an output proves nothing by itself; but where the grammar accepts the text, a complaint after an output comes
+    from another Bash that the command called.
     """
     if result.exit_code in (0, None):
         return False
     stderr = stderr_of(result)
     complains = _pattern(shell.syntax_error).search(stderr) is not None
     if shell.grammar == BASH:
-        return complains and not (grammar_takes_it and result.stdout.bytes)
+        return complains and not (grammar_accepts and result.stdout.bytes)
     silent = result.exit_code == 1 and not stderr.strip() and not result.stdout.bytes
-    return complains or (silent and not grammar_takes_it)
+    return complains or (silent and not grammar_accepts)
 
 
 def missing_commands(shell: Shell, result: Result) -> list[str]:
-    """The names the shell did not find, in its own words."""
+    """The names of commands that the shell reports as missing."""
     return _pattern(shell.missing_command).findall(stderr_of(result))
 
 
 def is_other_dialect(command: str, shell: Shell, broken: bool, missing: list[str]) -> bool:
-    """Whether the other dialect's grammar reads it, with names or marks that only that dialect has."""
+    """Whether a command is written in the other dialect, by its grammar and by names or marks of that dialect alone."""
     theirs = parse(other_dialect(shell).grammar, command)
     names = [call.name for call in theirs.calls]
     cmdlet = any(is_cmdlet(name, aliases=False) and "-" in name for name in names)

@@ -1,6 +1,6 @@
 """Why a cell failed: one class of a closed set, and one sentence.
 
-The first row that holds is the class. "A run" is a failing run of the headline: as designed, read strictly.
+The first row that applies is the class. "A run" is a failing run of the headline: as designed, strict reading.
 
 ==================  ===================================================================================================
 refusal             the model declined
@@ -63,7 +63,7 @@ class HeadlineRun(NamedTuple):
 
 
 class Classification(NamedTuple):
-    """The class (None: the cell passed) and one sentence."""
+    """The class, None if the cell passed, and one sentence."""
 
     failure_class: FailureClass | None
     why: str
@@ -93,8 +93,8 @@ def classify(outcome: Outcome, extraction: Extraction, shell: Shell, runs: Seque
 def _unreadable(
     command: str, extraction: Extraction, shell: Shell, failing: list[HeadlineRun]
 ) -> Classification | None:
-    grammar_takes_it = parse(shell.grammar, command).parses
-    broken = [run for run in failing if is_syntax_error(shell, run.result, grammar_takes_it)]
+    grammar_accepts = parse(shell.grammar, command).parses
+    broken = [run for run in failing if is_syntax_error(shell, run.result, grammar_accepts)]
     absent = [run for run in failing if run.result.exit_code == 127 or missing_commands(shell, run.result)]
     unstarted = [run for run in failing if run.result.spawn_error is not None]
     if not (broken or absent or unstarted):
@@ -118,7 +118,7 @@ def _unreadable(
 
 
 def _last_called(shell: Shell, command: str) -> list[str]:
-    """The program that an exit code of 127 speaks of where the shell's words were thrown away: the last one called."""
+    """The program that an exit code of 127 is about where standard error was redirected: the last one called."""
     calls = parse(shell.grammar, command).calls
     return list(programs_of(calls[-1]))[-1:] if calls else [""]
 
@@ -148,8 +148,8 @@ def _limit(result: Result) -> str | None:
         return "it met the limit of a file's size or of processor time"
     if result.stdout.truncated:
         return f"it wrote {result.stdout.bytes} bytes to standard output, more than is kept"
-    said = _LIMIT.search(stderr_of(result)) if result.exit_code != 0 else None
-    return f"it met a limit ({said[0]})" if said else None
+    found = _LIMIT.search(stderr_of(result)) if result.exit_code != 0 else None
+    return f"it met a limit ({found[0]})" if found else None
 
 
 def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> Classification:
@@ -176,12 +176,12 @@ def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> Classificati
 
 
 def side_effects(result: Result) -> list[str]:
-    """What a run did beside printing, as clauses."""
+    """What a run did besides printing, as clauses."""
     effects = []
     if result.tree_changed:
         counts = {name: found.count for name, found in changed_paths(result)}
-        told = f": {', '.join(f'{count} {name}' for name, count in counts.items())}" if counts else ""
-        effects.append(f"the working folder was changed{told}")
+        listed = f": {', '.join(f'{count} {name}' for name, count in counts.items())}" if counts else ""
+        effects.append(f"the working folder was changed{listed}")
     if result.leftover:
         effects.append(f"processes were left running: {', '.join(result.leftover)}")
     if not result.helpers_intact:
@@ -202,7 +202,7 @@ def _in_world(run: HeadlineRun, more: str = "", start: str = "World") -> str:
 
 
 def _first_line(result: Result) -> str:
-    """The first line of stderr that says something, as the end of a sentence."""
+    """The first line of standard error with a message, in parentheses, as the end of a sentence."""
     for line in stderr_of(result).splitlines():
         text = line.strip(" |~+-")
         if text and text not in ("ParserError:", "Line") and not re.fullmatch(r"\d+ \|.*", text):

@@ -1,4 +1,4 @@
-"""The third stage: judge a cell's runs. Pure; the same records and code give the same score."""
+"""The third stage: judge a cell's runs. The same records and code give the same score."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def score_cell(
 ) -> Score:
     """The score of a cell from its records; `code_sha256` is of the code that scores, for the record.
 
-    `seeds` and `conditions` are the study's: with them it is checked that every world was run, and an answer that a
-    condition did not run, because it has no command or calls nothing that the condition changes, counts as designed
-    instead of being unknown there. UserError if the records do not belong together, or to the present worlds.
+    `seeds` and `conditions` are the study's. With them, every world must have been run, and an answer that was not run
+    under a condition, because it has no command or calls nothing that the condition changes, counts as designed there
+    instead of being unknown. UserError if the records do not belong together, or to today's worlds.
     """
     _check(task, generation, execution, seeds)
     common = {
@@ -103,13 +103,13 @@ def _judge(task: Task, run: Run, world_for: Callable[[Task, int], World]) -> tup
 
 
 def _passed(helpers_intact: bool, verdict: Verdict) -> bool:
-    """A command that stopped what the task had set up never passes, whatever it printed."""
+    """A command that stopped what the task set up never passes, whatever it printed."""
     return verdict.passed and helpers_intact
 
 
 def _world_score(run: Run, verdict: Verdict, expected: Any) -> WorldScore:
     passed = _passed(run.result.helpers_intact, verdict)
-    spoilt = verdict.passed and not passed
+    stopped = verdict.passed and not passed
     return WorldScore(
         seed=run.seed,
         condition=run.condition,
@@ -118,7 +118,7 @@ def _world_score(run: Run, verdict: Verdict, expected: Any) -> WorldScore:
         structural=verdict.structural,
         content=verdict.content,
         passed=passed,
-        why="The output is right, but what the task had set up was stopped." if spoilt else verdict.why,
+        why="The output is right, but what the task had set up was stopped." if stopped else verdict.why,
         expected=expected,
         wall_s=run.result.wall_s,
     )
@@ -136,7 +136,7 @@ def _unmeasured(execution: Execution) -> dict[str, Any]:
 
 
 def _lenient(execution: Execution, worlds: Sequence[WorldScore], passed: bool) -> bool | None:
-    """The lenient reading is the strict one where both are the same; None where it differs and was not run."""
+    """None where the lenient reading differs from the strict one and was not run."""
     extraction = execution.extraction
     if extraction.lenient == extraction.strict or extraction.lenient is None:
         return passed
@@ -164,12 +164,12 @@ def _all_passed(worlds: Sequence[WorldScore], condition: ConditionName, reading:
 
 
 def _composition(shell: Shell, command: str | None, headline: Sequence[HeadlineRun]) -> Composition | None:
-    """What the answer is made of; whether it parses is the shell's word where the shell was asked."""
+    """What the answer is made of; whether it parses is decided by the shell where it ran."""
     if command is None:
         return None
     started = [run.result for run in headline if run.result.spawn_error is None]
     if not started:
         return composition_of(shell.grammar, command)
-    opinion = parse(shell.grammar, command).parses
-    refused = any(is_syntax_error(shell, result, opinion) for result in started)
-    return composition_of(shell.grammar, command, not refused)
+    grammar_accepts = parse(shell.grammar, command).parses
+    rejected = any(is_syntax_error(shell, result, grammar_accepts) for result in started)
+    return composition_of(shell.grammar, command, not rejected)

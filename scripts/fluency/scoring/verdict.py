@@ -20,11 +20,11 @@ _GROUP_LINE = re.compile(r"Directory: .*")
 class Verdict:
     """How one result of a command in one world is judged.
 
-    `structural` is the design document's check (exit 0 and every line matches, also of an empty output);
-    `structure_ok` is the structure alone, whatever the exit code, and false for an empty output;
-    `table_noise` says that the content would be right without a header, rule or group line;
-    `empty` that there is no line in the output;
-    `why` is one sentence about the first thing that is wrong.
+    `structural`: the design document's check, exit code 0 and every line matches; an empty output may pass.
+    `structure_ok`: the structure alone, whatever the exit code; false for an empty output.
+    `table_noise`: the content would be right without a header, rule or group line.
+    `empty`: the output has no lines.
+    `why`: one sentence about the first thing that is wrong.
     """
 
     exit_ok: bool
@@ -62,7 +62,7 @@ def judge(task: Task, result: Result, expected: Any) -> Verdict:
 
 
 def exit_problem(result: Result) -> str | None:
-    """None if the command ended by itself with exit code 0, else one clause that says how it ended."""
+    """None if the command ended with exit code 0, else one clause that says how it ended."""
     if result.spawn_error is not None:
         return f"the command could not be started: {result.spawn_error}"
     if result.timed_out:
@@ -92,7 +92,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _is_table_noise(task: Task, expected: Any, lines: list[str]) -> bool:
-    """Whether the answer is right without the table's own lines: rules with the line before them, or a first header."""
+    """Whether the answer is right without a table's lines: rules with the line before them, or a header line."""
     if task.structure.json_shape is not None or len(lines) < 2:
         return False
     rules = {number for number, line in enumerate(lines) if _is_rule(line)}
