@@ -21,8 +21,7 @@ from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, read_study
 from fluency.core.tasks import ALL, Task, load_tasks
 from fluency.execution.sandbox import Sandbox, open_sandbox
-from fluency.validation.probes import Probe
-from fluency.validation.validate import Prober
+from fluency.validation.probes import Probe, Prober
 
 _URL = re.compile(r"https?://[0-9.:]+")
 _NUMBER = re.compile(r"\d+")

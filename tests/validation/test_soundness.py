@@ -6,19 +6,30 @@ from dataclasses import replace
 
 import pytest
 
+from fluency.common.errors import SandboxError
+from fluency.core.records import Result
 from fluency.core.shells import CONDITIONS, SHELLS
-from fluency.core.study import min_deadline_s
+from fluency.core.study import Limits, min_deadline_s
 from fluency.core.tasks import load_tasks
-from fluency.validation.probes import first_probes, further_probes, hard_coded, shape_of, trivial
+from fluency.execution.protocol import Invocation
+from fluency.validation.probes import (
+    Prober,
+    ProbeResult,
+    first_probes,
+    further_probes,
+    hard_coded,
+    shape_of,
+    trivial,
+)
 from fluency.validation.validate import (
     TITLES,
-    ProbeResult,
     ValidationReport,
     add_row,
     add_unvalidated_row,
     deadline_sentence,
     slowest_s,
 )
+from tests.scoring.recordings import result
 
 TASKS = {task.id: task for task in load_tasks()}
 TASK = TASKS["tree-size-bytes"]
@@ -174,3 +185,27 @@ def test_texts_are_quoted_as_each_shell_reads_them() -> None:
     assert SHELLS["pwsh"].print_command(["it's", "$HOME"]) == "'it''s', '$HOME'"
     answer = [{"tool": "Read", "failures": 6}]
     assert hard_coded("pwsh", TASKS["session-tool-failures"], answer) == '\'[{"tool": "Read", "failures": 6}]\''
+
+
+@pytest.mark.parametrize("failures", [2, 3])
+def test_a_probe_that_the_sandbox_loses_has_three_attempts(failures: int) -> None:
+    class Sandbox:
+        parallel = 1
+        attempts = 0
+
+        def run(self, _: Invocation) -> Result:
+            self.attempts += 1
+            if self.attempts <= failures:
+                raise SandboxError("lost")
+            return result("0\n")
+
+    sandbox = Sandbox()
+    prober = Prober(sandbox, [TASK], Limits())
+    probes = list(first_probes(TASK, ["bash"], (11,)))[:1]
+    if failures == 3:
+        with pytest.raises(SandboxError, match="lost"):
+            prober.all(probes)
+    else:
+        ((found, _),) = prober.all(probes)
+        assert not found.passed and prober.executions == 1
+    assert sandbox.attempts == 3

@@ -1,4 +1,4 @@
-"""The control of a study: commands known to be right and wrong, run beside the answers."""
+"""The control of a study: commands known to be right or wrong, executed in its sandbox like the answers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from fluency.core.study import Study
 from fluency.core.tasks import Task
 from fluency.execution.execute import missing_shell_reason
 from fluency.execution.sandbox import Sandbox
-from fluency.validation.probes import Probe
-from fluency.validation.validate import Prober, ProbeResult
+from fluency.validation.probes import Probe, Prober, ProbeResult
 
 
 def run_control(study: Study, tasks: Sequence[Task], sandbox: Sandbox) -> Control:
@@ -34,7 +33,7 @@ def run_control(study: Study, tasks: Sequence[Task], sandbox: Sandbox) -> Contro
 
 
 def _run_of(findings: Sequence[ProbeResult]) -> ControlRun:
-    """One command's findings in all worlds as one run; the first that failed decides it."""
+    """One command's results in all worlds as one run; the first failed one decides."""
     failed = next((finding for finding in findings if not finding.passed), None)
     probe = findings[0].probe
     return ControlRun(
@@ -48,7 +47,7 @@ def _run_of(findings: Sequence[ProbeResult]) -> ControlRun:
 
 
 def _commands(task: Task, shell: str) -> list[tuple[Literal["reference", "wrong"], str]]:
-    """A shell without references or wrong commands for the task has no control there."""
+    """The first reference and the first wrong command, where the task has them for the shell."""
     first: list[tuple[Literal["reference", "wrong"], str]] = []
     if task.references.get(shell):
         first.append(("reference", task.references[shell][0]))

@@ -1,17 +1,27 @@
-"""What `make validate` executes, and executing it."""
+"""What `make validate` executes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+
+from fluency.common.errors import SandboxError
+from fluency.common.terminal import log_line
 from fluency.core.grammar import condition_applies
 from fluency.core.shells import AS_DESIGNED, SHELLS, ConditionName, other_dialect
+from fluency.core.study import Limits
+from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
+from fluency.execution.protocol import Invocation
+from fluency.execution.sandbox import Sandbox
 from fluency.scoring import checks
 from fluency.scoring.checks import JSON_RULES
+from fluency.scoring.verdict import judge
 
 Kind = Literal["reference", "wrong", "trivial", "hard-coded", "other-dialect"]
 _SHAPES = (
@@ -58,8 +68,51 @@ class Probe:
     repeat: int = 1
 
 
+@dataclass(frozen=True)
+class ProbeResult:
+    """The verdict on one execution, and how long the command took."""
+
+    probe: Probe
+    passed: bool
+    why: str
+    wall_s: float | None = None
+
+
+class Prober:
+    """Executes probes in the sandbox, as many at a time as it allows."""
+
+    def __init__(self, sandbox: Sandbox, tasks: Iterable[Task], limits: Limits) -> None:
+        self.tasks = {task.id: task for task in tasks}
+        self.executions = 0
+        self._sandbox = sandbox
+        self._limits = limits
+
+    def run(self, probe: Probe) -> tuple[ProbeResult, Any]:
+        """The verdict on one probe and the expected answer of its world; SandboxError if three attempts failed."""
+        task, limits = self.tasks[probe.task], self._limits
+        world = world_for(task, probe.seed)
+        timeout_s = limits.timeout_s[probe.shell]
+        invocation = Invocation(probe.shell, probe.command, world, limits, timeout_s, task.needs, probe.condition)
+        attempts = Retrying(stop=stop_after_attempt(3), retry=retry_if_exception_type(SandboxError), reraise=True)
+        result = attempts(self._sandbox.run, invocation)
+        expected = task.expected(world, result.processes)
+        verdict = judge(task, result, expected)
+        return ProbeResult(probe, verdict.passed, verdict.why, result.wall_s), expected
+
+    def all(self, probes: Sequence[Probe]) -> list[tuple[ProbeResult, Any]]:
+        """The verdicts on probes and the expected answers, in the order of the probes."""
+        found = []
+        with ThreadPoolExecutor(self._sandbox.parallel) as pool:
+            for number, one in enumerate(pool.map(self.run, probes), 1):
+                found.append(one)
+                if number % 100 == 0:
+                    log_line(f"{number} of {len(probes)} executions")
+        self.executions += len(found)
+        return found
+
+
 def first_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) -> Iterator[Probe]:
-    """Each reference once in each world: what the rest is planned from. Shells without a reference have no probe."""
+    """Each reference once in each world; they give the answers that `further_probes` needs."""
     for shell in shells:
         for command in task.references.get(shell, ()):
             for seed in seeds:
@@ -69,9 +122,9 @@ def first_probes(task: Task, shells: Sequence[str], seeds: Sequence[int]) -> Ite
 def further_probes(
     task: Task, shells: Sequence[str], seeds: Sequence[int], repeats: int, answers: dict[int, Any]
 ) -> Iterator[Probe]:
-    """All other executions; `answers` are the expected ones by seed, as the first probes found them.
+    """All other executions; `answers` are the expected answers by seed, from the first probes.
 
-    `repeats` executions in all are shared among a shell's references and worlds, each gets its part.
+    `repeats` is how often a shell's references are executed in all, over all worlds.
     """
     for shell in filter(task.references.get, shells):
         references = task.references[shell]
@@ -80,10 +133,10 @@ def further_probes(
             for seed in seeds:
                 for repeat in range(2, -(-repeats // (len(references) * len(seeds))) + 1):
                     yield Probe(task.id, shell, "reference", command, seed, repeat=repeat)
-        never: list[tuple[Kind, str]] = [("wrong", command) for command in task.wrong.get(shell, ())]
-        never += [("trivial", command) for command in trivial(task, shell)]
-        never += [("other-dialect", other[0])]
-        for kind, command in never:
+        must_fail: list[tuple[Kind, str]] = [("wrong", command) for command in task.wrong.get(shell, ())]
+        must_fail += [("trivial", command) for command in trivial(task, shell)]
+        must_fail += [("other-dialect", other[0])]
+        for kind, command in must_fail:
             for seed in seeds:
                 yield Probe(task.id, shell, kind, command, seed)
         for source, answer in answers.items():
@@ -106,14 +159,14 @@ def trivial(task: Task, shell: str) -> list[str]:
 
 
 def shape_of(task: Task) -> str | None:
-    """A line that has the task's structure and is no answer; None if none of the known ones has it."""
+    """A line that has the task's structure and is no answer; None if none of the known lines has it."""
     return next(
         (s for s in _SHAPES if checks.structure_problem(task.structure, s, checks.output_lines(s)) is None), None
     )
 
 
 def hard_coded(shell: str, task: Task, answer: Any) -> str:
-    """A command that prints one world's answer, as a model would that had seen it."""
+    """A command that prints one world's answer, like that of a model that has seen it."""
     if task.content in JSON_RULES:
         lines = [json.dumps(answer)]
     else:

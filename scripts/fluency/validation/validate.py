@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fluency.common.errors import SandboxError
+from tabulate import tabulate  # type: ignore[import-untyped]  # it has no types
+
 from fluency.common.paths import TASKS
-from fluency.common.terminal import log_line
-from fluency.core.records import Result
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS, SHELLS, Condition, other_dialect
 from fluency.core.study import MIN_DEADLINE_S, TIMES_THE_SLOWEST, Limits, min_deadline_s, read_study
-from fluency.core.task_world import check_world_pair, world_for
-from fluency.core.tasks import Task, load_tasks
-from fluency.execution.protocol import Invocation
+from fluency.core.task_world import check_world_pair
+from fluency.core.tasks import load_tasks
 from fluency.execution.sandbox import Sandbox, open_sandbox
-from fluency.scoring.verdict import judge
-from fluency.validation.probes import Probe, first_probes, further_probes
-from fluency.world import World
+from fluency.validation.probes import Prober, ProbeResult, first_probes, further_probes
 
 TITLES = (
     "task",
@@ -38,22 +32,13 @@ TITLES = (
     "slowest",
     "verdict",
 )
+REPEATS = 20
 TIMED = ("reference", AS_DESIGNED.name)
-
-
-@dataclass(frozen=True)
-class ProbeResult:
-    """One execution's verdict, and how long its command took."""
-
-    probe: Probe
-    passed: bool
-    why: str
-    wall_s: float | None = None
 
 
 @dataclass
 class ValidationReport:
-    """`sound` is True when nothing was found wrong, also if an arm could not be validated at all."""
+    """`sound` is True if nothing was found wrong, also where a shell could not be validated."""
 
     rows: list[tuple[str, ...]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -65,21 +50,16 @@ class ValidationReport:
 
     @property
     def sound(self) -> bool:
-        """Whether every proof that could be made holds."""
+        """Whether there is no problem."""
         return not self.problems
 
     def text(self) -> str:
         """The table, the problems and one closing sentence."""
-        widths = [max(len(row[column]) for row in (TITLES, *self.rows)) for column in range(len(TITLES))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in (TITLES, *self.rows)
-        ]
-        lines.insert(1, "  ".join("-" * width for width in widths))
-        lines += [""] + [f"unsound: {problem}" for problem in self.problems]
+        lines = [tabulate(self.rows, TITLES, tablefmt="simple", disable_numparse=True), ""]
+        lines += [f"unsound: {problem}" for problem in self.problems]
         for shell, reason in self.not_validated.items():
             lines.append(f"{SHELLS[shell].title}: not validated, because {reason}")
-        lines += [f"deadline: {said}" for said in self.deadlines]
+        lines += [f"deadline: {sentence}" for sentence in self.deadlines]
         proven = len(self.rows) - sum(row[-1] != "sound" for row in self.rows)
         verdict = "every proof that could be made holds" if self.sound else f"{len(self.problems)} problems"
         lines.append(
@@ -89,7 +69,7 @@ class ValidationReport:
 
 
 def add_row(report: ValidationReport, task: str, shell: str, findings: Sequence[ProbeResult]) -> None:
-    """Add the row of one task in one shell and what is wrong with it; `findings` are of that pair alone."""
+    """Add the row of one task in one shell and its problems; `findings` are those of this pair."""
     designed = [f for f in findings if f.probe.condition == AS_DESIGNED.name]
     problems: list[str] = []
 
@@ -117,7 +97,7 @@ def add_row(report: ValidationReport, task: str, shell: str, findings: Sequence[
     cells.append(f"{'passes' if dialect and all(f.passed for f in dialect) else 'fails'}" if dialect else "-")
     for condition in EXTRA_CONDITIONS:
         under = [f for f in findings if f.probe.condition == condition.name]
-        cells.append(_under(condition, shell, under, problems))
+        cells.append(_condition_cell(condition, shell, under, problems))
     cells.append(f"{len(references)} {'differ' if flaky else 'agree'}")
     slow = slowest_s(references)
     cells.append("-" if slow is None else f"{slow:.2f} s")
@@ -126,7 +106,7 @@ def add_row(report: ValidationReport, task: str, shell: str, findings: Sequence[
 
 
 def slowest_s(findings: Iterable[ProbeResult]) -> float | None:
-    """The longest a reference took, in seconds, with all the shell's tools; None if none was timed."""
+    """How long the slowest reference took as designed, in seconds; None if none was timed."""
     return max(
         (f.wall_s for f in findings if f.wall_s is not None and (f.probe.kind, f.probe.condition) == TIMED),
         default=None,
@@ -134,12 +114,12 @@ def slowest_s(findings: Iterable[ProbeResult]) -> float | None:
 
 
 def add_unvalidated_row(report: ValidationReport, task: str, shell: str) -> None:
-    """Add the row of a task in a shell that the image does not hold."""
+    """Add the row of a task in a shell that the image lacks."""
     report.rows.append((task, shell, *("-" for _ in TITLES[2:-1]), "not validated"))
 
 
 def passes_some_seed_pair(findings: Iterable[ProbeResult]) -> list[str]:
-    """The commands that pass in some odd world and in some even one: a pair of seeds that they would pass."""
+    """The commands that pass in an odd world and in an even one, and so would pass a pair of seeds."""
     passed: dict[str, set[int]] = defaultdict(set)
     for f in findings:
         if f.passed:
@@ -148,12 +128,12 @@ def passes_some_seed_pair(findings: Iterable[ProbeResult]) -> list[str]:
 
 
 def passing_anywhere(findings: Iterable[ProbeResult]) -> list[str]:
-    """The commands that pass in some world."""
+    """The commands that pass in at least one world."""
     return sorted({f.probe.command for f in findings if f.passed})
 
 
-def _under(condition: Condition, shell: str, found: Sequence[ProbeResult], problems: list[str]) -> str:
-    """The cell of a condition: the shell's own references must pass, the other dialect's, where it was run, fail."""
+def _condition_cell(condition: Condition, shell: str, found: Sequence[ProbeResult], problems: list[str]) -> str:
+    """The cell of a condition: the shell's own references must pass, the other dialect's must fail where they ran."""
     if not found:
         return "-"
     here, other = SHELLS[shell], other_dialect(SHELLS[shell])
@@ -162,11 +142,11 @@ def _under(condition: Condition, shell: str, found: Sequence[ProbeResult], probl
         if not f.passed:
             where = f"{condition.title} in world {f.probe.seed}"
             problems.append(f"a reference fails {where}: {f.probe.command}: {f.why}")
-    alien = [f for f in found if f.probe.kind == "other-dialect"]
-    slipped = passes_some_seed_pair(alien)
+    foreign = [f for f in found if f.probe.kind == "other-dialect"]
+    slipped = passes_some_seed_pair(foreign)
     passes = f"a {other.short_title} reference passes in {here.short_title} {condition.title}"
     problems += [f"{passes}: {command}" for command in slipped]
-    return _share(own) + (f", {other.name} {_share(alien)}" if alien else "")
+    return _share(own) + (f", {other.name} {_share(foreign)}" if foreign else "")
 
 
 def _share(findings: Sequence[ProbeResult]) -> str:
@@ -178,53 +158,6 @@ def _flaky(findings: Sequence[ProbeResult]) -> list[str]:
     for f in findings:
         verdicts[f.probe.command, f.probe.seed].add(f.passed)
     return sorted({command for (command, _), seen in verdicts.items() if len(seen) > 1})
-
-
-REPEATS = 20
-_RETRIES = 2
-
-
-class Prober:
-    """Executes probes in the sandbox, as many at a time as it has room for."""
-
-    def __init__(self, sandbox: Sandbox, tasks: Iterable[Task], limits: Limits) -> None:
-        self.tasks = {task.id: task for task in tasks}
-        self.executions = 0
-        self._sandbox = sandbox
-        self._limits = limits
-
-    def run(self, probe: Probe) -> tuple[ProbeResult, Any]:
-        """The verdict on one probe and the expected answer of its world; SandboxError if it cannot be measured."""
-        task = self.tasks[probe.task]
-        world = world_for(task, probe.seed)
-        result = self._measured(probe, task, world)
-        expected = task.expected(world, result.processes)
-        verdict = judge(task, result, expected)
-        return ProbeResult(probe, verdict.passed, verdict.why, result.wall_s), expected
-
-    def all(self, probes: Sequence[Probe]) -> list[tuple[ProbeResult, Any]]:
-        """The verdicts on probes, in their order."""
-        found = []
-        with ThreadPoolExecutor(self._sandbox.parallel) as pool:
-            for number, one in enumerate(pool.map(self.run, probes), 1):
-                found.append(one)
-                if number % 100 == 0:
-                    log_line(f"{number} of {len(probes)} executions")
-        self.executions += len(found)
-        return found
-
-    def _measured(self, probe: Probe, task: Task, world: World) -> Result:
-        for _ in range(_RETRIES):
-            with contextlib.suppress(SandboxError):
-                return self._execute(probe, task, world)
-        return self._execute(probe, task, world)
-
-    def _execute(self, probe: Probe, task: Task, world: World) -> Result:
-        limits = self._limits
-        timeout_s = limits.timeout_s[probe.shell]
-        return self._sandbox.run(
-            Invocation(probe.shell, probe.command, world, limits, timeout_s, task.needs, probe.condition)
-        )
 
 
 def validate(
@@ -239,8 +172,8 @@ def validate(
     """Prove tasks fair in worlds of odd and even seeds; an empty `task_ids` means all of `root`.
 
     UserError for unknown tasks and bad seeds, WorldError if two worlds have an answer in common, SandboxError if
-    something could not be measured. The design's shells are demanded of every task, a further one is proven for the
-    tasks that have references for it; a shell that the image lacks is reported as not validated.
+    something could not be measured. A shell is proven for the tasks that have references for it; one that the image
+    lacks is reported as not validated.
     """
     started = time.monotonic()
     tasks = load_tasks(list(task_ids) or "all", root)
@@ -287,7 +220,7 @@ def main(task_ids: Sequence[str] = (), seeds: Sequence[int] = (), *, repeats: in
 
 
 def deadline_sentence(shell: str, deadline_s: float, slowest_s: float) -> str:
-    """What a measurement says of a study's deadline."""
+    """Whether a study's deadline is long enough for the slowest reference, and by which rule."""
     least = min_deadline_s(slowest_s)
     rule = f"the rule asks for max({MIN_DEADLINE_S:.0f} s, {TIMES_THE_SLOWEST:.0f} x {slowest_s:.2f} s) = {least:.0f} s"
     if deadline_s >= least:
