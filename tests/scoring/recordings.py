@@ -9,6 +9,8 @@ from fluency.core.records import Result, Stream
 from fluency.core.tasks import Structure, Task, load_tasks
 
 DATA = Path(__file__).parents[1] / "data"
+HANGING_S = 3
+"""Of processor time, where half a second is usual: what takes longer is not linear."""
 
 
 class Recorded(NamedTuple):

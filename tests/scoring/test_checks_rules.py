@@ -14,7 +14,7 @@ from fluency.core.tasks import Structure
 from fluency.scoring import checks
 from fluency.scoring.checks import JSON_RULES, NOT_JSON, parse_json
 from fluency.scoring.verdict import judge
-from tests.scoring.recordings import result, task_with
+from tests.scoring.recordings import HANGING_S, result, task_with
 
 WORDS = st.lists(st.text(alphabet="abcXYZ019-_.", min_size=1, max_size=8), min_size=1, max_size=3).map(" ".join)
 LINES = st.lists(WORDS, min_size=1, max_size=8)
@@ -304,12 +304,12 @@ def _filled(unit, before="", after=""):
     ids=lambda stdout: repr(stdout[:12]),
 )
 @pytest.mark.parametrize(("rule", "expected"), ANSWERS.items())
-def test_a_megabyte_is_judged_within_a_second(stdout, rule, expected):
+def test_a_megabyte_is_judged_at_once(stdout, rule, expected):
     of_json = {"line": None, "json_shape": "array"} if rule in JSON_RULES else {}
     task, printed = task_with(rule, **of_json), result(stdout)
     started = time.process_time()
     assert not judge(task, printed, expected).passed
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < HANGING_S
 
 
 def test_why_is_one_line_whatever_was_printed():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fluency.core.grammar import MAX_BYTES, parse
 from fluency.core.records import MadeOf
 from fluency.scoring.commands import alias_names, cmdlets, composition_of, is_cmdlet, is_interpreter
-from tests.scoring.recordings import DATA, read_lines, recorded, recorded_more
+from tests.scoring.recordings import DATA, HANGING_S, read_lines, recorded, recorded_more
 
 PARSED = read_lines("pwsh_command_names.jsonl")
 
@@ -173,7 +173,7 @@ NASTY += ["<+", "++=", "!--%", "\rx()\\", "}{", "${", "do ${..", "(1@", ")", "a=
 def test_a_model_that_repeats_itself_is_read_up_to_a_limit(shell, unit, size):
     started = time.process_time()
     found = parse(shell, (unit * size)[:size])
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < HANGING_S
     assert size == MAX_BYTES or not found.parses
     assert len(found.calls) <= MAX_BYTES
     assert parse(shell, "ls | sort").parses, "the parser has no memory of it"
@@ -185,4 +185,4 @@ def test_a_list_of_columns_is_read_at_once():
     started = time.process_time()
     found = parse("pwsh", f"ps {columns} --sort=-rss | awk '{{print $1}}'")
     assert [call.name for call in found.calls] == ["ps", "awk"]
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < HANGING_S

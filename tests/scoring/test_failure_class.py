@@ -12,7 +12,7 @@ from fluency.core.shells import SHELLS
 from fluency.execution.extract import extract
 from fluency.scoring.failure_class import HeadlineRun, classify
 from fluency.scoring.verdict import judge
-from tests.scoring.recordings import recorded, recorded_more, result, task_with
+from tests.scoring.recordings import HANGING_S, recorded, recorded_more, result, task_with
 
 TASK = task_with("set", r"^[a-z]+ \d+$")
 RIGHT = ["a 1", "b 2"]
@@ -216,7 +216,7 @@ def test_a_long_complaint_is_read_quickly(unit):
     for shell in SHELLS:
         started = time.process_time()
         cell(failed, shell=shell)
-        assert time.process_time() - started < 1
+        assert time.process_time() - started < HANGING_S
 
 
 def test_a_long_reply_is_classified_quickly():
