@@ -67,13 +67,6 @@ def unpacked(path: Path, limits: ReadLimits = LIMITS, private: Path | None = Non
             ) from error
 
 
-def manifest_of(path: Path) -> Manifest:
-    """An archive's manifest alone; the rest is not read."""
-    for name, size, chunks in TarReader(path):
-        return read_manifest(_manifest_bytes(path, name, size, chunks), str(path))
-    raise ArchiveError("the archive is empty", where=str(path))
-
-
 def unpack(path: Path, root: Path, limits: ReadLimits = LIMITS, private: Path | None = None) -> UnpackedArchive:
     """Write the archive's files below the empty folder `root`; no file outside it can be named."""
     manifest: Manifest | None = None

@@ -6,12 +6,10 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
-
-Result = TypeVar("Result")
+from typing import Any, BinaryIO
 
 
 def pretty_json(value: Any) -> str:
@@ -57,15 +55,6 @@ def write_atomic(path: Path, data: bytes | str) -> None:
     """Write a file so that a reader, or a killed run, sees the old bytes or the new ones, never a part."""
     with atomic_file(path) as stream:
         stream.write(data.encode() if isinstance(data, str) else data)
-
-
-def in_folder(path: Path, make: Callable[[], Result]) -> Result:
-    """What `make` gives, which makes `path`; its folder is made if it must be."""
-    try:
-        return make()
-    except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return make()
 
 
 def flush(path: Path) -> None:
