@@ -9,8 +9,10 @@ from types import SimpleNamespace
 import pandas as pd
 
 from fluency.analysis.outcomes import Arm, Outcomes
+from fluency.core.provenance import Provenance
 from fluency.core.study import Study
-from fluency.core.table import Row, to_frame
+from fluency.core.study_view import StudyView
+from fluency.core.table import CellRecords, Row, to_frame
 
 CATEGORIES = ("file-inspection", "text-processing", "process-introspection", "network-fetch")
 
@@ -42,6 +44,12 @@ def make_study(models=("model-x",), trials: int = 5, shells=("bash", "pwsh"), **
         "models": [{"alias": alias, "id": f"{alias}-id"} for alias in models],
     }
     return Study.model_validate(values | more)
+
+
+def view_of(study: Study, tasks, provenance: Provenance | None = None) -> StudyView:
+    """A study as the report sees it, of which there is a table and no record."""
+    return StudyView(study, tasks, [], load=lambda cell: CellRecords(None, None, None), row=lambda cell: None,
+                     provenance=provenance or Provenance())  # fmt: skip
 
 
 def make_rows(study: Study, tasks, passes, seed: int = 1, **fixed) -> list[Row]:

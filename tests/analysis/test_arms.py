@@ -14,7 +14,7 @@ from fluency.core.provenance import Provenance
 from fluency.core.shells import SHELLS
 from fluency.report.headline import headline
 from fluency.report.writer import write_report
-from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes
+from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes, view_of
 
 TASKS = make_tasks()
 
@@ -34,7 +34,8 @@ def study_of(*shells: str, **more):
 def report_of(folder: Path, *shells: str) -> tuple[str, dict[str, str]]:
     """The report, and its figures by kind."""
     study, frame = study_of(*shells)
-    write_report(folder / "report.md", frame, study, TASKS, Provenance(start_up_s=dict.fromkeys(shells, 0.1)))
+    view = view_of(study, TASKS, Provenance(start_up_s=dict.fromkeys(shells, 0.1)))
+    write_report(folder / "report.md", frame, view)
     figures = {path.stem.split("-")[0]: path.read_text() for path in (folder / "figures").glob("*.svg")}
     return (folder / "report.md").read_text(), figures
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,10 +18,11 @@ from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
 from fluency.core.held_out import public_tasks
 from fluency.core.provenance import Provenance, collect_provenance, read_startup_times
-from fluency.core.records import ImageInfo, ProcessFact, Result, Stream, Used
+from fluency.core.records import ImageInfo, ProcessFact, Result, Stream, Used, read_control
 from fluency.core.schema import write_record
 from fluency.core.study import Cell, Study
-from fluency.core.table import gather_rows, load_records, read_table, record_path, write_table
+from fluency.core.study_view import StudyView
+from fluency.core.table import cell_row, load_records, read_table, record_path, write_table
 from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.execute import execute_cell
@@ -31,8 +33,7 @@ from fluency.generation.providers import read_reply
 from fluency.generation.reply import answer_of
 from fluency.generation.request import build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
-from fluency.report.explorer import write_explorer
-from fluency.report.writer import write_report
+from fluency.report.writer import write_products
 from fluency.scoring.score_cell import score_cell
 from fluency.world import World
 from tests.generation.endpoint import completion
@@ -57,9 +58,13 @@ class Made:
     def answers(self) -> Path:
         return self.root / "answers"
 
-    @property
-    def shown(self) -> list[Task]:
-        return public_tasks(self.tasks, self.study)
+    def view(self, provenance: Provenance | None = None) -> StudyView:
+        task_of = {task.id: task for task in public_tasks(self.tasks, self.study)}
+        load = partial(load_records, self.results)
+        return StudyView(
+            self.study, list(task_of.values()), self.cells, load, lambda cell: cell_row(cell, task_of[cell.task], load(cell)),
+            provenance=provenance or Provenance(), control=read_control(self.results / self.study.study),
+        )  # fmt: skip
 
     @property
     def cells(self) -> list[Cell]:
@@ -186,9 +191,7 @@ def measure(
 def gather(made: Made) -> Provenance:
     """Table and provenance from the records, as the rule makes them."""
     folder = made.results / made.study.study
-    write_table(
-        folder / "cells.csv", gather_rows(made.cells, made.shown, lambda cell: load_records(made.results, cell))
-    )
+    write_table(folder / "cells.csv", made.view().rows())
     provenance = provenance_of(made)
     write_record(folder / "provenance.json", provenance)
     return provenance
@@ -198,11 +201,7 @@ def products(made: Made) -> None:
     """Table, provenance, report and explorer from the records, as the rules make them."""
     folder = made.results / made.study.study
     provenance = gather(made)
-    frame = read_table(folder / "cells.csv")
-    write_report(folder / "report.md", frame, made.study, made.shown, provenance)
-    write_explorer(
-        folder / "explorer.html", frame, made.study, made.shown, lambda cell: load_records(made.results, cell)
-    )
+    write_products(made.view(provenance), read_table(folder / "cells.csv"), folder)
 
 
 def provenance_of(made: Made) -> Provenance:

@@ -68,7 +68,7 @@ def build(out: Path) -> Path:
         try:
             registration.preregister(study, tasks, study.decision, registered.parent, utc="2026-11-01T00:00:00Z")
             made = make(Path(folder), study, worlds=small_world)
-            coverage = coverage_of(study, made.shown, made.results)
+            coverage = coverage_of(study, made.view().tasks, made.results)
             store = AnswerStore(made.answers)
             entries, public = (
                 entries_of(study, chosen, made.results, store.path, small_world, {}) for chosen in (tasks, tasks[:1])

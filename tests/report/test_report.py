@@ -17,7 +17,7 @@ from fluency.core.table import read_table, to_frame, write_table
 from fluency.report.render import render
 from fluency.report.writer import write_report
 from tests.report.test_escape import HOSTILE, Tags
-from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, random_passes
+from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, random_passes, view_of
 
 TASKS = make_tasks()
 TAGS = set("h1,h2,h3,p,ul,li,em,strong,code,a,img,table,thead,tbody,tr,th,td".split(","))  # noqa: SIM905
@@ -45,7 +45,7 @@ PROVENANCE = Provenance(
 def report(tmp_path: Path, passes, study=None, tasks=TASKS, provenance=None, **more) -> str:
     study = study or make_study()
     path = tmp_path / "report.md"
-    write_report(path, make_frame(study, tasks, passes, **more), study, tasks, provenance)
+    write_report(path, make_frame(study, tasks, passes, **more), view_of(study, tasks, provenance))
     text = path.read_text(encoding="utf-8")
     check_shape(text, path.parent)
     return text
@@ -157,7 +157,7 @@ def test_nothing_measured(tmp_path: Path) -> None:
 
 def test_a_table_without_any_row(tmp_path: Path) -> None:
     study = make_study()
-    write_report(tmp_path / "report.md", to_frame([]), study, TASKS, {})
+    write_report(tmp_path / "report.md", to_frame([]), view_of(study, TASKS))
     assert "no row in the cells table (100)" in (tmp_path / "report.md").read_text()
 
 
@@ -201,7 +201,7 @@ def test_refusals_and_missing_commands_have_their_own_marks(tmp_path: Path) -> N
             row = row.model_copy(update=more)
         rows.append(row)
     path = tmp_path / "report.md"
-    write_report(path, to_frame(rows), study, TASKS, {})
+    write_report(path, to_frame(rows), view_of(study, TASKS))
     text = path.read_text()
     assert "RF●●●" in row_of(text, "task-01")
     assert "refusals left out instead of failed" in text
@@ -302,7 +302,7 @@ def test_attempts_and_changed_folders_are_told(tmp_path: Path) -> None:
     }
     rows = [row.model_copy(update=news.get(number, {})) for number, row in enumerate(rows)]
     first, second = (Cell(r.model, r.shell, r.task, r.trial).path for r in rows[:2])
-    write_report(tmp_path / "report.md", to_frame(rows), study, TASKS, PROVENANCE)
+    write_report(tmp_path / "report.md", to_frame(rows), view_of(study, TASKS, PROVENANCE))
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     check_shape(text, tmp_path)
     assert f"[{first}](explorer.html#{first}) measured at the 2nd attempt; [{second}](explorer.html#{second})" in text
@@ -331,7 +331,8 @@ def test_the_same_inputs_give_the_same_bytes_and_the_table_on_disk_is_enough(tmp
     write_table(tmp_path / "cells.csv", make_rows(study, TASKS, random_passes()))
     document = parse_provenance(PROVENANCE.model_dump_json().encode())
     for name in ("one", "two"):
-        write_report(tmp_path / name / "report.md", read_table(tmp_path / "cells.csv"), study, TASKS, document)
+        view = view_of(study, TASKS, document)
+        write_report(tmp_path / name / "report.md", read_table(tmp_path / "cells.csv"), view)
     files = sorted(p.relative_to(tmp_path / "one") for p in (tmp_path / "one").rglob("*") if p.is_file())
     assert len(files) == 8
     for file in files:
@@ -362,7 +363,7 @@ def test_hostile_text_in_every_field_is_only_text(tmp_path: Path, place: int) ->
         deviations=dirt,
         start_up_s={dirt[0]: 1.0},
     )
-    write_report(path, to_frame(rows), study, TASKS, dirty)
+    write_report(path, to_frame(rows), view_of(study, TASKS, dirty))
     text = path.read_text(encoding="utf-8")
     check_shape(text, tmp_path)
     found = Tags()

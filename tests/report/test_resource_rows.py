@@ -13,7 +13,7 @@ from fluency.core.study import Cell
 from fluency.core.table import COLUMNS, LATER, CellRecords, _full_row, read_table, to_frame, write_table
 from fluency.report.writer import write_report
 from tests.report.test_report import check_shape
-from tests.synthetic_tables import make_rows, make_study, make_tasks
+from tests.synthetic_tables import make_rows, make_study, make_tasks, view_of
 
 TASKS = make_tasks(2)
 USED = {
@@ -34,7 +34,7 @@ def rows_of(change) -> list:
 def section(tmp_path: Path, frame: pd.DataFrame) -> dict[str, list[str]]:
     """The cells of the section's table by arm."""
     path = tmp_path / "report.md"
-    write_report(path, frame, make_study(trials=3), TASKS)
+    write_report(path, frame, view_of(make_study(trials=3), TASKS))
     text = path.read_text(encoding="utf-8")
     check_shape(text, tmp_path)
     lines = [line for line in text.split("## What the limits did")[1].split("\n## ")[0].splitlines() if line[:1] == "|"]

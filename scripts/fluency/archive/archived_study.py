@@ -19,15 +19,15 @@ from fluency.archive.world_files import WORLD_DOCUMENTS, WORLD_INDEX, load_world
 from fluency.common.canonical import hashes_to
 from fluency.common.errors import ArchiveError, UserError
 from fluency.core.held_out import HeldOutTask, public_tasks
-from fluency.core.provenance import read_provenance
+from fluency.core.provenance import Provenance, read_provenance
 from fluency.core.records import Execution, Generation, ImageInfo, Score, read_control
 from fluency.core.schema import FrozenModel, RecordType, first_problem
 from fluency.core.study import Cell, Study
-from fluency.core.table import CellRecords, Row, cell_row, load_records, read_table, record_path
+from fluency.core.study_view import StudyView
+from fluency.core.table import CellRecords, Row, cell_row, read_table, record_path
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_task
-from fluency.report.explorer import write_explorer
-from fluency.report.writer import write_report
+from fluency.report.writer import write_products
 from fluency.world import World
 
 MAX_TASK_BYTES = 256 << 10
@@ -240,9 +240,21 @@ class ArchivedStudy:
             raise ArchiveError(f"the rows of its cells hold more than {MAX_TABLE:,} characters", where=cell.path)
         return row
 
+    def view(self, provenance: Provenance | None = None) -> StudyView:
+        """The archived study as it may be shown."""
+        return StudyView(
+            self.study,
+            self.shown_tasks,
+            self.cells,
+            self.read_again,
+            row=lambda cell: self.row(cell, self.read_again(cell)),
+            provenance=provenance or Provenance(),
+            control=read_control(self.products),
+        )
+
     def read_again(self, cell: Cell) -> CellRecords:
-        """The records of a cell that `records` has checked: from memory as far as it is meant to be used for that."""
-        return self._kept.get(cell) or load_records(self.results, cell)
+        """The records of a cell, from memory where they were kept."""
+        return self._kept.get(cell) or self.records(cell)
 
     def _record(self, stage: str, kind: type[RecordType], cell: Cell) -> RecordType | None:
         path = record_path(self.results, stage, cell)
@@ -283,8 +295,6 @@ def write_opened(archive: Path, folder: Path) -> tuple[Path, Path]:
         table = archived.products / "cells.csv"
         if not table.is_file():
             raise UserError("the archive holds no table", where=str(archive), hint="archive the finished study")
-        frame, provenance = read_table(table), read_provenance(archived.products / "provenance.json")
-        report, explorer = folder / "report.md", folder / "explorer.html"
-        write_report(report, frame, archived.study, archived.shown_tasks, provenance, read_control(archived.products))
-        write_explorer(explorer, frame, archived.study, archived.shown_tasks, archived.read_again)
-    return report, explorer
+        view = archived.view(read_provenance(archived.products / "provenance.json"))
+        write_products(view, read_table(table), folder)
+    return folder / "report.md", folder / "explorer.html"

@@ -19,13 +19,12 @@ from fluency.archive.untrusted_json import untrusted_json
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import pretty_json, sha256_file
 from fluency.core.provenance import Provenance, Registered, collect_provenance, parse_provenance
-from fluency.core.records import EARLIER_CLASS, Score, read_control
+from fluency.core.records import EARLIER_CLASS, Score
 from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell
 from fluency.core.table import CellRecords, Row, read_table, write_table
 from fluency.core.tasks import Task
-from fluency.report.explorer import write_explorer
-from fluency.report.writer import write_report
+from fluency.report.writer import write_products
 from fluency.scoring.score_cell import score_cell
 
 _OUTCOMES = ("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed", "no_unix_tools_passed")
@@ -229,39 +228,27 @@ def rebuild_products(archived: ArchivedStudy, findings: Findings, rows: Sequence
     with findings.noting_errors():
         provenance = check_provenance(archived, findings)
 
-    def table(path: Path) -> None:
-        write_table(path, list(rows))
-
-    def report(path: Path) -> None:
-        frame, control = read_table(archived.products / "cells.csv"), read_control(archived.products)
-        write_report(path, frame, archived.study, archived.shown_tasks, provenance, control)
-
-    def explorer(path: Path) -> None:
-        frame = read_table(archived.products / "cells.csv")
-        write_explorer(path, frame, archived.study, archived.shown_tasks, archived.read_again)
-
     compared: set[str] = set()
     if provenance is not None:
         compared = {f"results/{archived.study.study}/provenance.json", LOCK, *map(config_name, provenance.config_files)}
-    steps: list[tuple[str, str, Callable[[Path], None]]] = [("gather", TABLE, table)]
-    if provenance is not None and (archived.products / "cells.csv").is_file():
-        steps += [("report", "report.md", report), ("report", "explorer.html", explorer)]
-    for layer, name, write in steps:
-        if (archived.products / name).is_file():
-            compared |= _rebuild(archived, findings, layer, name, write)
+    table = archived.products / TABLE
+    if table.is_file():
+        compared |= _rebuild(archived, findings, "gather", lambda folder: write_table(folder / TABLE, list(rows)))
+    shown = [archived.products / name for name in ("report.md", "explorer.html")]
+    if provenance is not None and table.is_file() and any(path.is_file() for path in shown):
+        view, frame = archived.view(provenance), read_table(table)
+        compared |= _rebuild(archived, findings, "report", lambda folder: write_products(view, frame, folder))
     return compared
 
 
-def _rebuild(
-    archived: ArchivedStudy, findings: Findings, layer: str, name: str, write: Callable[[Path], None]
-) -> set[str]:
-    """Write a product into an empty folder and hold every file that appears there against the archived one."""
+def _rebuild(archived: ArchivedStudy, findings: Findings, layer: str, write: Callable[[Path], None]) -> set[str]:
+    """Write products into an empty folder and compare each with the archived one."""
     names = set()
     with TemporaryDirectory(prefix="fluency-rebuild-") as folder:
         try:
-            write(Path(folder) / name)
+            write(Path(folder))
         except UserError as error:
-            where = f"results/{archived.study.study}/{name}"
+            where = f"results/{archived.study.study}"
             findings.check(False, where, f"it cannot be made anew: {error.what}", kind="products", layer=layer)
         for path in sorted(Path(folder).rglob("*")):
             if path.is_file():

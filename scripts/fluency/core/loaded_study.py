@@ -8,9 +8,11 @@ from typing import Any
 
 from fluency.common.paths import CONFIG, RESULTS
 from fluency.core.held_out import public_tasks
-from fluency.core.records import CONTROL_FILE
+from fluency.core.provenance import Provenance
+from fluency.core.records import CONTROL_FILE, read_control
 from fluency.core.study import Cell, Study, read_study
-from fluency.core.table import PRODUCTS, RECORD_TYPES, CellRecords, load_records, record_path
+from fluency.core.study_view import StudyView
+from fluency.core.table import PRODUCTS, RECORD_TYPES, CellRecords, cell_row, load_records, record_path
 from fluency.core.tasks import Task, load_tasks
 
 
@@ -32,6 +34,19 @@ class LoadedStudy:
     def records(self, cell: Cell) -> CellRecords:
         """The records there are of a cell."""
         return load_records(RESULTS, cell)
+
+    def view(self, provenance: Provenance | None = None) -> StudyView:
+        """The study as it stands in results/, as it may be shown."""
+        task_of = {task.id: task for task in self.shown_tasks}
+        return StudyView(
+            self.study,
+            self.shown_tasks,
+            self.cells,
+            self.records,
+            row=lambda cell: cell_row(cell, task_of[cell.task], self.records(cell)),
+            provenance=provenance or Provenance(),
+            control=read_control(RESULTS / self.study.study) if self.study.control else None,
+        )
 
     def record_paths(self) -> list[str]:
         """The record of every cell at every stage, as the rules name them."""

@@ -8,12 +8,9 @@ from typing import Any
 
 from fluency.analysis import plan, simulated
 from fluency.analysis.study_analysis import Analysis
-from fluency.core.held_out import HeldOutTask
-from fluency.core.provenance import Provenance
-from fluency.core.records import Control
 from fluency.core.shells import SHELLS
-from fluency.core.study import Study
-from fluency.core.tasks import Task, set_name
+from fluency.core.study_view import StudyView
+from fluency.core.tasks import set_name
 from fluency.report import (
     answer_rows,
     control_rows,
@@ -30,15 +27,9 @@ from fluency.report.headline import headline_of, tasks_needed
 from fluency.report.provenance_facts import facts_of, other_builds, registered_how
 
 
-def document(
-    analysis: Analysis,
-    study: Study,
-    tasks: Sequence[Task | HeldOutTask],
-    provenance: Provenance,
-    figures: Sequence[Drawing],
-    control: Control | None = None,
-) -> dict[str, Any]:
+def document(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> dict[str, Any]:
     """The template's values. Figures are looked up by (kind, model)."""
+    study, tasks, provenance = view.study, view.tasks, view.provenance
     return {
         "analysis": analysis,
         "study": study,
@@ -58,7 +49,7 @@ def document(
         "pairs": pair_rows,
         "answers": answer_rows,
         "timing": time_rows,
-        "control": control,
+        "control": view.control,
         "controls": control_rows,
         "resources": resource_rows,
         "room": room,

@@ -222,29 +222,22 @@ class Pipeline:
     @logged
     def gather(self, input: Any, output: Any) -> None:
         """Write all cells into one table, and where they came from."""
-        from fluency.core.table import gather_rows, write_table
+        from fluency.core.table import write_table
 
         bring_to_present(input)
-        write_table(Path(output.table), gather_rows(self.loaded.cells, self.loaded.shown_tasks, self.loaded.records))
+        write_table(Path(output.table), self.loaded.view().rows())
         write_record(Path(output.provenance), provenance_of(self.loaded))
 
     @logged
     def report(self, input: Any, output: Any) -> None:
         """Write the report with its figures, and the explorer."""
         from fluency.core.provenance import read_provenance
-        from fluency.core.records import read_control
         from fluency.core.table import read_table
-        from fluency.report.explorer import write_explorer
-        from fluency.report.writer import write_report
+        from fluency.report.writer import write_products
 
         bring_to_present(input)
-        frame = read_table(Path(input.table))
-        shown = self.loaded.shown_tasks
-        write_explorer(Path(output.explorer), frame, self.study, shown, self.loaded.records)
-        provenance, control = read_provenance(Path(input.provenance)), None
-        if self.study.control:
-            control = read_control(Path(input.table).parent)
-        write_report(Path(output.report), frame, self.study, shown, provenance, control)
+        view = self.loaded.view(read_provenance(Path(input.provenance)))
+        write_products(view, read_table(Path(input.table)), Path(output.report).parent)
 
     def archive_path(self) -> str:
         """The archive rule's product: study, day and commit in its name; relative to the project."""
@@ -334,18 +327,14 @@ def provenance_of(loaded: LoadedStudy) -> Provenance:
 
 def write_partial_report(loaded: LoadedStudy) -> int:
     """Write results/<study>/partial/ of an unfinished study and print the report's path; missing cells are counted."""
-    from fluency.core.records import read_control
-    from fluency.core.table import gather_rows, to_frame, write_table
-    from fluency.report.explorer import write_explorer
-    from fluency.report.writer import write_report
+    from fluency.core.table import to_frame, write_table
+    from fluency.report.writer import write_products
 
     folder = RESULTS / loaded.study.study / "partial"
-    rows = gather_rows(loaded.cells, loaded.shown_tasks, loaded.records)
-    frame = to_frame(rows)
+    view = loaded.view(provenance_of(loaded))
+    rows = view.rows()
     write_table(folder / "cells.csv", rows)
-    write_explorer(folder / "explorer.html", frame, loaded.study, loaded.shown_tasks, loaded.records)
-    control, provenance = read_control(folder.parent), provenance_of(loaded)
-    write_report(folder / "report.md", frame, loaded.study, loaded.shown_tasks, provenance, control)
+    write_products(view, to_frame(rows), folder)
     missing = sum(row.status == "missing" for row in rows)
     known = f"{len(rows) - missing} of {plural(len(rows), 'cell')}"
     log_line(f"Measured or known to be unmeasurable: {known}; missing: {missing}.")

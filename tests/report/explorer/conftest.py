@@ -42,7 +42,7 @@ def write(tmp_path: Path) -> Callable[[Made], Path]:
 
     def to_file(made: Made) -> Path:
         path = tmp_path / "results" / made.study.study / "explorer.html"
-        write_explorer(path, made.frame, made.study, made.tasks, made.load)
+        write_explorer(path, made.frame, made.view)
         return path
 
     return to_file

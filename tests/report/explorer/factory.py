@@ -29,6 +29,7 @@ from fluency.core.records import (
 )
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Cell, Limits, Study
+from fluency.core.study_view import StudyView
 from fluency.core.table import CellRecords, Row, to_frame
 from fluency.core.tasks import CATEGORIES, Structure, Task
 from fluency.generation.request import build_prompt
@@ -80,6 +81,10 @@ class Made:
     study: Study
     tasks: list[Task]
     load: Callable[[Cell], CellRecords]
+
+    @property
+    def view(self) -> StudyView:
+        return StudyView(self.study, self.tasks, [], self.load, row=lambda cell: None)
 
 
 def make_task(number: int, name: str | None = None, content: str = "paths") -> Task:

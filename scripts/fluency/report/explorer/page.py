@@ -17,6 +17,7 @@ from fluency.common.paths import REPORT
 from fluency.core.held_out import HeldOutTask
 from fluency.core.shells import SHELLS
 from fluency.core.study import Cell, Study
+from fluency.core.study_view import StudyView
 from fluency.core.table import CellRecords
 from fluency.core.tasks import Task
 from fluency.report import wording
@@ -30,21 +31,15 @@ SAMPLE = 50  # cells that are looked at first
 VIEW_SIZES = (WIDEST, ViewSize(6_000, 150), ViewSize(2_000, 60), ViewSize(700, 30), ViewSize(200, 12))
 
 
-def write_explorer(
-    path_to_html: Path,
-    frame: pd.DataFrame,
-    study: Study,
-    tasks: Sequence[Task | HeldOutTask],
-    load: Callable[[Cell], CellRecords],
-) -> None:
+def write_explorer(path_to_html: Path, frame: pd.DataFrame, view: StudyView) -> None:
     """Write the explorer of a study.
 
-    frame: the cells table. load: gives a cell's records. The same inputs give the same bytes. Long outputs
+    frame: the cells table. The same inputs give the same bytes. Long outputs
     are shown in part, as much of each as keeps 2,000 cells within 5 MB; the page states every text's full
     size and names the record that holds it.
     """
-    details, packing = page_details(frame, tasks, load)
-    write_atomic(Path(path_to_html), render(study, page_index(frame, study, tasks), details, packing))
+    details, packing = page_details(frame, view.tasks, view.records)
+    write_atomic(path_to_html, render(view.study, page_index(frame, view.study, view.tasks), details, packing))
 
 
 def page_index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOutTask]) -> dict[str, Any]:
