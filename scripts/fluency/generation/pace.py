@@ -15,7 +15,8 @@ class Pace:
     """Shared by all threads that ask one model.
 
     At most `in_flight` calls at a time, and starts spread over `per_minute`: one second's worth of them may come at
-    once, or half the time between two be made up, so that late starts do not lower the rate. A pause longer than `longest_pause_s` is not waited for: calls fail until it is over.
+    once, or half the time between two be made up, so that late starts do not lower the rate. A pause longer than
+    `longest_pause_s` is not waited for: calls fail until it is over.
     """
 
     def __init__(self, per_minute: float | None, in_flight: int, *, longest_pause_s: float) -> None:
