@@ -149,7 +149,7 @@ mutate: $(DEV) ## Put random small faults into the code, see what tests notice (
 chaos: $(DEV) ## Disturb runs of 200 cells at random moments, finish them (N=50 SEED=1); writes docs/chaos.md
 	@python -m tools.chaos -n $${N:-50} --seed $${SEED:-1}
 
-simulate: $(DEV) ## Simulate studies of the design again (5 min); writes every simulated figure of docs and report
+simulate: $(DEV) ## Simulate studies of the design again (5 min); writes tools/simulate/figures.json and every place that shows one
 	@python -m tools.simulate
 
 bench: $(DEV) ## Measure the harness against bare loops; ratios into tools/bench/results/ (NAMES="designed peer_inspect": these; SMALL=1: a trial of each)
