@@ -152,11 +152,12 @@ def _edges(found: Found) -> str:
     outer = [row["cannot tell"] for row in rows if not 0.04 < row["baseline"] < 0.96]
     inner = [row["cannot tell"] for row in rows if 0.2 < row["baseline"] < 0.8]
     return (
-        "Simulated: twenty tasks whose log odds of passing are normal around the model's ability (spread 2), and a shell "
-        f"that moves them by {middle['effect']:g} on average (spread 0.5). Where Bash passes {span([middle['baseline']])} "
-        f"of runs, the gap is {100 * middle['gap']:.1f} points. Where it passes {span([lowest['baseline']], 1)}, the gap "
-        f"is {100 * lowest['gap']:.1f} points, and {span([lowest['reads noise']])} of studies read noise. The report says "
-        f"*cannot tell* in {span(outer)} of studies below 4 % and above 96 %, and in {span(inner)} between 20 and 80 %."
+        "Simulated: twenty tasks whose log odds of passing are normal around the model's ability (spread 2), and a "
+        f"shell that moves them by {middle['effect']:g} on average (spread 0.5). Where Bash passes "
+        f"{span([middle['baseline']])} of runs, the gap is {100 * middle['gap']:.1f} points. Where it passes "
+        f"{span([lowest['baseline']], 1)}, the gap is {100 * lowest['gap']:.1f} points, and "
+        f"{span([lowest['reads noise']])} of studies read noise. The report says *cannot tell* in {span(outer)} of "
+        f"studies below 4 % and above 96 %, and in {span(inner)} between 20 and 80 %."
     )
 
 
