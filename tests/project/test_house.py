@@ -67,7 +67,7 @@ def test_the_page_on_architecture_names_what_is_there():
     page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
     files = set(re.findall(r"`([\w/]+\.py)`", page)) - {"__init__.py"}
     assert {name for name in files if not (PACKAGE / name).is_file()} == set()
-    functions = re.findall(r"`((?:[a-z_]+\.)+\w+)`", "".join(line for line in page.splitlines() if "→" in line))
+    functions = re.findall(r"`((?:\w+\.)+\w+)`", "".join(line for line in page.splitlines() if "→" in line))
     assert len(functions) > 20
     for name in set(functions) - WRITTEN_AHEAD:
         assert callable(pkgutil.resolve_name(f"fluency.{name}")), name
