@@ -116,7 +116,7 @@ decision: $(RUN) ## Write a decision record from an archive (ARCHIVE=file TITLE=
 export: $(RUN) $(if $(filter parquet,$(FORMAT)),$(DATA)) $(if $(filter inspect,$(FORMAT)),$(INTEROP)) ## A study in another program's format (FORMAT=name ARCHIVE=file or CONFIG=...; INTO=folder)
 	@$(if $(filter inspect,$(FORMAT)),.venv-interop/bin/)fluency export --format "$${FORMAT:-}" $(if $(ARCHIVE),--archive "$${ARCHIVE}",$(CONFIGS)) $(if $(INTO),--into "$${INTO}")
 
-interop: $(INTEROP) ## The environment with Inspect AI and the tasks for it (.venv-interop; docs/interop.md)
+interop: $(INTEROP) ## The environment with Inspect AI and the tasks for it (.venv-interop; docs/other-programs.md)
 
 harbor: $(RUN) ## Write all sixty tasks for Harbor and check them in containers: oracle 1, nobody 0, a wrong command 0
 	@rm -rf .cache/harbor && fluency export --format harbor --configfile config/study-60.yaml --into .cache/harbor
