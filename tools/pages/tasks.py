@@ -44,8 +44,8 @@ def _lines(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> Iterator[
     yield "<!-- Written by `python -m tools.pages` from tasks/ and the archives in example/. -->\n"
     yield "`tasks/<id>/task.yaml` has each task's prompt. *Lean* and *difficulty* are what its author expected before"
     yield "any result. The last columns are observed: passes of measured trials in each shell, by study of `example/`"
-    yield "and model (`example`: five trials, `bank`: one). A star marks a task whose prompt has changed since; the text"
-    yield "around every prompt may have changed too."
+    yield "and model (`example`: five trials, `bank`: one). A star marks a task whose prompt has changed since; the"
+    yield "text around every prompt may have changed too."
     observed = _observed(tasks, studies)
     sets = {name: set(found.tasks) for name, found in task_sets().items()}
     for category in CATEGORIES:
