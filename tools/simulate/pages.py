@@ -131,7 +131,7 @@ def _shares(found: Found) -> str:
     rows = [
         [row["scenario"], row["share"], row["studies"], span([row["right"]])] for row in found["shares_of_resamples"]
     ]
-    return table(["scenario", "share of resamples", "cases", "the true gap has that verdict"], rows, "lrrr")
+    return table(["scenario", "a verdict's share", "cases", "the true gap has it"], rows, "lrrr")
 
 
 def _floor(found: Found) -> str:
@@ -140,7 +140,7 @@ def _floor(found: Found) -> str:
     plain, floored = (span(of(weak, f"{key} covers")) for key in ("t", "floored"))
     return (
         f"In simulations of such tasks the t interval covers {plain} and the floored one {floored}, and at most "
-        f"{span([max(of(weak, 'wrongly ahead'))])} of studies name the wrong shell as ahead. In the scenarios the "
+        f"{span([max(of(weak, 'wrongly ahead'))])} of studies wrongly say who is ahead. In the scenarios the "
         f"floored interval is {-100 * min(wider):.0f} % narrower to {100 * max(wider):.0f} % wider (medians)."
     )
 
