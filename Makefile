@@ -73,7 +73,7 @@ doctor: $(RUN) ## What this machine has, lacks, and what that prevents
 validate: $(RUN) ## Prove the tasks fair in the sandbox (TASK=id, SEEDS=11,24)
 	@fluency validate $(if $(TASK),--task $(TASK)) $(if $(SEEDS),--seeds $(SEEDS))
 
-mutants: $(RUN) ## Mutate the reference commands and see what the checks kill; writes docs/mutants.md
+mutants: $(RUN) ## Mutate the reference commands and see what the checks kill; writes tools/command_mutants.md
 	@python -m tools.command_mutants
 
 show: $(RUN) ## One cell in the terminal (CELL=model/shell/task/trial)
@@ -116,7 +116,7 @@ decision: $(RUN) ## Write a decision record from an archive (ARCHIVE=file TITLE=
 export: $(RUN) $(if $(filter parquet,$(FORMAT)),$(DATA)) $(if $(filter inspect,$(FORMAT)),$(INTEROP)) ## A study in another program's format (FORMAT=name ARCHIVE=file or CONFIG=...; INTO=folder)
 	@$(if $(filter inspect,$(FORMAT)),.venv-interop/bin/)fluency export --format "$${FORMAT:-}" $(if $(ARCHIVE),--archive "$${ARCHIVE}",$(CONFIGS)) $(if $(INTO),--into "$${INTO}")
 
-interop: $(INTEROP) ## The environment with Inspect AI and the tasks for it (.venv-interop; docs/interop.md)
+interop: $(INTEROP) ## The environment with Inspect AI and the tasks for it (.venv-interop; docs/other-programs.md)
 
 harbor: $(RUN) ## Write all sixty tasks for Harbor and check them in containers: oracle 1, nobody 0, a wrong command 0
 	@rm -rf .cache/harbor && fluency export --format harbor --configfile config/study-60.yaml --into .cache/harbor
@@ -143,13 +143,13 @@ pages: $(DEV) ## Write the pages that are made from code: config, data, tasks, s
 fix: $(DEV) ## Format the code
 	@ruff check --fix . && ruff format . && snakefmt Snakefile profiles
 
-mutate: $(DEV) ## Put random small faults into the code, see what tests notice (N=60 SEED=1); writes docs/faults.md
+mutate: $(DEV) ## Put random small faults into the code, see what tests notice (N=60 SEED=1); writes tools/mutate/results.md
 	@python -m tools.mutate -n $${N:-60} --seed $${SEED:-1}
 
-chaos: $(DEV) ## Disturb runs of 200 cells at random moments, finish them (N=50 SEED=1); writes docs/chaos.md
+chaos: $(DEV) ## Disturb runs of 200 cells at random moments, finish them (N=50 SEED=1); writes tools/chaos/results.md
 	@python -m tools.chaos -n $${N:-50} --seed $${SEED:-1}
 
-simulate: $(DEV) ## Simulate studies of the design again (5 min); writes every simulated figure of docs and report
+simulate: $(DEV) ## Simulate studies of the design again (5 min); writes tools/simulate/figures.json and every place that shows one
 	@python -m tools.simulate
 
 bench: $(DEV) ## Measure the harness against bare loops; ratios into tools/bench/results/ (NAMES="designed peer_inspect": these; SMALL=1: a trial of each)

@@ -170,17 +170,17 @@ def _inside(node: Node, text: str) -> Iterator[_Edit]:
 
 
 REASONS = ROOT / "tests" / "data" / "mutant_survivors.yaml"
-PAGE = ROOT / "docs" / "mutants.md"
-_INTRODUCTION = """# What the checks notice
+PAGE = Path(__file__).with_suffix(".md")
+_INTRODUCTION = """# Mutants of the reference commands
 
-The Bash references of each task of the bank get one small fault at a time: a flag dropped, a comparison
-flipped, a number changed, a stage of the pipeline, a negation or an anchor removed. Every such mutant is executed in
-both worlds and judged like an answer. It is *killed* when it fails in at least one world. A survivor is *equivalent*
-when no output could tell it from the reference; it is *left out* when only a world could tell that is kept out on
-purpose, mostly because the prompt does not decide the case. Each has its reason below. Any other survivor shows a
-hole in the world, which is then closed. The share killed is of the mutants that are not equivalent.
+Each Bash reference of the task bank gets one small fault at a time: a flag dropped, a comparison flipped, a number
+changed, a stage of the pipeline, a negation or an anchor removed. Every mutant runs in both worlds and is judged like
+an answer. It is *killed* if it fails in at least one world. A survivor is *equivalent* if no output could distinguish
+it from the reference. It is *left out* if only a world that is excluded on purpose could distinguish it, mostly
+because the prompt does not decide the case. Any other survivor shows that a world lacks a trap, which is then added.
+The share killed is of the mutants that are not equivalent.
 
-`make mutants` writes this page. The reasons are kept in `tests/data/mutant_survivors.yaml`.
+`make mutants` writes this page. The reasons are in `tests/data/mutant_survivors.yaml`.
 """
 
 
@@ -282,7 +282,7 @@ def unexplained(outcomes: Sequence[Outcome], reasons: Reasons) -> list[Outcome]:
 
 
 def page_of(outcomes: Sequence[Outcome], reasons: Reasons, seeds: Sequence[int]) -> str:
-    """docs/mutants.md: a table a task, a table an operator, every survivor with its reason."""
+    """The results: a table by task, a table by operator, every survivor with its reason."""
     lines = [_INTRODUCTION, f"Worlds: {', '.join(map(str, seeds))}.", ""]
     for title, key in (("Task", "task"), ("Fault", "operator")):
         lines += [
@@ -319,7 +319,7 @@ def _row(name: str, outcomes: Sequence[Outcome], reasons: Reasons) -> str:
 
 
 def main(task_ids: Sequence[str] = ()) -> int:
-    """Execute every mutant, write docs/mutants.md (of all tasks only), print survivors; 1 if one is unexplained."""
+    """Execute every mutant, write the results (of all tasks only), print survivors; 1 if one is unexplained."""
     study, reasons = read_study(), read_reasons()
     # The page is published.
     tasks = [task for task in load_tasks(list(task_ids) or ALL) if task_ids or not task.private]

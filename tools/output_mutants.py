@@ -256,19 +256,22 @@ def tally(task: Task, seeds: Sequence[int] = SEEDS, worlds: Callable[[Task, int]
 
 
 def kill_table(tasks: Sequence[Task], seeds: Sequence[int] = SEEDS) -> str:
-    """The table of docs/checks.md: for each task how many wrong outputs its check kills and right ones it accepts."""
+    """The table of docs/checks.md: for each rule how many wrong outputs the checks kill and right ones they accept."""
     rows = [
-        "| task | rule | wrong outputs | killed | kill rate | right outputs | accepted |",
-        "|---|---|---:|---:|---:|---:|---:|",
+        "| rule | tasks | wrong outputs | killed | kill rate | right outputs | accepted |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
-    total = [0, 0, 0, 0]
+    found: dict[str, list[Tally]] = {}
     for task in tasks:
-        found = tally(task, seeds)
-        numbers = (found.wrong, found.killed, found.right, found.accepted)
-        total = [sum(pair) for pair in zip(total, numbers, strict=True)]
-        rows.append(f"| `{task.id}` | {task.content} | {_cells(numbers)} |")
-    rows.append(f"| all {len(tasks)} | | {_cells(total)} |")
-    return "\n".join(rows)
+        found.setdefault(task.content, []).append(tally(task, seeds))
+    rows += [_row(f"`{rule}`", found[rule]) for rule in sorted(found)]
+    return "\n".join([*rows, _row("all", [each for tallies in found.values() for each in tallies])])
+
+
+def _row(name: str, tallies: Sequence[Tally]) -> str:
+    wrong, killed, right, accepted = (sum(getattr(t, part) for t in tallies) for part in Tally._fields[:4])
+    rate = f"{100 * killed / wrong:.1f} %"
+    return f"| {name} | {len(tallies)} | {wrong} | {killed} | {rate} | {right} | {accepted} |"
 
 
 def with_table(document: str, table: str) -> str:
@@ -282,11 +285,6 @@ def write_document(path: Path = DOCUMENT) -> None:
     """Bring docs/checks.md up to date."""
     text = path.read_text(encoding="utf-8")
     path.write_text(with_table(text, kill_table([task for task in load_tasks() if not task.private])), encoding="utf-8")
-
-
-def _cells(numbers: Sequence[int]) -> str:
-    wrong, killed, right, accepted = numbers
-    return f"{wrong} | {killed} | {100 * killed / wrong:.1f} % | {right} | {accepted}"
 
 
 def _result(stdout: bytes, exit_code: int | None = 0, **fields: Any) -> Result:

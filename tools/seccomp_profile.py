@@ -76,18 +76,15 @@ def _is(index: int, value: int) -> Rule:
 
 
 def _table(less: dict[str, Any]) -> str:
-    """What is refused and what stays, as Markdown."""
+    """What is refused, as Markdown."""
     wholes = [(part["what"], "", part["why"]) for part in (less[key] for key in ("sockets", "personality", "abis"))]
     removed = [(entry["what"], _code(entry["syscalls"]), entry["why"]) for entry in less["removed"]]
     by_default = [(less["capabilities"]["what"], "", less["capabilities"]["why"])]
     by_default += [(entry["what"], _code(entry["syscalls"]), entry["why"]) for entry in less["never"]]
-    stays = [(_code(entry["syscalls"]), entry["for"]) for entry in less["kept"]]
-    stays += [(f"sockets of {entry['name']}", entry["for"]) for entry in less["sockets"]["allowed"]]
     return "\n".join(
         [
             *_rows("removed", "system calls", "why", given=removed + wholes),
             *_rows("refused by the default too, and tested", "system calls", "why", given=by_default),
-            *_rows("stays", "for", given=stays),
         ]
     )
 

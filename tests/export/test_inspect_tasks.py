@@ -50,7 +50,7 @@ def test_a_sample_of_recorded_commands_has_the_recorded_verdicts(ran):
 def test_the_page_tells_the_whole_campaigns_figures():
     found = json.loads(FULL.read_text())
     assert found["same"] >= 0.99 * found["verdicts"] and found["verdicts"] >= 684
-    page = " ".join((ROOT / "docs" / "interop.md").read_text().split())
+    page = " ".join((ROOT / "docs" / "other-programs.md").read_text().split())
     assert f"{found['same']} of {found['verdicts']} verdicts of {found['commands']} commands" in page
     assert f"The {found['not_measured']['pwsh']} PowerShell commands were not run" in page
     for one in found["differences"]:

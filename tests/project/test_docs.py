@@ -89,8 +89,7 @@ def test_every_link_within_the_project_leads_to_a_file_and_an_anchor(path):
         assert not anchor or file.suffix != ".md" or anchor in anchors(file), f"{target}: there is no such heading"
 
 
-# The code of docs/mutants.md are commands under test, on files of their worlds; docs/faults.md names files of its day.
-@pytest.mark.parametrize("path", named([path for path in PAGES if path.name not in ("mutants.md", "faults.md")]))
+@pytest.mark.parametrize("path", named(PAGES))
 def test_every_command_on_a_page_is_one(path):
     for text in code(path):
         for target in re.findall(r"(?:^|[\s(`;&|])make ((?!-)[a-z][\w-]*)\b", text):

@@ -72,7 +72,7 @@ def test_the_floor_and_the_ceiling_are_counted_from_the_tables(studies) -> None:
                 assert [cell.strip() for cell in line.split("|")][3:8] == list(map(str, counts)), line
                 classes = sum(map(int, re.findall(r" (\d+)[,| ]", line.split("|")[8] + ",")))
                 assert classes == int((rows["passed"] == False).sum())  # noqa: E712
-    floor = text.split("At the floor for all of them")[1].split("\n")[0]
+    floor = text.split("Never passed by any of them")[1].split("\n")[0]
     assert "`tree-size-bytes`" not in floor and "`worker-queues`" in floor
     assert "`tree-size-bytes` (3 of 5)" in text
 

@@ -21,7 +21,7 @@ from tools.chaos.page import USUAL, page_of
 from tools.chaos.subject import Size
 from tools.chaos.trial import Trial, try_fault, undisturbed
 
-PAGE = ROOT / "docs" / "chaos.md"
+PAGE = Path(__file__).with_name("results.md")
 
 
 def kinds(count: int, seed: int, possible: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""docs/chaos.md: what was done to how many runs, and what they did."""
+"""The results: what was done to how many runs, and what they did."""
 
 from __future__ import annotations
 
@@ -14,23 +14,21 @@ USUAL = 50
 """Trials of a campaign."""
 _INTRODUCTION = """# Disturbed runs
 
-A study is run and disturbed once, at a random moment: after a random number of its records, and a random moment more.
-Then it is run again, as its user would, until it is finished. A trial is passed if the table of cells is then that of
-a run which nothing befell (times and uses of the machine apart), the answer store is sound, no answer that had
-arrived was asked for again, and a further run has nothing to do.
+A study runs and is disturbed once, at a random moment. It is then run again, as its user would, until it is finished.
+A trial passes if the table of cells equals that of an undisturbed run (except times and resource use), the answer
+store is sound, no answer that had arrived was asked for again, and a further run has nothing to do.
 
-`make chaos N=50 SEED=1` does it and writes this page; it goes on where it was ended. The model is a Messages endpoint
-on this machine which gives every reply a number of its own, so that it knows of each answer whether it was kept;
-about two commands of three are right. The engine that is killed is one of the trial's own, and the full disk a small
-one in memory.
+`make chaos N=50 SEED=1` writes this page and continues a campaign that was stopped. The model is a Messages endpoint
+on this machine that numbers its replies, so the test knows of each answer whether it was kept. About two commands of
+three are right. The engine that is killed belongs to the trial, and the full disk is a small one in memory.
 
-- *Broke off*: the struck run ended with another exit code than 0; the others waited the fault out.
-- *Asked twice*: requests that came although the store held all answers to their prompt, and replies that were sent to
-  a live process and are not in the store.
-- *Repeated*: requests that were under way when the process was killed and had to be made again, as docs/generation.md
-  says: `in_flight` (4) a kill at most.
-- *Kept*: records that stood when the disturbed run had ended and are in the finished study as they were, byte for
-  byte. The others were made anew: Snakemake makes again what a killed job may have left half done.
+- *Broke off*: disturbed runs with an exit code other than 0; the others waited until the fault was over.
+- *Asked twice*: requests although the store held all answers to their prompt, and replies that were sent to a live
+  process and are not in the store.
+- *Repeated*: requests that were in flight when the process was killed and had to be made again, at most `in_flight`
+  (4) for each kill (docs/asking-models.md).
+- *Kept*: records that existed when the disturbed run ended and are byte for byte in the finished study. Snakemake
+  makes the others again, because a killed job may have left them half done.
 """
 _HEAD = (
     "| Fault | Trials | Passed | Broke off | Records when struck | Runs to finish | Seconds to finish | Requests | "

@@ -22,7 +22,7 @@ from tools.mutate.faults_page import page_of, read_reasons, reason_of, summary
 from tools.mutate.trial import Trial, Trials
 
 PACKAGES = ("scoring", "analysis", "generation", "archive", "report", "world", "core")
-PAGE = ROOT / "docs" / "faults.md"
+PAGE = Path(__file__).with_name("results.md")
 PRODUCT = Project(
     ROOT,
     sources=tuple(f"scripts/fluency/{package}" for package in PACKAGES),

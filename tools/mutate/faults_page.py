@@ -1,4 +1,4 @@
-"""docs/faults.md: how many faults were noticed, and by what; why the others were not."""
+"""The results: how many faults were noticed, and by what; why the others were not."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tools.mutate.trial import Trial
 EXPLAINED = Path(__file__).with_name("explained.yaml")
 _INTRODUCTION = """# Do the tests notice?
 
-One random small fault at a time is put into the product's own code: a comparison flipped, `and` for `or`, a `not`
-dropped, a condition negated, a number one more or less, `*` for `/`, `min` for `max`, two arguments in each other's
-place. The tests that cover its line run, those of its own package first, for as long as a minute of them lasts, then
-others of the same file and package for twenty seconds; tests that need the container engine do not. A fault is
-*noticed* when a test fails, *explained* when no test should notice it (the program does the same, or only looks
-different) or when it was shown by hand to one that a minute does not reach, else it *survives*.
+The tool puts one random small fault at a time into the project's code: a comparison flipped, `and` for `or`, a `not`
+dropped, a condition negated, a number changed by one, `*` for `/`, `min` for `max`, two arguments swapped. It runs
+the tests that cover the line: for at most a minute those of the same package, then for twenty seconds others of the
+same file and package, without tests that need the container engine. A fault is *noticed* if a test fails. It is
+*explained* if no test should notice it (the program does the same, or only looks different), or if a test that a
+minute does not reach was shown by hand to notice it. Otherwise it *survives*.
 
-`make mutate N=300 SEED=1` writes this page; what is known of a fault is taken up again for as long as its file and the
-test that noticed it are what they were. The explanations are kept in `tools/mutate/explained.yaml`.
+`make mutate N=300 SEED=1` writes this page. A known result is reused as long as the file and the test that noticed
+the fault are unchanged. The explanations are in `tools/mutate/explained.yaml`.
 """
 
 Reasons = list[dict[str, str]]

@@ -10,11 +10,11 @@ from pydantic.fields import FieldInfo
 from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
 
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
-    ("The study", Study, "Top-level keys of `config.yaml` and of every override file."),
-    ("`models:` one entry a model", ModelConfig, "A list; an override file replaces it whole."),
-    ("`models[].price`", Price, "US dollars for a million tokens."),
+    ("The study", Study, "Top-level keys."),
+    ("`models:`", ModelConfig, "A list with one entry for each model."),
+    ("`models[].price`", Price, "US dollars per million tokens."),
     ("`sandbox:`", SandboxConfig, "The container engine."),
-    ("`sandbox.limits:`", Limits, "Part of the treatment: alike for both arms, recorded with every execution."),
+    ("`sandbox.limits:`", Limits, "The same for every shell, recorded with every execution."),
     ("`budget:`", Budget, "What a paid run may cost."),
 )
 
@@ -27,12 +27,11 @@ def pages() -> dict[str, str]:
 def _lines() -> Iterator[str]:
     yield "# Configuration\n"
     yield "<!-- Written by `python -m tools.pages` from scripts/fluency/core/study.py; edit there. -->\n"
-    yield "`config.yaml` is the default study. A file given with `--configfile` (or `CONFIG=` to make) replaces what"
-    yield "it names: mappings are merged, lists are replaced whole. An unknown key, a wrong type or an impossible"
-    yield "value is one sentence with file and key, exit code 2, before anything starts. A text is never"
-    yield "taken for a number, nor `true` for 1, and no key may stand twice. A file that is no YAML at all is named"
-    yield "with its line by `make`; a bare `snakemake --configfile` reads it before the project does and says only"
-    yield "that it is not valid."
+    yield "`config.yaml` is the default study. A file given with `--configfile` (`CONFIG=` for make) overrides it:"
+    yield "mappings are merged, lists are replaced whole. An unknown key, a wrong type or an impossible value stops the"
+    yield "command before anything starts, with file, key and hint, exit code 2. Types are strict: text is never taken"
+    yield "for a number, and no key may occur twice. `make` names the line of a file that is not YAML; a bare"
+    yield "`snakemake --configfile` does not."
     for title, model, text in SECTIONS:
         yield f"\n## {title}\n\n{text}\n"
         yield "| key | default | meaning |\n|---|---|---|"

@@ -21,17 +21,16 @@ UNDECLARED = "not declared"
 Found = dict[str, tuple[int, int]]
 """Task -> passes and measured trials of one model in one shell."""
 _TEXT = """
-One trial says little of a task: after 0 of 1 its pass rate may be anything up to 95 % (one-sided 95 % bound), after
-0 of 5 up to 45 %, and after 1 of 1 anything above 5 %. What the trials of a model add up to says more: none of 60
-passes bounds its mean rate over these tasks by 4.9 %, none of 100 by 3.0 %.
+One trial says little about a task: after 0 of 1 its pass rate may be anything up to 95 % (one-sided 95 % bound), after
+0 of 5 up to 45 %, and after 1 of 1 anything above 5 %. All trials of a model together say more: 0 of 60 passes bound
+its mean rate over these tasks by 4.9 %, 0 of 100 by 3.0 %.
 
-A task tells two shells apart only for a model that sometimes passes it and sometimes does not, in one of them at
-least. For a model that passes nothing the whole bank is at the floor, and no number of trials changes that. What
-such a model lacks is seen in how it fails, above: a command that ends with an error, prints nothing or lines of
-another form never came to the traps that the tasks are made of. `silent-wrong`, a wrong output in the right form,
-is the failure that the traps cause. The bank has room to measure a model once that is its most frequent failure and
-its pass rate lies between 10 and 90 % (beyond, the report says *cannot tell*). Which tasks are at the ceiling for
-strong models is not known: none was asked.
+A task can distinguish two shells only for a model that sometimes passes it and sometimes does not. For a model that
+passes nothing, no number of trials changes that. Its failures show what it lacks: a command that ends with an error,
+prints nothing or prints lines of another form never reached the traps of the task. `silent-wrong`, a wrong output in
+the right form, is the failure that the traps cause. The bank can measure a model if that is its most frequent failure
+and its pass rate lies between 10 and 90 % (otherwise the report says *cannot tell*). Which tasks strong models always
+pass is not known: none was asked.
 """
 
 
@@ -43,11 +42,10 @@ def task_page(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> str:
 def _lines(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> Iterator[str]:
     yield "# The tasks\n"
     yield "<!-- Written by `python -m tools.pages` from tasks/ and the archives in example/. -->\n"
-    yield "What each task asks stands in `tasks/<id>/task.yaml`. *Lean* and *difficulty* are its author's words, before"
-    yield "any result. The last columns are what the studies in `example/` observed: passes of measured trials in each"
-    yield "shell, by study and model (`example`: five trials, `bank`: one). A model that passes nothing, or everything,"
-    yield "says nothing of a task. A star marks a task whose prompt has changed since; the words around every prompt"
-    yield "may have, too."
+    yield "`tasks/<id>/task.yaml` has each task's prompt. *Lean* and *difficulty* are what its author expected before"
+    yield "any result. The last columns are observed: passes of measured trials in each shell, by study of `example/`"
+    yield "and model (`example`: five trials, `bank`: one). A star marks a task whose prompt has changed since; the"
+    yield "text around every prompt may have changed too."
     observed = _observed(tasks, studies)
     sets = {name: set(found.tasks) for name, found in task_sets().items()}
     for category in CATEGORIES:
@@ -85,11 +83,11 @@ def _observed(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> dict[s
 
 
 def edges(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> Iterator[str]:
-    """The section on tasks at the floor and at the ceiling for the models that were asked."""
+    """The section on tasks that the models never or always passed."""
     names = [task.id for task in tasks]
     arms = [arm for seen in studies for arm in _arms(seen, names)]
-    yield "\n## At the floor and at the ceiling\n"
-    yield "What each model did in each shell, of the tasks with a measured trial; how it failed, most frequent first.\n"
+    yield "\n## Never and always passed\n"
+    yield "Tasks with a measured trial, by model and shell, and the failures, most frequent first.\n"
     heads = [
         "study, model",
         "shell",
@@ -109,7 +107,7 @@ def edges(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> Iterator[s
     once = {task for _, _, found, _ in arms for task, (passes, _) in found.items() if passes}
     asked = {task for _, _, found, _ in arms for task in found}
     floor = [f"`{name}`" for name in names if name in asked - once]
-    yield f"\nAt the floor for all of them ({len(floor)} of {len(asked)} tasks asked): {', '.join(floor) or 'none'}."
+    yield f"\nNever passed by any of them ({len(floor)} of {len(asked)} tasks asked): {', '.join(floor) or 'none'}."
     always = sorted({(task, of) for _, _, found, _ in arms for task, (passes, of) in found.items() if passes == of})
     full = ", ".join(f"`{name}` ({of} of {of})" for name, of in always)
     yield f"\nPassed in every trial by one of them: {full or 'none'}."

@@ -1,4 +1,4 @@
-"""The pages that show simulated figures: docs/simulations.md whole, marked places of others, and the package's own.
+"""Where simulated figures are shown: marked places of pages, and the package's own constants.
 
 A marked place reads `<!-- simulated: name -->`, its text, `<!-- end -->`.
 """
@@ -16,10 +16,9 @@ from fluency.analysis.scenarios import SCENARIOS
 from fluency.common.paths import ROOT
 from fluency.core.tasks import task_sets
 from fluency.report.markdown import table
-from tools.simulate.figures import AHEAD, BY_TEN, NO_DIFFERENCE, TABLES
+from tools.simulate.figures import AHEAD, BY_TEN, NO_DIFFERENCE
 
 FIGURES = Path(__file__).with_name("figures.json")
-ALL = ROOT / "docs" / "simulations.md"
 MARKED = (ROOT / "docs" / "method.md",)
 CONSTANTS = ROOT / "scripts" / "fluency" / "analysis" / "simulated.py"
 PLACE = re.compile(r"(<!-- simulated: ([\w-]+) -->\n).*?(<!-- end -->)", re.S)
@@ -36,7 +35,7 @@ def write_pages() -> None:
 def pages() -> dict[Path, str]:
     """Each page as it has to read."""
     found = {name: part["rows"] for name, part in json.loads(FIGURES.read_text(encoding="utf-8")).items()}
-    written = {ALL: _all(found), CONSTANTS: _constants(found)}
+    written = {CONSTANTS: _constants(found)}
     for path in MARKED:
         written[path] = PLACE.sub(lambda m: m[1] + BLOCKS[m[2]](found) + "\n" + m[3], path.read_text(encoding="utf-8"))
     return written
@@ -60,7 +59,7 @@ def _rows(found: Found) -> str:
         [f"{100 * gap:.0f}", *(span(of(found["design"], key, gap=gap)) for key in keys)]
         for gap in (0.0, 0.05, 0.10, 0.20)
     ]
-    heads = ["PowerShell", "hole", "noise", "Bash", "a direction, resolved", "noise, resolved"]
+    heads = ["PowerShell", "no rule", "noise", "Bash", "a direction, resolved", "noise, resolved"]
     return table(["true gap", *heads], rows, "r" * 7)
 
 
@@ -99,7 +98,7 @@ def _intervals(found: Found) -> str:
     rows = [
         ["paired t over tasks (the report's)", span(of(found["design"], "t covers"))],
         ["the same with a floor (two pseudo-tasks)", span(of(found["design"], "floored covers"))],
-        ["all runs of an arm as independent", span(of(found["design"], "runs independent cover"))],
+        ["all runs of a shell as independent", span(of(found["design"], "runs independent cover"))],
         ["percentile bootstrap over tasks", span(of(found["resampling"], "percentile"))],
         ["bias-corrected bootstrap over tasks", span(of(found["resampling"], "BCa"))],
         ["on these tasks (F), of the gap on these tasks", span(of(found["design"], "F covers"))],
@@ -123,8 +122,8 @@ def _levels(found: Found) -> str:
 def _survives(found: Found) -> str:
     low, high = (span(of(found["design"], "survives", gap=gap)) for gap in (0.0, 0.10))
     return (
-        f"With 20 tasks the row of the table survives all 20 deletions in {low} of studies at a true gap of 0 and in "
-        f"{high} at 10, so a change is normal and worth knowing."
+        f"With 20 tasks the verdict survives all 20 deletions in {low} of studies at a true gap of 0 and in {high} at "
+        "10, so a change is normal, and worth knowing."
     )
 
 
@@ -132,50 +131,42 @@ def _shares(found: Found) -> str:
     rows = [
         [row["scenario"], row["share"], row["studies"], span([row["right"]])] for row in found["shares_of_resamples"]
     ]
-    return table(["scenario", "share of resamples in a row", "cases", "the true gap was in that row"], rows, "lrrr")
-
-
-def _weak(found: Found) -> str:
-    rows = [
-        [
-            row["place"],
-            f"{100 * row['gap']:.0f}",
-            *(span([row[key]]) for key in ("t covers", "floored covers", "wrongly ahead")),
-        ]
-        for row in found["weak_places"]
-    ]
-    return table(["where", "true gap", "paired t covers", "with the floor", "says wrongly who is ahead"], rows, "lrrrr")
+    return table(["scenario", "a verdict's share", "cases", "the true gap has it"], rows, "lrrr")
 
 
 def _floor(found: Found) -> str:
+    weak = found["weak_places"]
     wider = [row["half-width floored"] / row["half-width S"] - 1 for row in found["design"]]
-    plain, floored = (span(of(found["weak_places"], f"{key} covers")) for key in ("t", "floored"))
+    plain, floored = (span(of(weak, f"{key} covers")) for key in ("t", "floored"))
     return (
-        f"In these places the t interval covers {plain} and the floored one {floored}; in the scenarios it "
-        f"is {-100 * min(wider):.0f} % narrower to {100 * max(wider):.0f} % wider (medians)."
+        f"In simulations of such tasks the t interval covers {plain} and the floored one {floored}, and at most "
+        f"{span([max(of(weak, 'wrongly ahead'))])} of studies wrongly say who is ahead. In the scenarios the "
+        f"floored interval is {-100 * min(wider):.0f} % narrower to {100 * max(wider):.0f} % wider (medians)."
     )
 
 
-def _room(found: Found) -> str:
-    columns = {
-        "reads noise": "reads noise",
-        "reads a direction": "reads a direction",
-        "cannot tell": "cannot tell",
-        "ahead": "who is ahead is said",
-    }
-    rows = []
-    for row in found["no_room"]:
-        passes, gap = f"{100 * row['baseline']:.1f} %", f"{100 * row['gap'] + 0:.1f}"
-        rows.append([f"{row['effect']:g}", passes, gap, *(span([row[key]]) for key in columns)])
-    return table(["log odds moved by", "Bash passes", "true gap", *columns.values()], rows, "r" * 7)
+def _edges(found: Found) -> str:
+    """Of the rows in which the shell matters."""
+    rows = [row for row in found["no_room"] if row["effect"]]
+    middle, lowest = max(rows, key=lambda row: row["gap"]), min(rows, key=lambda row: row["baseline"])
+    outer = [row["cannot tell"] for row in rows if not 0.04 < row["baseline"] < 0.96]
+    inner = [row["cannot tell"] for row in rows if 0.2 < row["baseline"] < 0.8]
+    return (
+        "Simulated: twenty tasks whose log odds of passing are normal around the model's ability (spread 2), and a "
+        f"shell that moves them by {middle['effect']:g} on average (spread 0.5). Where Bash passes "
+        f"{span([middle['baseline']])} of runs, the gap is {100 * middle['gap']:.1f} points. Where it passes "
+        f"{span([lowest['baseline']], 1)}, the gap is {100 * lowest['gap']:.1f} points, and "
+        f"{span([lowest['reads noise']])} of studies read noise. The report says *cannot tell* in {span(outer)} of "
+        f"studies below 4 % and above 96 %, and in {span(inner)} between 20 and 80 %."
+    )
 
 
 def _stopping(found: Found) -> str:
-    rows = [
-        [f"{row['scenario']}, {row['tasks']}", *(span([row[key]], 1) for key in ("first", "last", "any"))]
-        for row in found["optional_stopping"]
-    ]
-    return table(["true gap 0", "p ≤ 0.05 at 5 trials", "at 20", "at any of 5, 10, 15, 20"], rows, "lrrr")
+    first, last, ever = (span(of(found["optional_stopping"], key), 1) for key in ("first", "last", "any"))
+    return (
+        f"In simulations of no difference, p is at most 0.05 in {first} of studies at 5 trials, in {last} at 20, and "
+        f"in {ever} at one of 5, 10, 15 and 20."
+    )
 
 
 def _sets(found: Found) -> str:
@@ -194,9 +185,8 @@ BLOCKS: dict[str, Callable[[Found], str]] = {
     "levels": _levels,
     "survives": _survives,
     "shares": _shares,
-    "weak": _weak,
     "floor": _floor,
-    "room": _room,
+    "edges": _edges,
     "stopping": _stopping,
     "sets": _sets,
 }
@@ -243,24 +233,3 @@ def _constants(found: Found) -> str:
             "",
         ]
     )
-
-
-def _all(found: Found) -> str:
-    parts = [
-        "# Simulations",
-        "Written by `make simulate` (seeded, about five minutes): simulated studies of the scenarios in "
-        "[method.md](method.md), 20 tasks and 5 trials where nothing else is said. Shares and points are of one. "
-        "With 2,000 studies a share of 50 % is known to ±2.2 points and one of 5 % to ±1, with 4,000 to ±1.5 and ±0.7.",
-    ]
-    for name, rows in found.items():
-        keys = list(rows[0])
-        parts += [
-            f"## {name.replace('_', ' ').capitalize()}",
-            (TABLES[name][0].__doc__ or "").strip() + f" {TABLES[name][1]:,} studies a row.",
-            table(keys, [[_plain(row[key]) for key in keys] for row in rows], "l" + "r" * (len(keys) - 1)),
-        ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _plain(value: object) -> str:
-    return "n/a" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)

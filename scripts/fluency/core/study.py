@@ -77,54 +77,57 @@ class Cell:
 class Price(StrictModel):
     """US dollars for a million tokens, and the day the price was read."""
 
-    input_usd_per_mtok: float = Field(ge=0, description="Of what is sent.")
-    output_usd_per_mtok: float = Field(ge=0, description="Of what comes back, thinking included.")
+    input_usd_per_mtok: float = Field(ge=0, description="Input tokens.")
+    output_usd_per_mtok: float = Field(ge=0, description="Output tokens, thinking included.")
     dated: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="The day the price was read, YYYY-MM-DD.")
 
 
 class ModelConfig(StrictModel):
     """One model under test. What is left out comes from the policy table for the model's id."""
 
-    alias: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$", description="Short name, used in paths.")
-    id: str = Field(min_length=1, description="The name the provider knows it by.")
+    alias: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$", description="Short name, used in paths and reports.")
+    id: str = Field(min_length=1, description="The provider's name for the model.")
     served_by: Literal["embedded", "endpoint"] = Field(
         "endpoint", description="embedded: llama.cpp inside the run; endpoint: any server that speaks the wire."
     )
     wire: Wire = Field(
         "messages",
-        description="messages: POST /v1/messages; chat: Chat Completions (vLLM, Ollama, llama.cpp, gateways); bedrock, "
-        "vertex: Claude in these clouds.",
+        description="The protocol. messages: POST /v1/messages; chat: Chat Completions (vLLM, Ollama, llama.cpp, "
+        "gateways); bedrock, vertex: Claude in these clouds.",
     )
     interface: Literal["reply", "tool"] = Field(
         "reply",
-        description="How the command comes. reply: as the text that was asked for; tool: in a forced call.",
+        description="How the command is returned. reply: as the text of the reply; tool: in a forced tool call.",
     )
     base_url: str | None = Field(
-        None, description="Where the endpoint is; without /v1 for messages, with it for chat. Default: the wire's own."
+        None, description="The endpoint's address, for chat with /v1, for messages without. Empty: the wire's default."
     )
-    region: str | None = Field(None, description="Of the cloud: bedrock and vertex need it.")
-    project: str | None = Field(None, description="Of the cloud: vertex needs it.")
+    region: str | None = Field(None, description="The cloud's region; needed for bedrock and vertex.")
+    project: str | None = Field(None, description="The cloud's project; needed for vertex.")
     api_key_env: str = Field(
-        "ANTHROPIC_API_KEY", description="Environment variable that holds the key. Each other wire has its own default."
+        "ANTHROPIC_API_KEY", description="Environment variable with the key. Other wires have other defaults."
     )
-    key_required: bool = Field(True, description="false for a server on your own machine that asks for none.")
-    transport: Literal["messages", "batch"] = Field("messages", description="batch: half price, answers within a day.")
+    key_required: bool = Field(True, description="false for a server of your own that needs no key.")
+    transport: Literal["messages", "batch"] = Field(
+        "messages", description="batch: the provider's batch service, half the price, answers within a day."
+    )
     temperature: float | Literal["provider-default"] | None = Field(
-        None, description="A number is sent exactly; provider-default sends none; empty: the policy table's."
+        None, description="A number is sent as it is; provider-default sends none. Empty: the policy table's."
     )
     on_refused_temperature: Literal["stop", "provider-default"] = Field(
-        "stop", description="Read for older files only: a refused temperature always stops the model."
+        "stop",
+        description="Has no effect: a refused temperature always stops the model. Kept so that older files load.",
     )
     max_tokens: int | None = Field(None, ge=1, le=128_000, description="Empty: the policy table's.")
-    thinking: dict[str, Any] | None = Field(None, description="Sent as it is; empty: the policy table's.")
+    thinking: dict[str, Any] | None = Field(None, description="Sent as it is. Empty: the policy table's.")
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = Field(
-        None, description="Sent as it is; empty: the policy table's."
+        None, description="Sent as it is. Empty: the policy table's."
     )
-    extra_body: dict[str, Any] = Field(default_factory=dict, description="Further body fields for other servers.")
-    extra_headers: dict[str, str] = Field(default_factory=dict, description="Further headers; never a key.")
+    extra_body: dict[str, Any] = Field(default_factory=dict, description="Additional fields of the request body.")
+    extra_headers: dict[str, str] = Field(default_factory=dict, description="Additional headers; never a key.")
     price: Price | None = Field(None, description="Empty: the policy table's.")
-    requests_per_minute: int = Field(45, ge=1, description="Starts a minute, over all cells of the model.")
-    in_flight: int = Field(4, ge=1, le=64, description="Requests under way at a time.")
+    requests_per_minute: int = Field(45, ge=1, description="Requests started in a minute, over all cells of the model.")
+    in_flight: int = Field(4, ge=1, le=64, description="Requests in flight at a time.")
 
     @model_validator(mode="before")
     @classmethod
@@ -176,14 +179,14 @@ class Limits(StrictModel):
 
     timeout_s: dict[ShellName, float] = Field(
         default_factory=lambda: dict.fromkeys(SHELLS, MIN_DEADLINE_S),
-        description="Deadline of a command, seconds; no less than max(30, 10 x slowest reference), see docs/method.md.",
+        description="Deadline of a command in seconds; at least max(30, 10 x slowest reference), see docs/method.md.",
     )
-    memory_mb: int = Field(1024, ge=256, description="Of the whole container, helpers included; no swap.")
+    memory_mb: int = Field(1024, ge=256, description="Memory of the whole container, helpers included; no swap.")
     pids: int = Field(256, ge=64, description="Processes and threads in the container.")
-    output_bytes: int = Field(1_048_576, ge=1024, description="Kept of each stream; the rest is counted.")
+    output_bytes: int = Field(1_048_576, ge=1024, description="Bytes kept of each stream; the rest is only counted.")
     file_mb: int = Field(64, ge=64, description="Largest file a command may write; PowerShell needs 64.")
-    tmpfs_mb: int = Field(64, ge=16, description="Room in /tmp and in HOME, each.")
-    open_files: int = Field(1024, ge=256, description="Open files a process.")
+    tmpfs_mb: int = Field(64, ge=16, description="Size of /tmp, and of HOME.")
+    open_files: int = Field(1024, ge=256, description="Open files of each process.")
 
     @field_validator("timeout_s")
     @classmethod
@@ -197,7 +200,7 @@ class Limits(StrictModel):
 class SandboxConfig(StrictModel):
     """The container engine and its limits."""
 
-    parallel: int | None = Field(None, ge=1, le=64, description="Containers at a time; empty: one a processor.")
+    parallel: int | None = Field(None, ge=1, le=64, description="Containers at a time. Empty: one for each processor.")
     limits: Limits = Field(default_factory=Limits, description="What one execution may use.")
 
     @property
@@ -209,47 +212,53 @@ class SandboxConfig(StrictModel):
 class Budget(StrictModel):
     """Dollars. Above `confirm_usd` a run asks first; at `stop_usd` it stops and keeps every answer."""
 
-    confirm_usd: float = Field(1.0, ge=0, description="A run that may cost more asks first.")
-    stop_usd: float = Field(10.0, gt=0, description="Where a run stops, from the usage that came back.")
+    confirm_usd: float = Field(1.0, ge=0, description="A run that may cost more asks for confirmation.")
+    stop_usd: float = Field(10.0, gt=0, description="Where a run stops, by the usage that the services report.")
 
 
 class Study(StrictModel):
     """A validated configuration: what is asked of whom, how often, and where it runs."""
 
-    study: str = Field(pattern=STUDY_NAME, description="Name of the study, and of its folder.")
-    decision: str = Field("", description="The decision this study is for; empty: none, exploratory.")
+    study: str = Field(pattern=STUDY_NAME, description="Name of the study and of its folder.")
+    decision: str = Field("", description="The decision that the study is for. Empty: the study is exploratory.")
     tasks: Wanted = Field(
         PILOT,
-        description="A set of `tasks/sets.yaml` (`pilot-20`, `full-60`), a list of task ids, or `all` in the bank.",
+        description="A set of `tasks/sets.yaml` (`pilot-20`, `full-60`), a list of task ids, or `all`.",
     )
     shells: Annotated[list[ShellName], Field(min_length=1)] = Field(
-        default_factory=lambda: list(DESIGN_SHELLS), description="The arms."
+        default_factory=lambda: list(DESIGN_SHELLS), description="The shells to ask for."
     )
-    trials: int = Field(5, ge=1, le=100, description="Independent answers a cell of task and shell.")
+    trials: int = Field(5, ge=1, le=100, description="Independent answers for each model, shell and task.")
     seeds: list[Seed] = Field(
         default_factory=lambda: [11, 24],
-        description="Worlds each answer runs in; at least one odd and one even. `commit:<SHA-256>` commits to "
-        "seeds that are revealed later (`make seeds`): such a study can be registered and not yet run.",
+        description="Seeds of the worlds in which each answer runs; at least one odd and one even. `commit:<SHA-256>` "
+        "commits to seeds that are revealed later (`make seeds`); such a study can be registered but not run.",
     )
-    seeds_salt: str = Field("", description="Opens the commitment, with the seeds that are revealed.")
+    seeds_salt: str = Field("", description="Opens the commitment, together with the revealed seeds.")
     seeds_sealed: str | None = Field(
-        None, pattern=SEED_COMMITMENT, description="Where `seeds: commit:…` is kept; not to be set."
+        None, pattern=SEED_COMMITMENT, description="Set by `seeds: commit:…`; do not set it yourself."
     )
     conditions: Annotated[list[ConditionName], Field(min_length=1)] = Field(
         default_factory=lambda: list(CONDITIONS),
-        description="as_designed is the headline. Of PowerShell answers, no_unix_tools runs each again without Unix "
-        "programs on PATH, windows_aliases those that call `ls`, `sort`, `cat` … again with the aliases of Windows.",
+        description="as_designed is the headline. PowerShell answers run again: under no_unix_tools all of them, "
+        "without Unix programs on PATH; under windows_aliases those that call `ls`, `sort`, `cat` …, with the aliases "
+        "that they have on Windows.",
     )
     control: bool = Field(
-        False, description="Run each task's first reference and first wrong command too; the report shows them apart."
+        False,
+        description="Also run each task's first reference and first wrong command; the report lists them separately.",
     )
     order_seed: Seed = Field(20260430, description="Seed of the order in which cells are asked.")
-    models: Annotated[list[ModelConfig], Field(min_length=1)] = Field(description="The models, never pooled.")
+    models: Annotated[list[ModelConfig], Field(min_length=1)] = Field(
+        description="The models; results are never pooled over models."
+    )
     sandbox: SandboxConfig = Field(default_factory=SandboxConfig, description="Where commands run.")
     budget: Budget = Field(default_factory=Budget, description="What it may cost.")
-    confirm: Literal["ask", "yes"] = Field("ask", description="yes: run a study above confirm_usd without asking.")
-    show_private: bool = Field(False, description="Show private tasks in full like others; else by id and hash.")
-    preregistration: str | None = Field(None, description="Path of the registration file this study follows.")
+    confirm: Literal["ask", "yes"] = Field(
+        "ask", description="yes: run above confirm_usd without asking for confirmation."
+    )
+    show_private: bool = Field(False, description="Show private tasks in full. Otherwise by id and hash only.")
+    preregistration: str | None = Field(None, description="Path of the study's registration.")
 
     @model_validator(mode="before")
     @classmethod

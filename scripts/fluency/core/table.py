@@ -33,14 +33,16 @@ class Row(FrozenModel):
     """A row of `results/<study>/cells.csv`; empty fields are unknown, never zero."""
 
     model: str = Field(description="Alias of the model in the study.")
-    shell: str = Field(description="The arm: the shell that was asked for.")
+    shell: str = Field(description="The shell that was asked for.")
     task: str = Field(description="Id of the task.")
     trial: int = Field(description="Number of the independent answer, from 1.")
     category: str = Field(description="Kind of the task.")
-    status: Status = Field(description="missing: no measurement yet, or given up; not_measured: the arm cannot be.")
-    reason: str | None = Field(None, description="Why, of missing and not_measured.")
+    status: Status = Field(
+        description="missing: not measured yet, or given up; not_measured: no such shell in the image."
+    )
+    reason: str | None = Field(None, description="Why a cell is missing or not_measured.")
     passed: bool | None = Field(
-        None, description="Exit code 0 and the right output, in every world: the headline. Empty: not measured."
+        None, description="Exit code 0 and the right output in every world: the headline. Empty: not measured."
     )
     structural_pass: bool | None = Field(
         None, description="Exit code 0 and the structural check alone, in every world."
@@ -61,40 +63,42 @@ class Row(FrozenModel):
     )
     worlds_run: int | None = Field(None, description="Worlds the command ran in for the headline.")
     failure_class: str | None = Field(
-        None, description="Why it failed, of a closed set; empty: it passed, or is not measured."
+        None, description="Why it failed, one of a closed set. Empty: it passed, or is not measured."
     )
-    why: str | None = Field(None, description="The finding that decided, in a sentence.")
+    why: str | None = Field(None, description="The reason for the verdict, in a sentence.")
     made_of: str | None = Field(
         None, description="What the answer is made of: cmdlets-only, mixed, unix-only and others."
     )
     commands: str | None = Field(
-        None, description="Names of the commands it calls in order of appearance, separated by blanks."
+        None, description="Names of the commands that it calls, in order of appearance, separated by blanks."
     )
-    outcome: str | None = Field(None, description="Of the generation: ok, refusal, truncated or empty.")
+    outcome: str | None = Field(None, description="Of the reply: ok, refusal, truncated, empty or no-call.")
     command: str | None = Field(
-        None, description="The command as it ran, in the strict reading; empty: nothing was left of the reply."
+        None, description="The command as it ran, in the strict reading. Empty: the reply has no command."
     )
-    input_tokens: int | None = Field(None, description="As the server counted them.")
-    output_tokens: int | None = Field(None, description="As the server counted them.")
-    cost_usd: float | None = Field(None, description="Dollars by the price of its day; empty: the model has no price.")
+    input_tokens: int | None = Field(None, description="Input tokens, as the server counted them.")
+    output_tokens: int | None = Field(None, description="Output tokens, as the server counted them.")
+    cost_usd: float | None = Field(None, description="Dollars, by the price of the day. Empty: the model has no price.")
     temperature_sent: str | None = Field(None, description="A number, or `provider-default`.")
-    model_echoed: str | None = Field(None, description="The name of the model that came back.")
+    model_echoed: str | None = Field(None, description="The model's name in the reply.")
     t_gen_s: float | None = Field(
         None, description="Seconds from request to last byte; empty for batches and where the server gave none."
     )
     t_exec_s: float | None = Field(None, description="Seconds of the command alone, mean over the headline's worlds.")
-    timed_out: bool | None = Field(None, description="Whether a run of the headline met its deadline.")
+    timed_out: bool | None = Field(None, description="Whether a run of the headline reached its deadline.")
     peak_memory_bytes: int | None = Field(
-        None, description="Of the whole container, largest over the headline's worlds."
+        None, description="Memory of the whole container, largest over the headline's worlds."
     )
     cpu_s: float | None = Field(None, description="Seconds of processor time, mean over the headline's worlds.")
-    peak_processes: int | None = Field(None, description="Largest over the headline's worlds.")
-    written_bytes: int | None = Field(None, description="In /tmp and HOME; largest over the headline's worlds.")
-    output_truncated: bool | None = Field(None, description="A stream was longer than what is kept of it.")
-    side_effects: str | None = Field(
-        None, description="What the command left behind, separated by semicolons; never judged."
+    peak_processes: int | None = Field(None, description="Processes at a time, largest over the headline's worlds.")
+    written_bytes: int | None = Field(
+        None, description="Bytes written in /tmp and HOME, largest over the headline's worlds."
     )
-    attempts: int | None = Field(None, description="Times that its commands were started; null: not executed.")
+    output_truncated: bool | None = Field(None, description="Whether a stream was longer than what is kept of it.")
+    side_effects: str | None = Field(
+        None, description="What the command left behind, separated by semicolons; not judged."
+    )
+    attempts: int | None = Field(None, description="How often its commands were started. Empty: not executed.")
     asked_utc: str | None = Field(None, description="When the answer arrived, UTC.")
 
 
