@@ -27,8 +27,8 @@ one in memory.
 - *Broke off*: the struck run ended with another exit code than 0; the others waited the fault out.
 - *Asked twice*: requests that came although the store held all answers to their prompt, and replies that were sent to
   a live process and are not in the store.
-- *Repeated*: requests that were under way when the process was killed and had to be made again, as
-  docs/asking-models.md says: `in_flight` (4) a kill at most.
+- *Repeated*: requests that were under way when the process was killed and had to be made again, as docs/generation.md
+  says: `in_flight` (4) a kill at most.
 - *Kept*: records that stood when the disturbed run had ended and are in the finished study as they were, byte for
   byte. The others were made anew: Snakemake makes again what a killed job may have left half done.
 """
