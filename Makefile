@@ -156,7 +156,7 @@ bench: $(DEV) ## Measure the harness against bare loops; ratios into tools/bench
 	@python -m tools.bench $(if $(SMALL),--small) $(NAMES)
 
 docs: $(DOCS) ## Build the documentation into site/, strictly; it opens from the disk
-	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet && echo site/index.html
+	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict && echo site/index.html
 
 lock: $(DEV) ## Pin the environment anew from envs/*.in
 	@for name in installer requirements dev data docs interop cluster; do \

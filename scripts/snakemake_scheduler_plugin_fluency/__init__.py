@@ -1,7 +1,7 @@
 """Which of the ready jobs start next: those of the highest priority, as far as the resources reach.
 
 Snakemake's own greedy scheduler weighs all ready jobs again for each that it takes; thousands of answers are ready to
-be asked from the start. Here every look sorts them once (docs/cluster.md has the times).
+be asked from the start. Here every look sorts them once (docs/evidence.md has the times).
 
 Jobs with a fair-share resource come after all others, each time one of the resource of which the fewest are under
 way: in the order of their priority alone, chance would fill all threads with answers of one model, which wait for

@@ -1,6 +1,6 @@
 """What a hostile archive takes: refused at a declared limit, in little memory, with nothing left behind.
 
-The same archives at their full size are measured in docs/archive.md.
+The same archives at their full size are measured in docs/evidence.md.
 """
 
 from __future__ import annotations

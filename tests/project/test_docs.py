@@ -22,7 +22,10 @@ from markdown_it.token import Token
 
 from fluency.cli import fluency
 from fluency.common.paths import ROOT
+from fluency.core.loaded_study import load_study
 from fluency.export.formats import FORMATS
+from fluency.generation.estimate import estimate_cost
+from fluency.generation.store import AnswerStore
 
 PAGES = sorted(
     [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), *(ROOT / name for name in ("example/README.md", "config/README.md"))]
@@ -124,10 +127,29 @@ def test_a_page_with_each_fault_is_noticed(tmp_path, monkeypatch):
             test_every_link_within_the_project_leads_to_a_file_and_an_anchor(page)
 
 
+def test_every_message_that_is_explained_is_one():
+    """docs/troubleshooting.md quotes what the code says; `…` stands for what varies, and f-strings are read as written."""
+    sources = [*(ROOT / "scripts").rglob("*.py"), *(ROOT / "scripts").glob("*.sh")]
+    said = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text(encoding="utf-8") for path in sources))
+    page = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+    quoted = [text for row in re.findall(r"^\| (.*?) \|", page, re.M) for text in re.findall(r"`([^`]+)`", row)]
+    parts = [part for text in quoted for part in re.split("…|: |[0-9]+ ", text) if part.strip(" .")]
+    assert len(quoted) > 50 and [part for part in parts if part.strip() not in said] == []
+
+
+def test_the_prices_in_readme_are_those_of_the_plan(tmp_path):
+    """What `make plan` says of both paid configurations while no answer is stored."""
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    prices = re.findall(r"about \$(\d+\.\d\d), at most \$(\d+\.\d\d)", readme)
+    studies = [load_study([ROOT / f"config/{name}.yaml"]) for name in ("study", "study-60")]
+    plans = [estimate_cost(each.study, each.tasks, AnswerStore(tmp_path), environ={}) for each in studies]
+    assert prices == [(f"{plan.expected_usd:.2f}", f"{plan.most_usd:.2f}") for plan in plans]
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     )
@@ -137,7 +159,7 @@ def site(tmp_path_factory) -> Path:
 
 def test_the_site_builds_strictly_in_four_parts_with_every_page(site):
     parts = [next(iter(part)) for part in yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]]
-    assert parts == ["First ten minutes", "How to do a study", "Reference", "Why"]
+    assert parts == ["Start", "How to", "Reference", "Why"]
     assert {path.stem for path in site.glob("*.html")} == {path.stem for path in (ROOT / "docs").glob("*.md")} | {"404"}
     index = (site / "index.html").read_text(encoding="utf-8")
     assert all(part in index for part in parts)

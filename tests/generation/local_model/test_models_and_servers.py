@@ -1,4 +1,4 @@
-"""docs/other-servers.md: every block is a valid study, and those it says were tried are tried here."""
+"""docs/models-and-servers.md: every block is a valid study, and those it says were tried are tried here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fluency.generation.policies import resolve
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
 
-PAGE = (ROOT / "docs/other-servers.md").read_text()
+PAGE = (ROOT / "docs/models-and-servers.md").read_text()
 BLOCKS = {value["study"]: value for value in map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE, re.S))}
 
 
