@@ -22,7 +22,7 @@ from markdown_it.token import Token
 
 from fluency.cli import fluency
 from fluency.common.paths import ROOT
-from fluency.export.formats import FORMATS
+from fluency.export import FORMATS
 
 PAGES = sorted(
     [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), *(ROOT / name for name in ("example/README.md", "config/README.md"))]
@@ -97,7 +97,7 @@ def test_every_command_on_a_page_is_one(path):
             assert target in TARGETS, f"make {target}"
         for line in re.findall(r"(?:^|[\s(])make [a-z].*", text):
             assert set(re.findall(r"\b([A-Z][A-Z_]+)=", line)) <= VARIABLES, line
-            assert set(re.findall(r"FORMAT=(\w+)", line)) <= FORMATS.keys() | {"name"}, line
+            assert set(re.findall(r"FORMAT=(\w+)", line)) <= FORMATS.keys() | {"inspect", "name"}, line
         for word in re.findall(r"(?:^|\s)fluency ([a-z]+)\b", text):
             assert word in fluency.commands, f"fluency {word}"
         for module in re.findall(r"python3? -m ([\w.]+)", text):

@@ -8,7 +8,7 @@ from inspect_ai.solver import TaskState
 
 from fluency.core.records import Outcome
 from fluency.core.tasks import load_tasks
-from fluency.export.inspect_samples import HEADLINE, scores_of
+from fluency_inspect.logs import score_of
 from fluency_inspect.measure import measured, study_of
 
 _OUTCOMES: dict[str, Outcome] = {"content_filter": "refusal", "max_tokens": "truncated", "model_length": "truncated"}
@@ -18,8 +18,8 @@ _OUTCOMES: dict[str, Outcome] = {"content_filter": "refusal", "max_tokens": "tru
 def verdict(seeds: list[int]) -> Scorer:
     """Right where the command exits 0 with the right answer in every world of these seeds, run as it stands.
 
-    A command that could not be measured is an error of the sample, which `--retry-on-error` tries again. An arm that
-    the image does not hold has no score and says why.
+    A command that could not be measured is an error of the sample, which `--retry-on-error` tries again. A shell that
+    the image lacks has no score and says why.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -28,6 +28,8 @@ def verdict(seeds: list[int]) -> Scorer:
         text = state.output.completion
         outcome = _OUTCOMES.get(state.output.stop_reason, "ok" if text.strip() else "empty")
         execution, found = await anyio.to_thread.run_sync(measured, study, task, text, outcome, state.epoch)
-        return scores_of(found, execution)[HEADLINE]
+        details = {"failure_class": found.failure_class, "side_effects": found.side_effects}
+        details["worlds"] = [world.model_dump(mode="json") for world in found.worlds]
+        return score_of(found.passed, execution.extraction.strict, found.why, details)
 
     return score

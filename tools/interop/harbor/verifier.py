@@ -1,7 +1,7 @@
-"""The verifier of a Harbor task: the written command runs in fresh worlds by the sandbox's own runner, and is judged.
+"""The verifier of a Harbor task: runs the answer in fresh worlds with the sandbox's own runner, and scores it.
 
-It runs as root in the task's image, which must be a fresh copy and not the agent's. `fluency/` beside it holds copies
-of the modules that judge a study's answers, made when the task was exported. Reward 1: exit 0 and the right answer in
+It runs as root in a fresh container of the task's image, never in the agent's. `fluency/` in the same folder has copies
+of the modules that score a study's answers, made when the task was exported. Reward 1: exit 0 and the right answer in
 every world; everything else, an absent answer too, is 0, with the reason in details.json.
 """
 
