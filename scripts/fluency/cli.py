@@ -262,7 +262,7 @@ def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -
 @click.option("--out", type=Path, default=Path("candidates"), metavar="FOLDER", help="The folder to write to.")
 def mine(logs: tuple[Path, ...], out: Path) -> int:
     """Find task candidates in your own agent transcripts; nothing leaves the machine."""
-    from fluency.miner import main as find
+    from fluency.miner.mine import main as find
 
     return find(logs, out)
 
