@@ -58,8 +58,3 @@ def main(small: bool = False) -> dict[str, object]:
                 f"{first - began:.1f}, {ended - first:.1f}"
             )
     return found | {f"start-up / work (at most {AT_MOST})": round(max(shares), 3)}
-
-
-if __name__ == "__main__":
-    for key, value in main().items():
-        print(f"{key}: {value}")
