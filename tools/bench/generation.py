@@ -1,7 +1,7 @@
 """Generation against what the endpoint could give: 2,000 cells, 20 ms an answer, 8 calls in flight.
 
-The yardstick is a bare loop: eight threads with one raw socket each, sending the same bytes and reading the
-answer, no SDK, no store. The SDK alone, without store, locks, budget and records, is measured beside it, since
+The comparison is a bare loop: eight threads with one raw socket each, sending the same bytes and reading the
+answer, no SDK, no store. The SDK alone, without store, locks, budget and records, is measured too, since
 it takes most of a call's processor time. All run against the same endpoint in a process of its own, in turns.
 """
 
@@ -92,7 +92,7 @@ def sdk_alone(port: int, cells: int) -> float:
 
 
 def generated(port: int, cells: int, folder: Path) -> tuple[float, list[float]]:
-    """Answers a second of the whole way into a fresh store in `folder`, and resident memory in MB along it."""
+    """Answers a second of the generator into a fresh store in `folder`, and resident memory in MB on the way."""
     from fluency.core.study import Cell, validate_study
     from fluency.generation.generator import Generator
     from fluency.generation.store import AnswerStore

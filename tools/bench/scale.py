@@ -62,7 +62,7 @@ def entry(url: str, number: int) -> dict[str, object]:
 
 
 def cost(project: Project, target: str, *, nothing_to_do: bool = False) -> Cost:
-    """What a run to the target took; `nothing_to_do` is held against what Snakemake says."""
+    """What a run to the target took; `nothing_to_do` is checked against what Snakemake says."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(noop_run(project, target), cwd=project.root, env=project.environ(), stderr=said)

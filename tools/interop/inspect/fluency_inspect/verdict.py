@@ -16,7 +16,7 @@ _OUTCOMES: dict[str, Outcome] = {"content_filter": "refusal", "max_tokens": "tru
 
 @scorer(metrics=[accuracy(), stderr()])
 def verdict(seeds: list[int]) -> Scorer:
-    """Right where the command exits 0 with the right answer in every world of these seeds, run as it stands.
+    """Right if the command, verbatim, exits 0 with the right answer in every world of these seeds.
 
     A command that could not be measured is an error of the sample, which `--retry-on-error` tries again. A shell that
     the image lacks has no score and says why.
