@@ -29,7 +29,7 @@ from inspect_ai.model import (
     ModelOutput,
     ModelUsage,
 )
-from inspect_ai.scorer import CORRECT, INCORRECT, Score
+from inspect_ai.scorer import Score
 
 from fluency import __version__, cli
 from fluency.common.clock import parse_time
@@ -41,6 +41,7 @@ from fluency.core.study import Cell, ModelConfig
 from fluency.core.study_view import StudyView
 from fluency.core.table import CellRecords, Row
 from fluency.export import FORMATS
+from fluency_inspect.verdict import score_of
 
 HEADLINE = "passed"
 """The score that the study counts: exit code 0 and the right answer in every world."""
@@ -215,13 +216,6 @@ def _scores(row: Row, worlds: list[dict[str, Any]]) -> dict[str, Score]:
     return {HEADLINE: score_of(row.passed, row.command, row.why or HELD_OUT_TEXT, details)} | {
         name: score_of(value, row.command, why_unknown if value is None else None) for name, value in others.items()
     }
-
-
-def score_of(value: bool | None, answer: str | None, why: str | None, details: dict[str, Any] | None = None) -> Score:
-    """Inspect's C or I; unscored where the study has no value."""
-    if value is None:
-        return Score.unscored(reason="not-measured", answer=answer, explanation=why, metadata=details)
-    return Score(value=CORRECT if value else INCORRECT, answer=answer, explanation=why, metadata=details)
 
 
 def main() -> int:

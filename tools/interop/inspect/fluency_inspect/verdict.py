@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anyio.to_thread
-from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer, stderr
+from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from fluency.core.records import Outcome
 from fluency.core.tasks import load_tasks
-from fluency_inspect.logs import score_of
 from fluency_inspect.measure import measured, study_of
 
 _OUTCOMES: dict[str, Outcome] = {"content_filter": "refusal", "max_tokens": "truncated", "model_length": "truncated"}
@@ -33,3 +34,10 @@ def verdict(seeds: list[int]) -> Scorer:
         return score_of(found.passed, execution.extraction.strict, found.why, details)
 
     return score
+
+
+def score_of(value: bool | None, answer: str | None, why: str | None, details: dict[str, Any] | None = None) -> Score:
+    """Inspect's C or I; unscored where the study has no value."""
+    if value is None:
+        return Score.unscored(reason="not-measured", answer=answer, explanation=why, metadata=details)
+    return Score(value=CORRECT if value else INCORRECT, answer=answer, explanation=why, metadata=details)
