@@ -19,9 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import psutil
-
-from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, SandboxConfig
@@ -35,11 +32,10 @@ COMMANDS = [f"find /usr/share -maxdepth {1 + n % 4} | LC_ALL=C sort | sha256sum 
 
 
 def main(small: bool = False) -> dict[str, object]:
-    """Wall and processor time of each loop, and processor time of the engine; medians over the rounds."""
+    """Seconds of each loop, and as a multiple of ours; medians over the rounds."""
     subprocess.run(["make", "-s", ".venv-interop/.made"], check=True, cwd=ROOT)
     if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode:
-        hint = "install Docker's compose plugin (2.21 or newer) and run again"
-        raise UserError("Inspect AI's sandbox needs `docker compose`", where="peer_inspect", hint=hint)
+        raise SystemExit("Inspect AI's sandbox needs Docker's compose plugin, 2.21 or newer\nHint: install it")
     image = open_sandbox(SandboxConfig()).image.image_id
     figures: dict[str, object] = {}
     for at_once in AT_A_TIME:
@@ -50,10 +46,9 @@ def main(small: bool = False) -> dict[str, object]:
         if len({one["digest"] for turns in found.values() for one in turns}) > 1:
             raise RuntimeError(f"the loops printed different things: {found}")
         for name, turns in found.items():
-            for key in ("wall_s", "processor_s", "engine_processor_s"):
-                figures[f"{at_once} at a time, {name}: {key}"] = round(statistics.median(t[key] for t in turns), 1)
-            ratios = [t["wall_s"] / ours["wall_s"] for t, ours in zip(turns, found["ours"], strict=True)]
-            figures[f"{at_once} at a time, {name}: wall as a multiple of ours"] = round(statistics.median(ratios), 2)
+            figures[f"{at_once} at a time, {name}, s"] = round(statistics.median(t["seconds"] for t in turns), 1)
+            ratios = [t["seconds"] / ours["seconds"] for t, ours in zip(turns, found["ours"], strict=True)]
+            figures[f"{at_once} at a time, {name}, as a multiple of ours"] = round(statistics.median(ratios), 2)
     return figures
 
 
@@ -61,22 +56,8 @@ def turn(name: str, image: str, at_once: int) -> dict[str, Any]:
     """One loop in a process of its own."""
     python = ROOT / ".venv-interop/bin/python" if name == "inspect" else sys.executable
     command = [python, "-m", "tools.bench.peer_inspect", name, image, str(at_once)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        assert process.stdout
-        while process.stdout.readline() not in ("ready\n", ""):
-            pass
-        before = engine_processor_s()
-        line = process.stdout.readline()
-        used = engine_processor_s() - before
-    if process.returncode:
-        raise RuntimeError(f"the loop {name} failed with exit code {process.returncode}")
-    return json.loads(line) | {"engine_processor_s": used}
-
-
-def engine_processor_s() -> float:
-    """Processor seconds of the engine's lasting processes and of the runtimes they waited for."""
-    found = [process for process in psutil.process_iter(["name"]) if process.info["name"] in ("dockerd", "containerd")]
-    return sum(sum(process.cpu_times()[:4]) for process in found)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def threads(one: Callable[[str], str], at_once: int) -> list[str]:
@@ -147,14 +128,13 @@ LOOPS = {"ours": ours, "inspect": inspect, "bare": bare}
 
 
 def run_loop(name: str, image: str, at_once: str) -> None:
-    """Print a line when the clock starts, then the figures as JSON."""
+    """Print the loop's seconds and a hash of what its commands printed, as JSON."""
     loop = LOOPS[name](image)
     out, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115, PTH123 - Inspect prints
-    print("ready", file=out, flush=True)
-    began, before = time.monotonic(), sum(os.times()[:4])
+    began = time.monotonic()
     printed = loop(int(at_once))
-    figures = {"wall_s": time.monotonic() - began, "processor_s": sum(os.times()[:4]) - before}
-    print(json.dumps(figures | {"digest": hashlib.sha256("".join(printed).encode()).hexdigest()}), file=out)
+    seconds = time.monotonic() - began
+    print(json.dumps({"seconds": seconds, "digest": hashlib.sha256("".join(printed).encode()).hexdigest()}), file=out)
 
 
 if __name__ == "__main__":
