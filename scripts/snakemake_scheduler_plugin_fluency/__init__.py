@@ -1,11 +1,11 @@
-"""A scheduler that starts the ready jobs of the highest priority for which there are resources.
+"""Which of the ready jobs start next: those of the highest priority, as far as the resources reach.
 
-Snakemake's own greedy scheduler weighs all ready jobs again for each that it takes, and thousands of answers are ready
-to be asked from the start. This one sorts them once per call.
+Snakemake's own greedy scheduler weighs all ready jobs again for each that it takes; thousands of answers are ready to
+be asked from the start. Here every look sorts them once (docs/cluster.md has the times).
 
-Jobs with a fair-share resource come after all others, each time one of the resource with the fewest jobs running: in
-the order of their priority alone, chance would fill all threads with answers of one model, which wait for its rate,
-while the other models' rates are lost.
+Jobs with a fair-share resource come after all others, each time one of the resource of which the fewest are under
+way: in the order of their priority alone, chance would fill all threads with answers of one model, which wait for
+each other, while nobody asks the others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FAIR_SHARE = "evenly_"
 
 
 class Scheduler(SchedulerBase):
-    """Takes the ready jobs in the order of their priority and skips those that do not fit."""
+    """Takes the ready jobs in the order of their priority; one that does not fit is passed over."""
 
     def select_jobs(
         self,
@@ -33,7 +33,7 @@ class Scheduler(SchedulerBase):
         available_resources: Mapping[str, Any],
         input_sizes: Mapping[Any, int],
     ) -> Sequence[Any]:
-        """The jobs to start now; together they need no more of any resource than is free."""
+        """The jobs to start now; together they need no more of any resource than there is."""
         free = dict(available_resources)
         shared = [name for name in free if name.startswith(FAIR_SHARE)]
         waiting: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
