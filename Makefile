@@ -114,13 +114,14 @@ decision: $(RUN) ## Write a decision record from an archive (ARCHIVE=file TITLE=
 	@fluency decision "$${ARCHIVE:-}" --title "$${TITLE:-}"
 
 export: $(RUN) $(if $(filter parquet,$(FORMAT)),$(DATA)) $(if $(filter inspect,$(FORMAT)),$(INTEROP)) ## A study in another program's format (FORMAT=name ARCHIVE=file or CONFIG=...; INTO=folder)
-	@$(if $(filter inspect,$(FORMAT)),.venv-interop/bin/)fluency export --format "$${FORMAT:-}" $(if $(ARCHIVE),--archive "$${ARCHIVE}",$(CONFIGS)) $(if $(INTO),--into "$${INTO}")
+	@$(if $(filter inspect,$(FORMAT)),.venv-interop/bin/python -m fluency_inspect.logs,fluency export --format "$${FORMAT:-}") $(if $(ARCHIVE),--archive "$${ARCHIVE}",$(CONFIGS)) $(if $(INTO),--into "$${INTO}")
 
 interop: $(INTEROP) ## The environment with Inspect AI and the tasks for it (.venv-interop; docs/other-programs.md)
 
-harbor: $(RUN) ## Write all sixty tasks for Harbor and check them in containers: oracle 1, nobody 0, a wrong command 0
-	@rm -rf .cache/harbor && fluency export --format harbor --configfile config/study-60.yaml --into .cache/harbor
-	@python -m fluency.export.harbor_check .cache/harbor
+harbor: $(RUN) ## Write the tasks for Harbor (INTO=folder, CONFIG=...); without INTO: all sixty, checked in containers
+	@$(if $(INTO),,rm -rf .cache/harbor)
+	@python -m tools.interop.harbor.export $(or $(CONFIGS),--configfile config/study-60.yaml) --into "$${INTO:-.cache/harbor}"
+	@$(if $(INTO),,python -m tools.interop.harbor.check_export .cache/harbor)
 
 inspect-verdicts: $(INTEROP) ## Run every recorded command through Inspect AI, compare the verdicts (10 min); writes tools/interop/inspect/agreement.json
 	@.venv-interop/bin/python -m fluency_inspect.agreement

@@ -18,7 +18,6 @@ from fluency.scoring import checks
 from fluency.scoring.checks import WORLD_ROOT
 from fluency.scoring.verdict import judge
 from fluency.world import World
-from tools import output_mutants as make
 
 Named = tuple[str, bytes]
 
@@ -221,12 +220,12 @@ def variants(task: Task, expected: Any) -> Iterator[Variant]:
     """Every variant of the right output; the order and the content depend on the answer alone."""
     rng = random.Random(f"{task.id} {checks.quoted(str(expected), 1_000)}")
     if task.structure.json_shape is not None:
-        right, wrong, same = make.render_json(expected), make.wrong_json(expected), make.same_json(task, expected, rng)
+        right, wrong, same = render_json(expected), wrong_json(expected), same_json(task, expected, rng)
     else:
         lines = list(expected) if isinstance(expected, list) else [expected]
-        right, wrong, same = make.render(lines), make.wrong_lines(task, lines), make.same_lines(task, lines, rng)
+        right, wrong, same = render(lines), wrong_lines(task, lines), same_lines(task, lines, rng)
     yield Variant("the right output", _result(right), True)
-    for name, stdout in [*make.any_bytes(right), *same]:
+    for name, stdout in [*any_bytes(right), *same]:
         yield Variant(name, _result(stdout), True)
     for name, stdout in wrong:
         yield Variant(name, _result(stdout), False)

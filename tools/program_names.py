@@ -1,4 +1,4 @@
-"""Writes `scripts/fluency/scoring/data/debian_programs.txt.xz`: the names of the programs that Debian's packages hold.
+"""Writes `scripts/fluency/scoring/data/debian_programs.txt.xz`: the names of the programs in Debian's packages.
 
     python tools/program_names.py
 
@@ -32,7 +32,7 @@ COPY = re.compile(r"linux-(?:gnu|musl)|-?\d+\.[\d.]+$|-\d+$")
 
 
 def names_in(lines: list[str]) -> set[str]:
-    """The programs among lines of a list of files: a path, blanks, and section/package of each that holds it."""
+    """The programs among lines of a list of files: a path, blanks, and section/package of each package that has it."""
     found = set()
     for line in lines:
         match = PROGRAM.fullmatch(line)
@@ -49,8 +49,8 @@ def fetch(folder: Path) -> list[Path]:
     (folder / "conf").write_text(f'{LISTS}Dir::State::lists "{folder}/lists";\n')
     apt = {"env": {"APT_CONFIG": str(folder / "conf"), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, "text": True}
     subprocess.run(["apt-get", "update", "-q"], check=True, **apt)
-    told = ["apt-get", "indextargets", "--format", "$(FILENAME)", f"Codename: {RELEASE}", "Origin: Debian"]
-    listed = subprocess.run(told, check=True, stdout=subprocess.PIPE, **apt).stdout.split()
+    command = ["apt-get", "indextargets", "--format", "$(FILENAME)", f"Codename: {RELEASE}", "Origin: Debian"]
+    listed = subprocess.run(command, check=True, stdout=subprocess.PIPE, **apt).stdout.split()
     return [path for path in map(Path, listed) if "_Contents-" in path.name and path.exists()]
 
 

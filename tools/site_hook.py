@@ -1,6 +1,6 @@
 """What the documentation site takes from the project itself while it is built (a hook of MkDocs).
 
-The table of commands comes from the Makefile, so that no page can lag behind it.
+The table of commands comes from the Makefile, so that the page is never out of date.
 """
 
 from __future__ import annotations

@@ -245,10 +245,16 @@ def decision(archive: Path, title: str) -> int:
 @INTO
 def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -> int:
     """Write a study, archived or as it stands, in another program's format."""
+    from fluency.common.terminal import print_lines
     from fluency.core.loaded_study import load_study
-    from fluency.export.formats import main as write
+    from fluency.export import export_archive, export_loaded
 
-    return write(name, into, archive_file(archive) if archive else None, lambda: load_study(files))
+    if archive:
+        written = export_archive(archive_file(archive), name, into)
+    else:
+        written = export_loaded(load_study(files), name, into)
+    print_lines(map(str, written))
+    return 0
 
 
 @fluency.command()
@@ -256,7 +262,7 @@ def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -
 @click.option("--out", type=Path, default=Path("candidates"), metavar="FOLDER", help="The folder to write to.")
 def mine(logs: tuple[Path, ...], out: Path) -> int:
     """Find task candidates in your own agent transcripts; nothing leaves the machine."""
-    from fluency.miner import main as find
+    from fluency.miner.mine import main as find
 
     return find(logs, out)
 

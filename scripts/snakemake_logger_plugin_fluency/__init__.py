@@ -14,7 +14,7 @@ from fluency.workflow.progress import ProgressReporter
 
 
 class LogHandler(LogHandlerBase):
-    """Hands every record to the reporter, unless Snakemake's own handler prints them."""
+    """Passes every record to the reporter, unless Snakemake's own handler prints them."""
 
     writes_to_file = False
     has_filter = True
@@ -26,12 +26,12 @@ class LogHandler(LogHandlerBase):
 
     @property
     def writes_to_stream(self) -> bool:
-        """False where Snakemake is to keep its own handler."""
+        """Snakemake keeps its own handler if this is false."""
         settings = self.common_settings
         return not (settings.dryrun or settings.verbose or settings.quiet)
 
     def emit(self, record: LogRecord) -> None:
-        """Report what the record means; an error here must never stop the run."""
+        """Report a record; an error here must never stop the run."""
         try:
             if self.writes_to_stream:
                 self._reporter.handle(record)

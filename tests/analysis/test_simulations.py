@@ -15,7 +15,7 @@ from fluency.analysis.plan import BANDS, band_of
 from fluency.analysis.robustness import leave_tasks_out
 from tests.synthetic_tables import contrasted
 from tools.simulate import methods
-from tools.simulate.figures import TABLES, at_80, design_row, dice, optional_stopping
+from tools.simulate.figures import TABLES, at_80, design_row, optional_stopping, rng_for
 from tools.simulate.pages import BLOCKS, FIGURES, MARKED, PLACE, pages
 from tools.simulate.studies import population, studies
 
@@ -45,7 +45,7 @@ def test_a_row_simulated_again_is_the_one_of_the_table(name: str, gap: float) ->
 
 
 def test_on_arrays_the_methods_are_the_reports() -> None:
-    found = studies(population("D", 0.05), 40, 20, 5, dice("test"))
+    found = studies(population("D", 0.05), 40, 20, 5, rng_for("test"))
     d = methods.differences(found)
     t95, t90, floored = methods.t_interval(d), methods.t_interval(d, 0.90), methods.floored_interval(d)
     fixed, side, p = methods.fixed_half(found), methods.ahead(found), methods.flip_p(found)

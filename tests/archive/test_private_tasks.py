@@ -8,10 +8,10 @@ import re
 import shutil
 import zlib
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
+from fluency.archive.archived_study import read_archived_study
 from fluency.archive.commands import next_step
 from fluency.archive.findings import VerifyReport
 from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes, private_name
@@ -19,17 +19,16 @@ from fluency.archive.private_part import HELD_OUT
 from fluency.archive.registration import deviations, preregister, read_registration
 from fluency.archive.replay import replay_archive
 from fluency.archive.tar_format import Entry, write_tar
+from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import KEY
 from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, sha256
 from fluency.common.paths import TASKS
-from fluency.core.held_out import HELD_OUT_TEXT, public_tasks
-from fluency.core.table import load_records
+from fluency.core.held_out import HELD_OUT_TEXT
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task, load_tasks
-from fluency.export.formats import FORMATS, export
-from fluency.export.source import archived_source, loaded_source
+from fluency.export import FORMATS, export_study
 from tests.archive.factory import Executor, Made, archived, make, make_study, result_of
 from tests.archive.hostile import contents
 
@@ -323,19 +322,13 @@ def test_a_replay_leaves_what_is_held_out(archive, known) -> None:
 
 
 def test_an_export_holds_them_out_too(archive, made, tmp_path) -> None:
-    loaded = SimpleNamespace(
-        study=made.study,
-        shown_tasks=public_tasks(made.tasks, made.study),
-        cells=made.cells,
-        records=lambda cell: load_records(made.results, cell),
-    )
-    for number, opened in enumerate((archived_source(archive), loaded_source(loaded))):
-        with opened as source:
-            rows = source.rows()
+    with unpacked(archive) as files:
+        for number, view in enumerate((read_archived_study(files).view(), made.view())):
+            rows = view.rows()
             assert [row.passed for row in rows if row.task == SECRET] == [True, False] * 2
-            assert not CANARY.search(repr((rows, source.tasks, [source.load(cell) for cell in source.cells])).encode())
-            for name in (name for name, form in FORMATS.items() if not form.environment):
-                export(name, source, tmp_path / f"{number}-{name}")
+            assert not CANARY.search(repr((rows, view.tasks, [view.records(cell) for cell in view.cells])).encode())
+            for name in FORMATS:
+                export_study(view, "any", "a test", name, tmp_path / f"{number}-{name}")
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert written and not any(CANARY.search(path.read_bytes()) for path in written)
 

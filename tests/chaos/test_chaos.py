@@ -18,7 +18,7 @@ from tools.chaos.engine import OwnEngine, own_engine, why_no_engine
 from tools.chaos.faults import FAULTS
 from tools.chaos.ledger import Ledger
 from tools.chaos.page import page_of
-from tools.chaos.subject import Size
+from tools.chaos.study_run import Size
 from tools.chaos.trial import Trial, try_fault, undisturbed
 
 SMALL = Size(tasks=2, trials=1)
@@ -36,7 +36,7 @@ GOOD = Trial(
     repeated=1,
     asked_twice=0,
     kept=5,
-    made_anew=1,
+    made_again=1,
 )
 
 
@@ -97,9 +97,9 @@ def test_a_request_for_an_answer_that_is_stored_or_under_way_is_noted(tmp_path):
     for number, path in enumerate((first, second)):
         ledger.reply_to(seen("p"))
         store(path, number)
-    assert ledger.asked_at_hand == [] and ledger.lost() == []
+    assert ledger.repeated_requests == [] and ledger.lost() == []
     ledger.reply_to(seen("p"))
-    assert ledger.asked_at_hand == ["p"]
+    assert ledger.repeated_requests == ["p"]
     assert [asked.prompt for asked in ledger.lost()] == ["p"]  # what came for it is nowhere kept
 
 
@@ -108,7 +108,7 @@ def test_a_request_while_the_endpoint_is_gone_is_no_answer(tmp_path):
     assert ledger.reply_to(seen("p")).reset == "before"
     ledger.gone = False
     assert ledger.reply_to(seen("p")).reset is None  # the same request again, in the same run: nothing was at hand
-    assert ledger.lost() == [ledger.requests[1]] and ledger.asked_at_hand == []
+    assert ledger.lost() == [ledger.requests[1]] and ledger.repeated_requests == []
 
 
 def test_every_kind_comes_in_turn_and_the_same_seed_draws_the_same():

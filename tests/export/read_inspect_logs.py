@@ -10,12 +10,12 @@ from pathlib import Path
 
 from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_summaries
 
-from fluency.cli import main
+from fluency.archive.archived_study import read_archived_study
+from fluency.archive.unpack import unpacked
 from fluency.common.errors import UserError
 from fluency.core.held_out import HeldOutTask
-from fluency.core.table import CellRecords, held_out_row
-from fluency.export.formats import export
-from fluency.export.source import archived_source
+from fluency.core.table import held_out_row
+from fluency_inspect import logs
 
 
 def found(path):
@@ -44,7 +44,10 @@ def found(path):
                 "usage": sample.output.usage and [sample.output.usage.input_tokens, sample.output.usage.output_tokens],
                 "error": sample.error and sample.error.message,
                 "status": sample.metadata["status"],
-                "ran": [[e.cmd, e.result, e.output] for e in sample.events if e.event == "sandbox"],
+                "worlds": [
+                    [w["seed"], w["condition"], w["reading"], w["passed"]]
+                    for w in (sample.scores["passed"].metadata["worlds"] if sample.scores else [])
+                ],
                 "scores": {
                     name: {
                         "value": score.value if isinstance(score.value, str) else None,
@@ -64,23 +67,23 @@ if __name__ == "__main__":
     answer = {}
     for archive in archives:
         into = folder / archive.name
-        assert main(["export", "--format", "inspect", "--archive", str(archive), "--into", str(into)]) == 0
+        sys.argv = ["logs", "--archive", str(archive), "--into", str(into)]
+        assert logs.main() == 0
         answer[archive.name] = {Path(info.name).stem: found(info.name) for info in list_eval_logs(str(into))}
-    with archived_source(archives[0]) as source:
-        unasked = replace(source, load=lambda cell: CellRecords(None, None, None))
+    with unpacked(archives[-1]) as files:
+        view = read_archived_study(files).view()
         try:
-            export("inspect", unasked, folder / "unasked")
+            unasked = replace(view, row=lambda cell: view.row(cell).model_copy(update={"outcome": None}))
+            logs.write_logs(unasked, "unasked", "a test", folder / "unasked")
         except UserError as error:
             answer["unasked"] = str(error)
-    with archived_source(archives[-1]) as source:
-        tasks = [HeldOutTask.of(source.tasks[0]), *source.tasks[1:]]
+        tasks = [HeldOutTask.of(view.tasks[0]), *view.tasks[1:]]
         hidden = tasks[0].id
         held_out = replace(
-            source,
+            view,
             tasks=tasks,
-            load=lambda cell: CellRecords(None, None, None) if cell.task == hidden else source.load(cell),
-            row=lambda cell: held_out_row(source.row(cell)) if cell.task == hidden else source.row(cell),
+            row=lambda cell: held_out_row(view.row(cell)) if cell.task == hidden else view.row(cell),
         )
-        (path,) = export("inspect", held_out, folder / "held-out")
+        (path,) = logs.write_logs(held_out, "held-out", "a test", folder / "held-out")
         answer["held-out"] = found(str(path)) | {"text": read_eval_log(str(path)).model_dump_json()}
     (folder / "found.json").write_text(json.dumps(answer))

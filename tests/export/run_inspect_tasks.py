@@ -12,7 +12,6 @@ from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from fluency.core.tasks import load_tasks
-from fluency.export.inspect_samples import HEADLINE
 from fluency_inspect import shell_fluency
 from fluency_inspect.agreement import campaign
 
@@ -55,4 +54,4 @@ if __name__ == "__main__":
     out = Path(sys.argv[1])
     logs = str(out.parent / "logs")
     found = {shell: asked(shell, logs) for shell in ("bash", "pwsh")}
-    out.write_text(json.dumps(found | {"agreement": campaign(9, logs, 4), "headline": HEADLINE}))
+    out.write_text(json.dumps(found | {"agreement": campaign(9, logs, 4)}))

@@ -6,38 +6,31 @@ import gzip
 import json
 import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
+from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.shells import SHELLS
-from fluency.core.study import Cell, read_study
+from fluency.core.study import Study, read_study
 from fluency.core.tasks import load_tasks
-from fluency.export.formats import export
-from fluency.export.harbor_check import WANTED, check_tasks
-from fluency.export.harbor_tasks import READY, task_files
-from fluency.export.source import Source
+from tools.interop.harbor import export as harbor
+from tools.interop.harbor.check_export import WANTED, check_tasks
+from tools.interop.harbor.export import READY, export_tasks, task_files
 
 # Of a tree; of a service; of processes, by an answer function that reads the world's files too.
 SAMPLE = ("stale-lockfiles", "fetch-top-crates", "service-replicas")
 
 
-def unread(cell: Cell) -> NoReturn:
-    raise AssertionError("no record is read")
-
-
-def source_of(tasks: tuple[str, ...]) -> Source:
-    study = read_study().model_copy(update={"tasks": list(tasks)})
-    return Source("sample", "a test", study, load_tasks(tasks), [], unread, unread)
+def study_of(tasks: tuple[str, ...]) -> Study:
+    return read_study().model_copy(update={"tasks": list(tasks)})
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("harbor") / "tasks"
-    export("harbor", source_of(SAMPLE), folder)
+    export_tasks(study_of(SAMPLE), folder)
     return folder
 
 
@@ -73,7 +66,7 @@ def test_nothing_of_the_verifier_is_in_the_environment(written):
     for task in load_tasks(SAMPLE):
         folder = written / f"{task.id}-bash"
         rule = json.loads((folder / "tests/rule.json").read_text(encoding="utf-8"))
-        hidden = [(task.folder / "answer.py").read_bytes(), (folder / "tests/check.py").read_bytes()]
+        hidden = [(task.folder / "answer.py").read_bytes(), (folder / "tests/verifier.py").read_bytes()]
         hidden += [gzip.decompress((folder / f"tests/worlds/{seed}.gz").read_bytes()) for seed in rule["seeds"][1:]]
         hidden += [command.encode() for command in task.references["bash"]]
         for name, data in texts(folder / "environment"):
@@ -94,12 +87,13 @@ def test_the_same_tasks_are_the_same_bytes_and_judged_by_the_studys_own_modules(
         assert (folder / "tests/fluency" / judge).read_bytes() == (ROOT / "scripts/fluency" / judge).read_bytes()
 
 
-def test_a_sealed_study_is_a_sentence(tmp_path):
-    source = source_of(SAMPLE)
-    sealed = replace(source, study=source.study.model_copy(update={"seeds": []}))
-    with pytest.raises(Exception, match="sealed") as error:
-        export("harbor", sealed, tmp_path / "out")
+def test_a_sealed_study_and_a_full_folder_are_sentences(tmp_path, monkeypatch, capsys):
+    with pytest.raises(UserError, match="sealed") as error:
+        export_tasks(study_of(SAMPLE).model_copy(update={"seeds": []}), tmp_path / "out")
     assert "REVEAL" in error.value.hint
+    (tmp_path / "mine.txt").write_text("x")
+    monkeypatch.setattr("sys.argv", ["export", "--into", str(tmp_path)])
+    assert harbor.main() == 2 and "something already" in capsys.readouterr().err
 
 
 @pytest.mark.engine

@@ -9,7 +9,9 @@ from fractions import Fraction
 
 import pytest
 
+from fluency.archive.archived_study import read_archived_study
 from fluency.archive.code_hashes import code_sha256
+from fluency.archive.unpack import unpacked
 from fluency.common.paths import ROOT
 from fluency.core.schema import write_record
 from fluency.core.study import Cell
@@ -17,7 +19,6 @@ from fluency.core.table import CellRecords, load_records, record_path
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.execute import execute_cell, unmeasured_cell
-from fluency.export.source import archived_source
 from fluency.scoring.score_cell import score_cell
 from tests.archive.factory import Executor, archived, gather, make_study, measure
 
@@ -74,11 +75,12 @@ def found(interop, odd, tmp_path_factory):
 @pytest.fixture(scope="module")
 def example():
     """The example's rows and records, read without Inspect."""
-    with archived_source(EXAMPLE) as source:
-        yield source.rows(), {cell.path: source.load(cell) for cell in source.cells}
+    with unpacked(EXAMPLE) as files:
+        view = read_archived_study(files).view()
+        yield view.rows(), {cell.path: view.records(cell) for cell in view.cells}
 
 
-def test_one_sample_a_task_and_arm_and_an_epoch_a_trial(found, example):
+def test_one_sample_a_task_and_shell_and_an_epoch_a_trial(found, example):
     rows, _ = example
     logs = found[EXAMPLE.name]
     assert set(logs) == {row.model for row in rows} and len(rows) == 400
@@ -103,19 +105,18 @@ def test_inspects_metrics_are_the_studys_rates_of_each_model_and_shell(found, ex
     assert passed == {"bash": pytest.approx(0.11), "pwsh": pytest.approx(0.02)}, "the README's table"
 
 
-def test_every_sample_holds_its_cells_answer_verdict_runs_and_tokens(found, example):
+def test_every_sample_has_its_cells_answer_verdict_worlds_and_tokens(found, example):
     rows, records = example
     for row in rows:
         path = Cell(row.model, row.shell, row.task, row.trial).path
         sample = found[EXAMPLE.name][row.model]["samples"][path]
-        generation, execution, score = CellRecords(*records[path])
+        generation, _, score = CellRecords(*records[path])
         answer = generation.answer
         assert (sample["input"], sample["completion"]) == (answer.request.prompt, answer.text)
         assert sample["usage"] == [row.input_tokens, row.output_tokens]
         verdict = {"value": "C" if row.passed else "I", "answer": row.command, "explanation": row.why}
         assert sample["scores"]["passed"] == verdict
-        ran = [[run.result.exit_code, run.result.stdout.raw().decode("utf-8", "replace")] for run in execution.runs]
-        assert [found[1:] for found in sample["ran"]] == ran
+        assert sample["worlds"] == [[w.seed, w.condition, w.reading, w.passed] for w in score.worlds]
         assert [json.loads(line) for line in sample["target"].splitlines()] == [
             world.expected for world in score.worlds if (world.condition, world.reading) == ("as_designed", "strict")
         ]
@@ -134,7 +135,7 @@ def test_what_was_not_measured_counts_nowhere_and_says_why(found, odd):
     assert refused["scores"]["passed"]["explanation"] == "The model declined to answer."
     given_up = samples[GIVEN_UP.path]
     assert "engine went away" in given_up["error"] and given_up["scores"] == {}
-    assert samples[UNJUDGED.path]["error"] == "it is not measured yet" and samples[UNJUDGED.path]["scores"] == {}
+    assert samples[UNJUDGED.path]["error"] == "no score yet" and samples[UNJUDGED.path]["scores"] == {}
     assert {given_up["status"], samples[UNJUDGED.path]["status"]} == {"missing"}
     absent = [sample for path, sample in samples.items() if "/pwsh/" in path]
     assert Counter(s["status"] for s in absent) == {"not_measured": 8}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fluency.core.tasks import CATEGORIES, load_tasks
-from fluency.miner.codex import unwrap
 from fluency.miner.intents import Intent, Rejected, intent_of, is_single, without_cd
+from fluency.miner.transcripts import unwrap
 
 
 @pytest.mark.parametrize(

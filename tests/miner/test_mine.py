@@ -14,8 +14,7 @@ import yaml
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.tasks import load_task
-from fluency.miner import main, mine
-from fluency.miner.mine import usual_places
+from fluency.miner.mine import default_places, main, mine
 from tests.miner import logs
 
 EXPECTED = {"file-inspection": 1, "text-processing": 2, "process-introspection": 1, "network-fetch": 1}
@@ -32,7 +31,7 @@ def test_each_agents_transcripts_give_the_same_candidates(name, tmp_path):
     assert dict(report.files) == {name.removesuffix(", old"): 1}
     assert report.tally["commands"] == len(logs.REQUESTS)
     assert dict(report.categories) == EXPECTED
-    assert dict(report.left_out) == {"failed": 1, "more than one command": 1, "runs something else": 1}
+    assert dict(report.rejected) == {"failed": 1, "more than one command": 1, "runs something else": 1}
     assert report.tally["malformed lines"] == (0 if name.endswith("old") else 1)
     assert set(report.candidates) == {
         "text-search-count",
@@ -95,7 +94,7 @@ def test_a_prompt_that_led_to_several_commands_is_not_one_shot(tmp_path):
     path.write_text("\n".join([*lines, second.replace("call_1", "call_2").replace("wc -l a", "wc -l b")]) + "\n")
     report = mine([tmp_path / "logs"], tmp_path / "out")
     assert report.candidates == ["file-list"]
-    assert dict(report.left_out) == {"one of several for its prompt": 2}
+    assert dict(report.rejected) == {"one of several for its prompt": 2}
 
 
 def test_what_a_user_took_back_is_gone(tmp_path):
@@ -132,6 +131,7 @@ HOSTILE = [
     '{"type": "response_item", "payload": {"type": "function_call", "name": "shell", "arguments": "{\\"command\\": [1]}"}}',
     '{"type": "event_msg", "payload": {"type": "exec_command_end", "call_id": [], "exit_code": "x"}}',
     '{"sessionId": 1, "projectHash": 2, "type": "gemini", "toolCalls": [1, {"args": 5}, {"name": "run_shell_command"}]}',
+    '{"type": "response_item", "payload": {"type": "function_call", "name": ["shell"], "arguments": 7}}',
     '{"$rewindTo": {"a": 1}, "sessionId": 1, "projectHash": 1}',
     '{"$set": {"messages": [1, {"type": "user"}]}, "directories": [3]}',
     '{"a": ' * 3000,
@@ -139,18 +139,20 @@ HOSTILE = [
 ]
 
 
-def test_malformed_and_hostile_lines_are_skipped(tmp_path):
+@pytest.mark.parametrize("name", ["Claude Code", "Codex CLI", "Gemini CLI"])
+def test_malformed_and_hostile_lines_are_skipped(name, tmp_path):
+    path = logs.FORMATS[name](tmp_path / "logs")
+    path.write_text(path.read_text() + "".join(f"{line}\n" for line in HOSTILE))
     for number, _ in enumerate(HOSTILE):
         rotated = HOSTILE[number:] + HOSTILE[:number]
         logs.write_lines(tmp_path / f"logs/{number}.jsonl", list(rotated))
-    logs.claude_code(tmp_path / "logs")
     (tmp_path / "logs/opencode.db").write_bytes(b"SQLite format 3\0" + b"junk" * 100)
     (tmp_path / "logs/other.db").write_bytes(b"no database")
     (tmp_path / "logs/session-x.json").write_text("[")
     (tmp_path / "logs/loop.jsonl").symlink_to(tmp_path / "logs/loop.jsonl")
     report = mine([tmp_path / "logs"], tmp_path / "out")
     assert dict(report.categories) == EXPECTED
-    assert report.tally["malformed lines"] > len(HOSTILE)
+    assert report.tally["malformed lines"] > len(HOSTILE) and report.tally["unreadable files"] == 1
 
 
 def test_a_line_without_end_is_skipped_and_the_next_one_read(tmp_path):
@@ -174,7 +176,7 @@ def test_without_logs_the_usual_places_are_read(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
-    assert usual_places() == []
+    assert default_places() == []
     logs.claude_code(tmp_path / "x").rename(_folder(tmp_path / ".claude/projects/p") / "1.jsonl")
     logs.codex(tmp_path / "x").rename(_folder(tmp_path / ".codex/sessions/2026") / "rollout-1.jsonl")
     logs.gemini(tmp_path / "x").rename(_folder(tmp_path / ".gemini/tmp/h/chats") / "session-1.jsonl")
@@ -199,7 +201,7 @@ import sys
 touched = []
 sys.addaudithook(lambda event, args: touched.append(event) if event.startswith(("socket.", "urllib.", "subprocess.", "os.exec", "os.posix_spawn")) else None)
 from pathlib import Path
-from fluency.miner import main
+from fluency.miner.mine import main
 main([Path(sys.argv[1])], Path(sys.argv[2]))
 import resource
 print(touched, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import os
 import subprocess
-import sys
 
 import pytest
 
@@ -46,15 +44,8 @@ def test_what_needs_another_program_can_be_imported(name: str) -> None:
     assert callable(importlib.import_module(f"tools.bench.{name}").main)
 
 
-def test_a_loop_against_a_peer_is_watched_with_all_it_starts() -> None:
-    """The most memory of a process and its child, and the processor time that both took."""
+@pytest.mark.engine
+def test_the_two_loops_that_need_no_compose_print_the_same(sandbox) -> None:
     peer = importlib.import_module("tools.bench.peer_inspect")
-    child = "x = bytearray(80 << 20); import time; time.sleep(3)"
-    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
-    with subprocess.Popen([sys.executable, "-c", parent]) as process:
-        watch = peer.Watch(process.pid)
-        process.wait()
-        watch.end()
-    assert 80 << 20 < watch.most["loop"] < 400 << 20
-    with_names = peer.processes()
-    assert with_names[os.getpid()]["seconds"] > 0 and os.getppid() == with_names[os.getpid()]["parent"]
+    ours, bare = (peer.turn(name, sandbox.image.image_id, 8) for name in ("ours", "bare"))
+    assert ours["digest"] == bare["digest"] and min(ours["seconds"], bare["seconds"]) > 0

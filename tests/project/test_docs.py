@@ -23,7 +23,7 @@ from markdown_it.token import Token
 from fluency.cli import fluency
 from fluency.common.paths import ROOT
 from fluency.core.loaded_study import load_study
-from fluency.export.formats import FORMATS
+from fluency.export import FORMATS
 from fluency.generation.estimate import estimate_cost
 from fluency.generation.store import AnswerStore
 
@@ -99,7 +99,7 @@ def test_every_command_on_a_page_is_one(path):
             assert target in TARGETS, f"make {target}"
         for line in re.findall(r"(?:^|[\s(])make [a-z].*", text):
             assert set(re.findall(r"\b([A-Z][A-Z_]+)=", line)) <= VARIABLES, line
-            assert set(re.findall(r"FORMAT=(\w+)", line)) <= FORMATS.keys() | {"name"}, line
+            assert set(re.findall(r"FORMAT=(\w+)", line)) <= FORMATS.keys() | {"inspect", "name"}, line
         for word in re.findall(r"(?:^|\s)fluency ([a-z]+)\b", text):
             assert word in fluency.commands, f"fluency {word}"
         for module in re.findall(r"python3? -m ([\w.]+)", text):

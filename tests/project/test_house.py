@@ -16,10 +16,7 @@ NAMES_SHELLS = {
     "core/grammar.py": "the two grammars",
     "scoring/commands.py": "the two dialects",
     "execution/powershell.py": "PowerShell's own image code",
-    "miner/claude_code.py": "another program's words for its tools",
-    "miner/codex.py": "another program's words for its tools",
-    "miner/gemini.py": "another program's words for its tools",
-    "miner/opencode.py": "another program's words for its tools",
+    "miner/transcripts.py": "other programs' words for their tools",
 }
 """The only modules that may say which shell they mean."""
 

@@ -1,6 +1,6 @@
 """The designed study as users wait for it: real pipeline, endpoint with 2 s latency, real limits, containers.
 
-Its time is held against the larger of its two floors: the calls at the rate that a model allows, and the executions
+Its time is compared with the larger of two floors: the calls at the rate that a model allows, and the executions
 back to back, as many at a time as the run had. Every answer works half a processor second before the task's reference,
 about what PowerShell needs to start, and is run in Bash alone, so that the figure can be had without PowerShell.
 400 cells take about ten minutes on two cores.
@@ -66,7 +66,7 @@ def main(small: bool = False) -> dict[str, object]:
 def _back_to_back(tasks: Sequence[Task], trials: int) -> float:
     """Seconds of the executions that one model's answers need, with nothing else going on.
 
-    Half of the study's: once before it and once after, so that a machine that is slower for a while is so for both.
+    Half of the study's: once before it and once after, so that other load on the machine slows both.
     """
     sandbox = open_sandbox(SandboxConfig())
     limits, seeds = SandboxConfig().limits, Study.model_fields["seeds"].get_default(call_default_factory=True)

@@ -1,7 +1,7 @@
 """Generation against what the endpoint could give: 2,000 cells, 20 ms an answer, 8 calls in flight.
 
-The yardstick is a bare loop: eight threads with one raw socket each, sending the same bytes and reading the
-answer, no SDK, no store. The SDK alone, without store, locks, budget and records, is measured beside it, since
+The comparison is a bare loop: eight threads with one raw socket each, sending the same bytes and reading the
+answer, no SDK, no store. The SDK alone, without store, locks, budget and records, is measured too, since
 it takes most of a call's processor time. All run against the same endpoint in a process of its own, in turns.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import operator
-import resource
 import socket
 import statistics
 import subprocess
@@ -91,8 +90,8 @@ def sdk_alone(port: int, cells: int) -> float:
     return cells / (time.perf_counter() - start)
 
 
-def generated(port: int, cells: int, folder: Path) -> tuple[float, list[float]]:
-    """Answers a second of the whole way into a fresh store in `folder`, and resident memory in MB along it."""
+def generated(port: int, cells: int, folder: Path) -> float:
+    """Answers a second of the generator, into a fresh store in `folder`."""
     from fluency.core.study import Cell, validate_study
     from fluency.generation.generator import Generator
     from fluency.generation.store import AnswerStore
@@ -100,7 +99,6 @@ def generated(port: int, cells: int, folder: Path) -> tuple[float, list[float]]:
     entry = {"alias": "m", "id": "claude-sonnet-4-6", "in_flight": IN_FLIGHT, "requests_per_minute": 1_000_000}
     study = validate_study({"study": "bench", "trials": 100, "models": [entry], "budget": {"stop_usd": 1e6}})
     asked = [Cell("m", "bash", f"task-{n // 100}", n % 100 + 1) for n in range(cells + 1)]
-    memory: list[float] = []
     generator = Generator(
         study,
         store=AnswerStore(folder),
@@ -110,8 +108,6 @@ def generated(port: int, cells: int, folder: Path) -> tuple[float, list[float]]:
 
     def ask(cell: Cell) -> None:
         generator.generate(cell, f"{'x' * 400} {cell.path}", "0" * 64)
-        if cell.trial == 1:
-            memory.append(_resident_mb())
 
     ask(asked[0])  # the imports, and the probe
     start = time.perf_counter()
@@ -119,19 +115,14 @@ def generated(port: int, cells: int, folder: Path) -> tuple[float, list[float]]:
         list(pool.map(ask, asked[1:]))
     speed = cells / (time.perf_counter() - start)
     generator.close()
-    return speed, memory
-
-
-def _resident_mb() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 1e6
+    return speed
 
 
 def main(small: bool = False) -> dict[str, object]:
     """Measure in turns; speeds in answers a second, the ratio wanted is 0.9."""
     cells, rounds = SMALL if small else (CELLS, ROUNDS)
     command = [sys.executable, "-m", "tools.bench.generation", "serve"]
-    bare_speeds, sdk_speeds, speeds, memory = [], [], [], []
+    bare_speeds, sdk_speeds, speeds = [], [], []
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as server,
         # On the project's disk, and removed after the last round: ext4 makes files slowly after many removals.
@@ -142,9 +133,7 @@ def main(small: bool = False) -> dict[str, object]:
             for number in range(rounds):
                 bare_speeds.append(bare(port, cells))
                 sdk_speeds.append(sdk_alone(port, cells))
-                speed, seen = generated(port, cells, Path(folder) / str(number))
-                speeds.append(speed)
-                memory.append(seen)
+                speeds.append(generated(port, cells, Path(folder) / str(number)))
         finally:
             server.kill()
     ratios = [mine / possible for mine, possible in zip(speeds, bare_speeds, strict=True)]
@@ -157,11 +146,6 @@ def main(small: bool = False) -> dict[str, object]:
         "generated_per_s": [round(speed, 1) for speed in speeds],
         "ratio": round(statistics.median(ratios), 3),
         "ratio_to_the_sdk_alone": round(statistics.median(map(operator.truediv, speeds, sdk_speeds)), 3),
-        "ratio_to_the_delay_alone": round(statistics.median(speeds) * DELAY_S / IN_FLIGHT, 3),
-        "memory_mb_first_and_last_tenth_of_last_round": [
-            round(statistics.mean(memory[-1][:2]), 1),
-            round(statistics.mean(memory[-1][-2:]), 1),
-        ],
     }
 
 

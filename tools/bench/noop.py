@@ -1,4 +1,4 @@
-"""A sandbox that runs nothing: what is left of a job's time is the harness's own."""
+"""A sandbox that runs nothing, so that the rest of a job's time is the harness's own."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ class NoSandbox:
         return Result(exit_code=0, stdout=Stream.of(b""), stderr=Stream.of(b""), wall_s=0.0)
 
     def why_missing(self, _: str) -> None:
-        """It holds every shell."""
+        """It has every shell."""

@@ -1,134 +1,141 @@
-"""Forty commands through Inspect AI's Docker sandbox and through ours, on the same image, in turns, 2 and 8 at a time.
+"""Forty commands through Inspect AI's Docker sandbox, through ours and by `docker run`, on the same image, in turns.
 
-Inspect's containers hold no world, no processes and no service; ours do. Beside both the bare loop `docker run --rm
---network none`. Seconds from the first command to the last; imports are not counted. About four minutes.
+Inspect's containers have no world, no processes and no service; ours have. Each loop is a process of its own,
+`python -m tools.bench.peer_inspect LOOP IMAGE AT-ONCE`, timed from its first command to its last. About four minutes.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import statistics
 import subprocess
 import sys
-import threading
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
-from fluency.core.study import SandboxConfig
+from fluency.core.shells import SHELLS
+from fluency.core.study import Limits, SandboxConfig
+from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import open_sandbox
+from fluency.world import build_world
+from tools.bench.sandbox import docker_run
 
-ROUNDS = 3
-AT_A_TIME = (2, 8)
-INTEROP = ROOT / ".venv-interop" / "bin" / "python"
-LOOPS = {"ours": Path(sys.executable), "inspect": INTEROP, "bare": Path(sys.executable)}
-ENGINE = {"dockerd", "containerd", "containerd-shim", "containerd-shim-runc-v2", "docker-proxy", "runc"}
-TICK = os.sysconf("SC_CLK_TCK")
+ROUNDS, AT_A_TIME = 3, (2, 8)
+COMMANDS = [f"find /usr/share -maxdepth {1 + n % 4} | LC_ALL=C sort | sha256sum | cut -c1-{n + 8}" for n in range(40)]
 
 
 def main(small: bool = False) -> dict[str, object]:
-    """Wall, processor time and memory of each loop and of the engine under it; medians over the rounds."""
+    """Seconds of each loop, and as a multiple of ours; medians over the rounds."""
     subprocess.run(["make", "-s", ".venv-interop/.made"], check=True, cwd=ROOT)
     if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode:
-        raise UserError(
-            "Inspect AI's sandbox needs `docker compose`",
-            where="peer_inspect",
-            hint="install Docker's compose plugin (2.21 or newer) and run again",
-        )
-    rounds = 1 if small else ROUNDS
+        raise SystemExit("Inspect AI's sandbox needs Docker's compose plugin, 2.21 or newer\nHint: install it")
     image = open_sandbox(SandboxConfig()).image.image_id
     figures: dict[str, object] = {}
     for at_once in AT_A_TIME:
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in LOOPS}
-        for _ in range(rounds):
+        for _ in range(1 if small else ROUNDS):
             for name in LOOPS:
                 found[name].append(turn(name, image, at_once))
-        outputs = {one["digest"] for turns in found.values() for one in turns}
-        if len(outputs) > 1:
+        if len({one["digest"] for turns in found.values() for one in turns}) > 1:
             raise RuntimeError(f"the loops printed different things: {found}")
         for name, turns in found.items():
-            for key in ("wall_s", "processor_s", "memory_mb", "engine_processor_s", "engine_memory_mb"):
-                figures[f"{at_once} at a time, {name}: {key}"] = round(statistics.median(t[key] for t in turns), 1)
-            if name != "ours":
-                ratios = [t["wall_s"] / o["wall_s"] for t, o in zip(turns, found["ours"], strict=True)]
-                figures[f"{at_once} at a time, {name}: wall as a multiple of ours"] = round(
-                    statistics.median(ratios), 2
-                )
+            figures[f"{at_once} at a time, {name}, s"] = round(statistics.median(t["seconds"] for t in turns), 1)
+            ratios = [t["seconds"] / ours["seconds"] for t, ours in zip(turns, found["ours"], strict=True)]
+            figures[f"{at_once} at a time, {name}, as a multiple of ours"] = round(statistics.median(ratios), 2)
     return figures
 
 
 def turn(name: str, image: str, at_once: int) -> dict[str, Any]:
-    """One loop in a process of its own, watched from outside."""
-    command = [str(LOOPS[name]), "-m", "tools.bench.peer_loops", name, image, str(at_once)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        assert process.stdout
-        while (line := process.stdout.readline()) not in ("ready\n", ""):
-            pass
-        before, watch = engine_processor_s(), Watch(process.pid)
-        line = process.stdout.readline()
-        after = engine_processor_s()
-        watch.end()
-    if process.returncode:
-        raise RuntimeError(f"the loop {name} failed with exit code {process.returncode}")
-    return json.loads(line) | {
-        "engine_processor_s": after - before,
-        "memory_mb": watch.most["loop"] / 2**20,
-        "engine_memory_mb": watch.most["engine"] / 2**20,
-    }
+    """One loop in a process of its own."""
+    python = ROOT / ".venv-interop/bin/python" if name == "inspect" else sys.executable
+    command = [python, "-m", "tools.bench.peer_inspect", name, image, str(at_once)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
-class Watch:
-    """The most memory (proportional to sharing, bytes) that a loop with all it started, and the engine, had at once."""
-
-    def __init__(self, pid: int) -> None:
-        self.most = {"loop": 0, "engine": 0}
-        self._pid = pid
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-
-    def end(self) -> None:
-        """Look no further."""
-        self._over.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        while not self._over.wait(0.2):
-            seen = processes()
-            family = {self._pid}
-            for pid in sorted(seen):  # a child's number is the higher one but where numbers begin anew
-                if seen[pid]["parent"] in family:
-                    family.add(pid)
-            groups = {"loop": family, "engine": {pid for pid, facts in seen.items() if facts["name"] in ENGINE}}
-            for group, pids in groups.items():
-                self.most[group] = max(self.most[group], sum(map(memory_bytes, pids & seen.keys())))
+def threads(one: Callable[[str], str], at_once: int) -> list[str]:
+    """What the commands printed, so many at a time."""
+    with ThreadPoolExecutor(at_once) as pool:
+        return list(pool.map(one, COMMANDS))
 
 
-def processes() -> dict[int, dict[str, Any]]:
-    """Every process: name, parent, processor seconds, its waited-for children's included."""
-    found = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            name, _, rest = (entry / "stat").read_text().partition("(")[2].rpartition(")")
-        except OSError:
-            continue
-        words = rest.split()
-        seconds = sum(map(int, words[11:15])) / TICK
-        found[int(entry.name)] = {"name": name, "parent": int(words[1]), "seconds": seconds}
-    return found
+def ours(image: str) -> Callable[[int], list[str]]:
+    """Our sandbox, its whole path: world, processes and service too."""
+    sandbox, world = open_sandbox(SandboxConfig(parallel=8)), build_world(11)
+    if sandbox.image.image_id != image:
+        raise SystemExit(f"the image is {sandbox.image.image_id}, not {image}")
+
+    def one(command: str) -> str:
+        result = sandbox.run(Invocation("bash", command, world, Limits(), 60, ("processes", "http")))
+        return result.stdout.raw().decode()
+
+    return lambda at_once: threads(one, at_once)
 
 
-def engine_processor_s() -> float:
-    """Processor seconds of the engine's lasting processes and of the runtimes they waited for."""
-    return sum(facts["seconds"] for facts in processes().values() if facts["name"] in ("dockerd", "containerd"))
+def bare(image: str) -> Callable[[int], list[str]]:
+    """`docker run` alone."""
+    return lambda at_once: threads(lambda command: docker_run(image, SHELLS["bash"].argv, command), at_once)
 
 
-def memory_bytes(pid: int) -> int:
-    """Proportional set size; a program's shared pages count once over all that share them."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+def inspect(image: str) -> Callable[[int], list[str]]:
+    """Inspect AI's Docker sandbox: a sample a command, a container a sample, without a world."""
+    from inspect_ai import Task
+    from inspect_ai import eval as run_eval
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ModelOutput, get_model
+    from inspect_ai.solver import Generate, Solver, TaskState, solver
+    from inspect_ai.util import sandbox
+    from inspect_ai.util._sandbox.docker import docker
+
+    async def any_version() -> None:
+        """Inspect asks for an engine of 24.0.6 or newer; an older one can do what is measured here too."""
+
+    docker.validate_prereqs = any_version
+    model = get_model("mockllm/model", custom_outputs=[])
+    service = {"image": image, "x-local": True, "entrypoint": ["/usr/bin/tail", "-f", "/dev/null"]}
+    service |= {"network_mode": "none", "stop_grace_period": "0s"}
+
+    @solver
+    def run_it() -> Solver:
+        async def solve(state: TaskState, generate: Generate) -> TaskState:
+            done = await sandbox().exec([*SHELLS["bash"].argv, state.input_text], timeout=60)
+            state.output = ModelOutput.from_content("none", done.stdout)
+            return state
+
+        return solve
+
+    def loop(at_once: int) -> list[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            compose = Path(folder) / "compose.yaml"
+            compose.write_text(json.dumps({"services": {"default": service}}), encoding="utf-8")
+            samples = [Sample(input=command, id=number) for number, command in enumerate(COMMANDS, 1)]
+            task = Task(MemoryDataset(samples), solver=run_it(), sandbox=("docker", str(compose)))
+            options = {"display": "none", "log_dir": folder, "max_samples": at_once, "max_sandboxes": at_once}
+            (log,) = run_eval(task, model=model, **options)
+            return [sample.output.completion for sample in log.samples or []]
+
+    return loop
+
+
+LOOPS = {"ours": ours, "inspect": inspect, "bare": bare}
+
+
+def run_loop(name: str, image: str, at_once: str) -> None:
+    """Print the loop's seconds and a hash of what its commands printed, as JSON."""
+    loop = LOOPS[name](image)
+    out, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115, PTH123 - Inspect prints
+    began = time.monotonic()
+    printed = loop(int(at_once))
+    seconds = time.monotonic() - began
+    print(json.dumps({"seconds": seconds, "digest": hashlib.sha256("".join(printed).encode()).hexdigest()}), file=out)
+
+
+if __name__ == "__main__":
+    run_loop(*sys.argv[1:])

@@ -1,24 +1,23 @@
-"""What an execution costs against the bare loop, `docker run --rm` without a network, and what each part of it costs.
+"""What an execution costs against the bare loop, `docker run --rm` without a network, and in memory.
 
-The loops take turns, so that a busy machine hits them alike; figures are medians over the rounds. About three minutes.
+The loops take turns, so that other load slows all of them; figures are medians over the rounds. About three minutes.
 """
 
 from __future__ import annotations
 
 import shutil
 import statistics
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fluency.core.shells import SHELLS
 from fluency.core.study import Limits, SandboxConfig
-from fluency.execution.isolation import isolation
 from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.world import World, build_world
-from tools.bench.peer_loops import docker_run
 
 ROUNDS = 3
 PER_ROUND = {1: 4, 2: 10, 8: 12}
@@ -26,32 +25,28 @@ MEMORY_RUNS = 100
 COMMAND = {"bash": "find / -xdev -type d 2>/dev/null | wc -l", "pwsh": "(Get-ChildItem -Recurse /usr/share).Count"}
 TARGETS = {"bash": 1.3, "pwsh": 1.1}
 EVERYTHING = ("processes", "http")
-# A container that works at all, for the cost of the rest.
-NEEDED = {"world-size", "tmp-size", "home-size", "removed-at-its-end"}
 
 
 def main(small: bool = False) -> dict[str, object]:
-    """Executions a minute at 1, 2 and 8 at a time, their ratios to the bare loop, cost of isolation, memory."""
+    """Executions a minute at 1, 2 and 8 at a time, their ratios to the bare loop, and memory."""
     rounds, per_round, memory_runs = (1, {2: 2}, 10) if small else (ROUNDS, PER_ROUND, MEMORY_RUNS)
     sandbox, world = open_sandbox(SandboxConfig(parallel=8)), build_world(11)
     figures: dict[str, object] = {}
     for shell in [shell for shell in COMMAND if not sandbox.why_missing(shell)]:
         loops: dict[str, Callable[[], object]] = {
             "sandbox, tree alone": lambda shell=shell: execute(sandbox, world, shell, ()),
-            "sandbox, with processes and service": lambda shell=shell: execute(
-                sandbox, world, shell, ("processes", "http")
-            ),
+            "sandbox, with processes and service": lambda shell=shell: execute(sandbox, world, shell, EVERYTHING),
         }
         if shutil.which("docker"):
-            loops = {"bare docker run": lambda shell=shell: bare(sandbox, shell)} | loops
+            bare = (sandbox.image.image_id, SHELLS[shell].argv, COMMAND[shell])
+            loops["bare docker run"] = lambda bare=bare: docker_run(*bare)
         for at_a_time, count in per_round.items():
             seconds = {name: [] for name in loops}
             for _ in range(rounds):
                 for name, loop in loops.items():
                     seconds[name].append(timed(loop, at_a_time, count))
             figures |= _ratios(shell, at_a_time, seconds)
-    figures |= isolation_cost(sandbox, world, rounds) | memory(sandbox, world, memory_runs)
-    return figures
+    return figures | memory(sandbox, world, memory_runs)
 
 
 def execute(sandbox: Sandbox, world: World, shell: str, needs: tuple[str, ...]) -> None:
@@ -59,9 +54,10 @@ def execute(sandbox: Sandbox, world: World, shell: str, needs: tuple[str, ...]) 
     sandbox.run(Invocation(shell, COMMAND[shell], world, Limits(), 60, needs))
 
 
-def bare(sandbox: Sandbox, shell: str) -> None:
-    """One turn of the bare loop."""
-    docker_run(sandbox.image.image_id, SHELLS[shell].argv, COMMAND[shell])
+def docker_run(image: str, argv: Sequence[str], command: str) -> str:
+    """One turn of the bare loop. Without a network, as ours: the engine's bridge costs a quarter more."""
+    run = ["docker", "run", "--rm", "--network", "none", "--entrypoint", argv[0], image, *argv[1:], command]
+    return subprocess.run(run, capture_output=True, check=True, text=True).stdout
 
 
 def timed(loop: Callable[[], object], at_a_time: int, count: int) -> float:
@@ -85,20 +81,6 @@ def _ratios(shell: str, at_a_time: int, seconds: dict[str, list[float]]) -> dict
             aim = f" (at most {TARGETS[shell]})" if at_a_time == 2 else ""
             figures[f"{shell}, {at_a_time} at a time, {name}: ratio to the bare loop{aim}"] = ratio
     return figures
-
-
-def isolation_cost(sandbox: Sandbox, world: World, rounds: int) -> dict[str, object]:
-    """Milliseconds that the isolation measures add to an execution, one at a time, in turns with and without them."""
-    every = isolation(Limits(), sandbox.engine["name"])
-    few = {name: part for name, part in every.items() if name in NEEDED}
-    seconds: dict[int, list[float]] = {0: [], 1: []}
-    for _ in range(3 * rounds):
-        for which, measures in enumerate((every, few)):
-            began = time.monotonic()
-            sandbox._run(Invocation("bash", "true", world, Limits(), 30), measures)
-            seconds[which].append(time.monotonic() - began)
-    cost = statistics.median(seconds[0]) - statistics.median(seconds[1])
-    return {"isolation: milliseconds added to an execution": round(1000 * cost)}
 
 
 def memory(sandbox: Sandbox, world: World, runs: int) -> dict[str, object]:

@@ -46,13 +46,13 @@ def main(small: bool = False) -> dict[str, object]:
         for size in sizes:
             project = noop_project(Path(folder) / str(size), [entry(endpoint.url, 0)], size)
             fresh, again = cost(project, "all"), cost(project, "all", nothing_to_do=True)
-            figures |= told(f"fresh run of {size}", fresh) | told(f"no-op of {size}", again)
+            figures |= as_figures(f"fresh run of {size}", fresh) | as_figures(f"no-op of {size}", again)
             milliseconds = (fresh.processor_s - again.processor_s) / (JOBS_PER_CELL * size) * 1000
             figures[f"overhead a job of {size}, processor ms"] = round(milliseconds, 1)
         project.configure(models=[entry(endpoint.url, number) for number in range(FOLD)])
         for number in range(1, FOLD):
             copy_cells(project.root, "m0", f"m{number}")
-        figures |= told(f"no-op of {FOLD * sizes[-1]}, cells alone", cost(project, "cells", nothing_to_do=True))
+        figures |= as_figures(f"no-op of {FOLD * sizes[-1]}, cells alone", cost(project, "cells", nothing_to_do=True))
     return figures
 
 
@@ -62,7 +62,7 @@ def entry(url: str, number: int) -> dict[str, object]:
 
 
 def cost(project: Project, target: str, *, nothing_to_do: bool = False) -> Cost:
-    """What a run to the target took; `nothing_to_do` is held against what Snakemake says."""
+    """What a run to the target took; `nothing_to_do` is checked against what Snakemake says."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(noop_run(project, target), cwd=project.root, env=project.environ(), stderr=said)
@@ -88,7 +88,7 @@ def copy_cells(root: Path, known: str, alias: str) -> None:
             (notes / base64.b64encode(copied.encode()).decode()).write_text(text, encoding="utf-8")
 
 
-def told(name: str, found: Cost) -> dict[str, object]:
+def as_figures(name: str, found: Cost) -> dict[str, object]:
     """A cost as figures."""
     return {
         f"{name}, s": round(found.wall_s, 1),

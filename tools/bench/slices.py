@@ -1,6 +1,6 @@
 """What start-up takes of a slice's work: two nodes of a real Slurm, slices as long as the profile makes them.
 
-A slice begins when Slurm starts its job; its first record ends the start-up, which so holds one execution too many.
+A slice begins when Slurm starts its job; its first record ends the start-up, which therefore includes one execution.
 Every answer works half a processor second before the task's reference and is run in Bash alone, as in
 `tools.bench.designed`.
 """
@@ -58,8 +58,3 @@ def main(small: bool = False) -> dict[str, object]:
                 f"{first - began:.1f}, {ended - first:.1f}"
             )
     return found | {f"start-up / work (at most {AT_MOST})": round(max(shares), 3)}
-
-
-if __name__ == "__main__":
-    for key, value in main().items():
-        print(f"{key}: {value}")

@@ -1,4 +1,4 @@
-"""`make chaos N=… SEED=…`: disturb runs of a study at random moments, and publish what they did."""
+"""`make chaos N=… SEED=…`: disturb runs of a study at random moments, and write a page of the results."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.workflow.project import PARTS
 from tools.chaos.engine import OwnEngine, own_engine
 from tools.chaos.faults import FAULTS
 from tools.chaos.page import USUAL, page_of
-from tools.chaos.subject import Size
+from tools.chaos.study_run import Size
 from tools.chaos.trial import Trial, try_fault, undisturbed
 
 PAGE = Path(__file__).with_name("results.md")
 
 
 def kinds(count: int, seed: int, possible: Sequence[str]) -> list[str]:
-    """The fault of each trial: all in turn, each round in an order of its own."""
+    """The fault of each trial: all in turn, each round in a random order."""
     drawn: list[str] = []
     for turn in range(-(-count // max(len(possible), 1))):
         drawn += Random(f"{seed} {turn}").sample(list(possible), len(possible))
@@ -33,7 +33,7 @@ def kinds(count: int, seed: int, possible: Sequence[str]) -> list[str]:
 
 
 def code_sha256() -> str:
-    """Changes with whatever a run of a study is made of: trials of other code are not taken up again."""
+    """Changes with the code of a run: trials of other code are not reused."""
     paths = [ROOT / part for part in PARTS]
     files = [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
     wanted = [file for file in files if file.is_file() and not {"__pycache__"} & set(file.parts)]
@@ -57,14 +57,14 @@ def campaign(count: int, seed: int, size: Size, gone_s: float, folder: Path) -> 
     todo = [(number, kind) for number, kind in drawn if number not in known]
     reference = folder / "undisturbed.json"
     if not reference.exists():
-        log_line(f"first a run of {size.cells} cells that nothing befalls")
+        log_line(f"first an undisturbed run of {size.cells} cells")
         write_atomic(reference, json.dumps(undisturbed(size)))
     expected, seconds = json.loads(reference.read_text(encoding="utf-8"))
-    with ExitStack() as held, log.open("a", encoding="utf-8") as stream:
+    with ExitStack() as stack, log.open("a", encoding="utf-8") as stream:
         engine: OwnEngine | None = None
         for number, kind in todo:
             if FAULTS[kind].needs_engine and engine is None:
-                engine = held.enter_context(own_engine())
+                engine = stack.enter_context(own_engine())
             chance = Random(f"{seed} {number}")
             trial = try_fault(number, kind, size, expected, chance, engine, gone_s)
             known[number] = trial
@@ -75,7 +75,9 @@ def campaign(count: int, seed: int, size: Size, gone_s: float, folder: Path) -> 
 
 
 def _in_words(trial: Trial) -> str:
-    done = f"struck at {trial.records_before} records, finished after {trial.runs_after} more in {trial.finish_s:.0f} s"
+    done = (
+        f"disturbed at {trial.records_before} records, finished after {trial.runs_after} more in {trial.finish_s:.0f} s"
+    )
     return f"{done}; {'; '.join(trial.problems)}" if trial.problems else done
 
 

@@ -1,4 +1,4 @@
-"""A container engine of one's own, which may be killed: the machine's engine has other users."""
+"""A second container engine that may be killed: the machine's engine has other users."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def why_no_engine() -> str | None:
 
 
 class OwnEngine:
-    """A dockerd with its own data, socket and containerd, without a network, that holds the sandbox image."""
+    """A dockerd with its own data, socket and containerd, without a network, that has the sandbox image."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -37,11 +37,11 @@ class OwnEngine:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         places = f"--data-root {self.folder}/data --exec-root {self.folder}/exec --pidfile {self.folder}/pid"
-        # The containerd of a killed one died with it; where nobody reaps it, its id would be taken for a living one's.
+        # The containerd of a killed one died with it; a process that nobody reaped would be taken for a living one.
         for stale in ("pid", "exec/containerd/containerd.pid"):
             (self.folder / stale).unlink(missing_ok=True)
         with (self.folder / "log").open("ab") as log:
-            # In the machine's own network, one that is to have no bridge takes docker0 away from the engine there.
+            # In the machine's own network, --bridge=none removes docker0 from the machine's engine.
             alone = f"unshare --net dockerd -H {self.url} {places} --bridge=none --iptables=false --ip6tables=false"
             self._daemon = subprocess.Popen(alone.split(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         deadline = time.monotonic() + STARTS_WITHIN_S
@@ -67,7 +67,7 @@ class OwnEngine:
                 self._daemon.wait(60)
 
     def clear_away(self) -> None:
-        """Remove what a killed one left behind: the processes beside containers, the mount of its data, the folder."""
+        """Remove what a killed one left behind: the shims, the mount of its data, the folder."""
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 if f"{self.folder}/exec".encode() in (process / "cmdline").read_bytes():
@@ -95,7 +95,7 @@ class OwnEngine:
 
 @contextlib.contextmanager
 def own_engine() -> Iterator[OwnEngine]:
-    """An engine that holds the sandbox image; its data are gone afterwards."""
+    """An engine with the sandbox image; its data are removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="chaos-engine-"))
     engine = OwnEngine(folder)
     try:

@@ -1,4 +1,4 @@
-"""What can befall a run: each fault strikes once, and is over when the run that it struck has ended."""
+"""The faults: each is injected once into a run, and is over when that run has ended."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from pathlib import Path
 from random import Random
 
 from tools.chaos.engine import OwnEngine, why_no_engine
-from tools.chaos.subject import Subject
+from tools.chaos.study_run import StudyRun
 
 DISK_MB = 256
 
 
 @dataclass(frozen=True)
-class Struck:
-    """What a fault is done to, and the one source of its chances."""
+class FaultContext:
+    """What a fault is injected into, and its random numbers."""
 
-    subject: Subject
+    study: StudyRun
     process: subprocess.Popen[bytes]
     engine: OwnEngine | None
     chance: Random
@@ -32,7 +32,7 @@ class Struck:
 
 
 After = Callable[[], None]
-"""What ends a fault, called when the run has ended."""
+"""Ends a fault; called when the run has ended."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Fault:
     """One kind. `may_repeat`: the process that waits for requests is killed, so those under way may come again."""
 
     title: str
-    strike: Callable[[Struck], After]
+    inject: Callable[[FaultContext], After]
     may_repeat: bool = False
     needs_engine: bool = False
     needs_disk: bool = False
@@ -51,24 +51,24 @@ def _nothing() -> None:
     """A signal is over at once."""
 
 
-def _signal_group(number: signal.Signals) -> Callable[[Struck], After]:
-    def strike(struck: Struck) -> After:
+def _signal_group(number: signal.Signals) -> Callable[[FaultContext], After]:
+    def inject(context: FaultContext) -> After:
         with contextlib.suppress(ProcessLookupError):  # it had ended by itself
-            os.killpg(struck.process.pid, number)
+            os.killpg(context.process.pid, number)
         return _nothing
 
-    return strike
+    return inject
 
 
-def _terminate(struck: Struck) -> After:
+def _terminate(context: FaultContext) -> After:
     """As `kill` does: the one process that the user started."""
-    struck.process.terminate()
+    context.process.terminate()
     return _nothing
 
 
-def _kill_engine(struck: Struck) -> After:
+def _kill_engine(context: FaultContext) -> After:
     """Kill it and start it again after some seconds, as a service manager does."""
-    engine = struck.engine
+    engine = context.engine
     assert engine is not None
     engine.kill()
 
@@ -76,13 +76,13 @@ def _kill_engine(struck: Struck) -> After:
         time.sleep(seconds)
         engine.start()
 
-    seconds = struck.chance.uniform(0, 10)
+    seconds = context.chance.uniform(0, 10)
     return ThreadPoolExecutor(1).submit(restart).result
 
 
-def _fill_disk(struck: Struck) -> After:
+def _fill_disk(context: FaultContext) -> After:
     """Take every byte that is left, until the run has ended."""
-    filler = struck.subject.project.root / "filler"
+    filler = context.study.project.root / "filler"
     with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         for size in (1 << 20, 1 << 12, 1):
             with contextlib.suppress(OSError):
@@ -91,11 +91,11 @@ def _fill_disk(struck: Struck) -> After:
     return filler.unlink
 
 
-def _endpoint_gone(struck: Struck) -> After:
+def _endpoint_gone(context: FaultContext) -> After:
     """Refuse connections for a while, whether the run waits as long or not."""
-    service = struck.subject.service
+    service = context.study.service
     service.go_away()
-    back = threading.Timer(struck.gone_s, service.come_back)
+    back = threading.Timer(context.gone_s, service.come_back)
     back.start()
     return back.join
 

@@ -1,4 +1,4 @@
-"""The endpoint's own book: which requests came, which got their answer, and whether one came for an answer at hand."""
+"""The endpoint's record of requests: which were answered, and which asked for an answer that was stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SLOWEST_S = 0.3
 
 
 @dataclass
-class Asked:
+class Request:
     """One request; `answered` once its reply was on its way, `cut` if none came; `run` counts the runs of the study."""
 
     prompt: str
@@ -24,8 +24,8 @@ class Asked:
     answered: bool = False
     cut: bool = False
 
-    def under_way(self, run: int) -> bool:
-        """Whether it still waits for its reply, in that run."""
+    def in_flight(self, run: int) -> bool:
+        """Whether it waits for its reply in that run."""
         return self.run == run and not self.answered and not self.cut
 
 
@@ -37,19 +37,19 @@ class Ledger:
     answers_to: Mapping[str, Sequence[Path]]
     run: int = 0
     gone: bool = False
-    requests: list[Asked] = field(default_factory=list)
-    asked_at_hand: list[str] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    repeated_requests: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reply_to(self, seen: Seen) -> Reply:
         """What a request gets: an answer with a number of its own, or a cut connection while the endpoint is gone."""
         with self._lock:
             number = len(self.requests)
-            asked = Asked(seen.prompt, self.run)
+            asked = Request(seen.prompt, self.run)
             if not self.gone:
-                self._look(asked)
+                self._note_if_repeated(asked)
             self.requests.append(asked)
-        # Some answers take longer, so that at any moment some are under way.
+        # Some answers take longer, so that at any moment some are in flight.
         time.sleep(SLOWEST_S * hashlib.sha256(f"{number}".encode()).digest()[0] / 255)
         if self.gone:
             asked.cut = True
@@ -57,15 +57,15 @@ class Ledger:
         asked.answered = True
         return Reply(body=message(self.answer(seen.prompt), id=f"msg_{number}", model=(seen.body or {}).get("model")))
 
-    def _look(self, asked: Asked) -> None:
-        """Note a request whose every answer is stored, or being given to the run that asks."""
+    def _note_if_repeated(self, asked: Request) -> None:
+        """Note a request although all answers to its prompt are stored or in flight."""
         places = self.answers_to[asked.prompt]
         stored = sum(path.exists() for path in places)
-        under_way = sum(other.prompt == asked.prompt and other.under_way(self.run) for other in self.requests)
-        if stored + under_way >= len(places):
-            self.asked_at_hand.append(asked.prompt)
+        in_flight = sum(other.prompt == asked.prompt and other.in_flight(self.run) for other in self.requests)
+        if stored + in_flight >= len(places):
+            self.repeated_requests.append(asked.prompt)
 
-    def lost(self) -> list[Asked]:
+    def lost(self) -> list[Request]:
         """Requests that were answered and whose answer is not in the store at the end."""
         paths = (path for places in self.answers_to.values() for path in places if path.exists())
         kept = {json.loads(path.read_bytes())["answer"]["raw"]["id"] for path in paths}

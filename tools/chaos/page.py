@@ -7,7 +7,7 @@ from statistics import median
 
 from fluency.common.words import plural
 from tools.chaos.faults import FAULTS
-from tools.chaos.subject import Size
+from tools.chaos.study_run import Size
 from tools.chaos.trial import Trial
 
 USUAL = 50
@@ -63,7 +63,7 @@ def page_of(trials: Sequence[Trial], undisturbed_s: float, seed: int, skipped: S
 
 
 def _row(title: str, group: Sequence[Trial]) -> str:
-    kept, stood = sum(trial.kept for trial in group), sum(trial.kept + trial.made_anew for trial in group)
+    kept, stood = sum(trial.kept for trial in group), sum(trial.kept + trial.made_again for trial in group)
     columns = [
         title,
         str(len(group)),

@@ -1,4 +1,4 @@
-"""`make mutate N=… SEED=…`: put random faults into a copy of the tree, one at a time, and publish who notices."""
+"""`make mutate N=… SEED=…`: put random faults into a copy of the tree, one at a time, and report who notices."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def drawn(project: Project, count: int, seed: int) -> list[Fault]:
 def try_all(
     project: Project, faults: Sequence[Fault], cache: Path, workers: int, say: Callable[[str], object] = lambda _: None
 ) -> list[Trial]:
-    """The trial of each fault; those that `cache` holds and that still hold are not run again."""
+    """The trial of each fault; those in `cache` that are still valid are not run again."""
     files = project.hashes()
     log = cache / "trials.jsonl"
     known = _known(log, files)
@@ -67,7 +67,7 @@ def try_all(
 
 
 def _of(trial: Trial, files: Mapping[str, str]) -> str:
-    """What a trial holds for: a noticed fault for its file and the test's, one that nobody noticed for the tree."""
+    """Hash of the files that a trial is valid for: a noticed fault's own and its test's, else the whole tree."""
     parts = files if trial.by is None else {trial.fault.file, trial.by.partition("::")[0]} & files.keys()
     return sha256("".join(f"{name} {files[name]}\n" for name in sorted(parts)))
 

@@ -1,4 +1,4 @@
-"""The faultless run: which tests pass, how long each takes, and which lines it covers."""
+"""The run without a fault: which tests pass, how long each takes, and which lines it covers."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from tools.mutate.faults import normal_form
 
 @dataclass(frozen=True)
 class Project:
-    """What is mutated (`sources`, folders relative to `root`), and by which tests it is to be noticed."""
+    """What is mutated (`sources`, folders relative to `root`), and the tests that must notice."""
 
     root: Path
     sources: tuple[str, ...]
     package_root: str = "scripts"
     tests: tuple[str, ...] = ("tests",)
     options: tuple[str, ...] = ()
-    apart: tuple[str, ...] = ("docs/", "tools/mutate/")
-    """Folders whose contents change no trial: the pages, and this tool itself."""
+    ignored: tuple[str, ...] = ("docs/", "tools/mutate/")
+    """Folders whose contents change no trial."""
 
     def files(self) -> list[str]:
-        """The files of the tree, relative: what git holds or would take in."""
+        """The files of the tree, relative: those that git knows or would add."""
         command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=True).stdout
         return sorted(name for name in listed.splitlines() if (self.root / name).is_file())
@@ -42,12 +42,12 @@ class Project:
         return [n for n in self.files() if n.endswith(".py") and n.startswith(tuple(f"{s}/" for s in self.sources))]
 
     def hashes(self) -> dict[str, str]:
-        """The SHA-256 of each file of the tree that matters: what was found with other files is not taken up again."""
-        names = (name for name in self.files() if not name.startswith(self.apart))
+        """The SHA-256 of each file of the tree that matters: results of other files are not reused."""
+        names = (name for name in self.files() if not name.startswith(self.ignored))
         return {name: sha256((self.root / name).read_bytes()) for name in names}
 
     def copy_to(self, folder: Path) -> None:
-        """The tree anew, so that the work tree is never touched; what is mutated in its normal form."""
+        """Copy the tree, so that the work tree is never changed; the mutable files in their normal form."""
         for name in self.files():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(self.root / name, folder / name)
@@ -57,11 +57,11 @@ class Project:
             (folder / ".venv").symlink_to((self.root / ".venv").resolve())
 
     def pytest(self, folder: Path) -> list[str]:
-        """The command that runs tests of a copy, each time the same way."""
+        """The command that runs tests of a copy."""
         plugins = ("-p", "tools.mutate.plugin", "-p", "no:cacheprovider")
-        # Beside the tree: what a test puts into its own folder must not lie within the project.
-        beside = folder.with_name(f"{folder.name}-tmp")
-        always = (*plugins, "--hypothesis-seed=0", "-q", "--durations=0", f"--basetemp={beside}")
+        # Outside of the tree: a test's own folder must not be within the project.
+        temporary = folder.with_name(f"{folder.name}-tmp")
+        always = (*plugins, "--hypothesis-seed=0", "-q", "--durations=0", f"--basetemp={temporary}")
         return [sys.executable, "-m", "pytest", *always, *self.options]
 
     def environment(self, folder: Path, **more: str) -> dict[str, str]:
@@ -88,7 +88,7 @@ class Baseline:
         return cls(value["seconds"], covered)
 
     def to_json(self) -> dict[str, Any]:
-        """The seconds by test, and by file and line the numbers of the tests, whose names are long."""
+        """The seconds by test; by file and line the numbers of the tests, whose names are long."""
         number_of = {test: number for number, test in enumerate(self.seconds)}
         covered = {
             file: {line: sorted(number_of[test] for test in tests) for line, tests in lines.items()}
@@ -123,8 +123,8 @@ class Baseline:
 
         A line that runs at import, or whose result is kept for all that ask later, is covered by no test or by one.
         """
-        beside = {test for test in self.seconds if _beside(test, file)}
-        return self._likeliest_first(file, beside.union(*self.covered.get(file, {}).values()))
+        own = {test for test in self.seconds if _in_own_folder(test, file)}
+        return self._likeliest_first(file, own.union(*self.covered.get(file, {}).values()))
 
     def _likeliest_first(self, file: str, tests: set[str]) -> list[str]:
         """Those of the package's own folder first, then the quickest file; a file's together, which share set-ups."""
@@ -135,12 +135,12 @@ class Baseline:
 
         def place(test: str) -> tuple[bool, float, str, float, str]:
             where = test.partition("::")[0]
-            return not _beside(test, file), spent[where], where, self.seconds[test], test
+            return not _in_own_folder(test, file), spent[where], where, self.seconds[test], test
 
         return sorted(known, key=place)
 
 
-def _beside(test: str, file: str) -> bool:
+def _in_own_folder(test: str, file: str) -> bool:
     """Whether a test stands in the folder that is named as one of the file's."""
     return test.startswith(tuple(f"tests/{part}/" for part in Path(file).parts))
 
@@ -148,7 +148,7 @@ def _beside(test: str, file: str) -> bool:
 def measure(project: Project, folder: Path, kept: Path) -> Baseline:
     """The baseline of a tree, run in its copy at `folder`.
 
-    What `kept` holds of the same tree is taken up again; where only test modules differ, these alone are run.
+    `kept` is reused for the same tree; where only test modules differ, only these are run.
     """
     files = project.hashes()
     before, known = _read(kept) if kept.is_file() else ({}, None)

@@ -1,4 +1,4 @@
-"""One fault after the other in a copy of the tree, several copies at a time: does a test notice?"""
+"""Whether a test notices a fault: one fault after the other in a copy of the tree, several copies at a time."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tools.mutate.faults import Fault, lines_of, with_fault
 START_S = 60.0
 """What pytest may need before its first test, on a busy machine."""
 TIMES_SLOWER = 5.0
-"""A fault that makes the tests take so many times longer is noticed by the time limit."""
-LOOK_S = 60.0
-"""How many seconds of the tests that run its line a fault is shown to: what is found by none of them is not noticed."""
-SECOND_LOOK_S = 20.0
-"""How many seconds of further tests a fault is shown to that none of its line's own tests noticed."""
+"""A fault that makes the tests take this many times longer is noticed by the time limit."""
+OWN_TESTS_S = 60.0
+"""How many seconds of the tests that run its line a fault is tried with."""
+FURTHER_TESTS_S = 20.0
+"""How many seconds of further tests, if none of these notices it."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Trials:
 
     def _trial(self, fault: Fault) -> Trial:
         source = (self._project.root / fault.file).read_text(encoding="utf-8")
-        own = self._within(LOOK_S, set(), self._baseline.tests_of(fault.file, lines_of(source, fault)))
-        further = self._within(SECOND_LOOK_S, set(own), self._baseline.further_tests_of(fault.file))
+        own = self._within(OWN_TESTS_S, set(), self._baseline.tests_of(fault.file, lines_of(source, fault)))
+        further = self._within(FURTHER_TESTS_S, set(own), self._baseline.further_tests_of(fault.file))
         copy = self._copies.get()
         try:
             with _changed(copy / fault.file, with_fault(source, fault)):
@@ -93,7 +93,7 @@ class Trials:
 
 
 def _exit_code(command: Sequence[str], folder: Path, environment: dict[str, str], limit_s: float) -> int | None:
-    """How a command ends; None if it did not within the limit, and was ended with all that it had started."""
+    """A command's exit code; None if it and all that it started had to be killed at the limit."""
     with subprocess.Popen(
         command, cwd=folder, env=environment, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True
     ) as process:
@@ -106,7 +106,7 @@ def _exit_code(command: Sequence[str], folder: Path, environment: dict[str, str]
 
 @contextlib.contextmanager
 def _changed(path: Path, text: str) -> Iterator[None]:
-    """A file with another text; what Python compiled of either is not taken for the other."""
+    """Give a file another text for a while, and remove what Python compiled of it."""
     before = path.read_text(encoding="utf-8")
     try:
         _write(path, text)

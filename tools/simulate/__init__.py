@@ -1,1 +1,1 @@
-"""Simulated studies of the design: every simulated figure of the docs and the report comes from here."""
+"""Simulated studies of the design: the source of every simulated figure of docs and report."""

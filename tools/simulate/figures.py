@@ -19,8 +19,8 @@ Row = dict[str, Any]
 GAPS = (0.0, 0.05, 0.10, 0.15, 0.20)
 
 
-def dice(*words: object) -> np.random.Generator:
-    """Random numbers of one cell of a table, whatever else is simulated."""
+def rng_for(*words: object) -> np.random.Generator:
+    """Random numbers of one cell of a table, independent of all others."""
     return np.random.default_rng(zlib.crc32(repr(words).encode()))
 
 
@@ -31,7 +31,7 @@ def design(count: int) -> list[Row]:
 
 def design_row(name: str, gap: float, count: int) -> Row:
     """One cell of the design's table."""
-    found = studies(population(name, gap), count, 20, 5, dice("design", name, gap))
+    found = studies(population(name, gap), count, 20, 5, rng_for("design", name, gap))
     d = methods.differences(found)
     row = methods.rows_of(found.steps.sum(axis=1), 100)
     ends, near, fixed = methods.t_interval(d), methods.t_interval(d, 0.90), methods.fixed_half(found)
@@ -51,7 +51,7 @@ def design_row(name: str, gap: float, count: int) -> Row:
         "F covers": methods.covered((own - fixed, own + fixed), found.fixed),
         "sign-flip rejects": share(p <= 0.05),
         "t rejects": share((ends[0] > 0) | (ends[1] < 0)),
-        "McNemar rejects": share(methods.mcnemar_p(found, dice("pairs", name, gap)) <= 0.05),
+        "McNemar rejects": share(methods.mcnemar_p(found, rng_for("pairs", name, gap)) <= 0.05),
         "stratified rejects": share(methods.stratified_p(found) <= 0.05),
         "half-width S": median((ends[1] - ends[0]) / 2),
         "half-width floored": median(np.subtract(*methods.floored_interval(d)[::-1]) / 2),
@@ -65,8 +65,8 @@ def resampling(count: int) -> list[Row]:
     rows = []
     for name in SCENARIOS:
         for gap in (0.0, 0.10):
-            found = studies(population(name, gap), count, 20, 5, dice("resampling", name, gap))
-            percentile, corrected = methods.bootstraps(methods.differences(found), dice("weights", name, gap))
+            found = studies(population(name, gap), count, 20, 5, rng_for("resampling", name, gap))
+            percentile, corrected = methods.bootstraps(methods.differences(found), rng_for("weights", name, gap))
             covers = {"percentile": percentile, "BCa": corrected}
             rows.append(
                 {"scenario": name, "gap": gap} | {k: methods.covered(v, found.truth) for k, v in covers.items()}
@@ -90,7 +90,7 @@ def sizes(count: int) -> list[Row]:
             tried = [max(8, round(about * factor)) for factor in (0.8, 0.95, 1.1, 1.3)]
             shares = []
             for tasks in tried:
-                found = studies(rates, count, tasks, 5, dice("sizes", name, question, tasks))
+                found = studies(rates, count, tasks, 5, rng_for("sizes", name, question, tasks))
                 shares.append(share(answered(found)))
             rows.append({"scenario": name, "question": question, "gap": gap, "tasks": at_80(tried, shares)})
     return rows
@@ -137,10 +137,10 @@ def weak_places(count: int) -> list[Row]:
     ]
     rows = []
     for words, rates, gap in places:
-        rows.append(_coverage(words, gap, studies(rates, count, 20, 5, dice("weak", words, gap))))
+        rows.append(_coverage(words, gap, studies(rates, count, 20, 5, rng_for("weak", words, gap))))
     for spread in (0.05, 0.10, 0.15):
         words = f"effect shared by a category, up to {100 * spread:.0f} points either way"
-        rows.append(_coverage(words, 0.0, by_category(spread, count, dice("category", spread))))
+        rows.append(_coverage(words, 0.0, by_category(spread, count, rng_for("category", spread))))
     return rows
 
 
@@ -165,8 +165,8 @@ def no_room(count: int) -> list[Row]:
     rows = []
     for effect in (0.0, 1.0):
         for logit in (-8.0, -6.5, -5.0, -3.5, -2.0, 0.0, 2.0, 3.5, 5.0, 6.5, 8.0):
-            rates = shifted(logit, effect, dice("ability", effect, logit))
-            found = studies(rates, count, 20, 5, dice("no room", effect, logit))
+            rates = shifted(logit, effect, rng_for("ability", effect, logit))
+            found = studies(rates, count, 20, 5, rng_for("no room", effect, logit))
             row = methods.rows_of(found.steps.sum(axis=1), 100)
             passed = [c.sum(axis=1) for c in (found.baseline, found.challenger)]
             edge = (np.maximum(*passed) <= 100 * FLOOR) | (np.minimum(*passed) >= 100 * CEILING)
@@ -191,7 +191,7 @@ def optional_stopping(count: int) -> list[Row]:
         for words, alike in (("the scenario's", False), ("no task differs", True)):
             rates = population(name, 0.0)
             rates = (rates[0], rates[0]) if alike else rates
-            rng = dice("stopping", name, alike)
+            rng = rng_for("stopping", name, alike)
             chosen = rng.integers(0, len(rates[0]), size=(count, 20))
             steps, looks = np.zeros((count, 20), dtype=np.int64), []
             for look in range(1, 5):
@@ -214,12 +214,12 @@ def shares_of_resamples(count: int) -> list[Row]:
     """True gaps normal about 0 with sd 8 points: how often the truth was in the row that a share of resamples named."""
     rows = []
     for name in ("A", "C"):
-        rng = dice("gaps", name)
+        rng = rng_for("gaps", name)
         gaps = np.clip(np.round(rng.normal(0, 8, count)), -20, 20) / 100
         claimed: dict[str, list[bool]] = {"0.6 to 0.8": [], "0.8 to 0.9": [], "0.9 to 1": []}
         for gap in sorted(set(gaps.tolist())):
-            found = studies(population(name, gap), int((gaps == gap).sum()), 20, 5, dice("shares", name, gap))
-            drawn = np.round(methods.resampled(methods.differences(found), dice("weights", name, gap)) * 100).astype(
+            found = studies(population(name, gap), int((gaps == gap).sum()), 20, 5, rng_for("shares", name, gap))
+            drawn = np.round(methods.resampled(methods.differences(found), rng_for("weights", name, gap)) * 100).astype(
                 int
             )
             truth = methods.rows_of(np.array([round(100 * gap)]), 100)[0]

@@ -44,7 +44,7 @@ def fixed_half(found: Studies) -> np.ndarray:
 
 
 def wald(found: Studies) -> Ends:
-    """All runs of an arm as independent."""
+    """All runs of a shell as independent."""
     runs = found.trials * found.baseline.shape[1]
     below, above = (c.sum(axis=1) / runs for c in (found.baseline, found.challenger))
     half = norm.ppf(0.975) * np.sqrt((below * (1 - below) + above * (1 - above)) / runs)

@@ -1,10 +1,9 @@
-"""Find transcripts, collect requests, write drafts and their table."""
+"""Find transcripts, collect requests, write drafts of tasks and a table of them."""
 
 from __future__ import annotations
 
 import contextlib
 import getpass
-import itertools
 import os
 import shlex
 import time
@@ -12,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -21,99 +19,19 @@ from fluency.common.files import write_atomic
 from fluency.common.terminal import print_lines
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.tasks import CATEGORIES
-from fluency.miner import claude_code, codex, gemini, opencode
-from fluency.miner.intents import Cluster, Clusters, Rejected, intent_of, without_cd
-from fluency.miner.json_lines import read_document, read_lines
+from fluency.miner.intents import Cluster, Intent, Rejected, intent_of, without_cd
 from fluency.miner.redact import GENERIC_NAMES, redact, user_names
-from fluency.miner.transcript import LONGEST_COMMAND, LONGEST_PROMPT, Event, ShellRequest, assemble
+from fluency.miner.transcripts import ShellRequest, read_requests
 
-A_CATEGORY = 10
+LONGEST_PROMPT = 600
+LONGEST_COMMAND = 2000
+CANDIDATES_A_CATEGORY = 10
 _HEAD = """\
 # A draft from your transcripts, not a task: as long as `draft` stands here it is refused.
 # To make it one: rewrite the prompt so that it names no shell and states the output format, build what it needs
 # into a world, write answer.py, references and wrong commands for both shells (docs/adding-a-task.md), and move the
 # folder to tasks/. The commands below are what an agent ran: never take one's output as the expected answer.
 """
-
-
-def write_candidates(out: Path, clusters: list[Cluster], names: set[str]) -> tuple[list[Cluster], int]:
-    """Write a folder for each of the most frequent clusters of a category; which, and how many drafts stood already.
-
-    A draft that is there stays as it is: someone may be working on it.
-    """
-    chosen: list[Cluster] = []
-    kept = 0
-    for category in CATEGORIES:
-        chosen += [cluster for cluster in clusters if cluster.intent.category == category][:A_CATEGORY]
-    for cluster in chosen:
-        path = out / cluster.intent.slug / "task.yaml"
-        if path.exists():
-            kept += 1
-        else:
-            write_atomic(path, draft(cluster, names))
-    return chosen, kept
-
-
-def draft(cluster: Cluster, names: Iterable[str]) -> str:
-    """The text of a candidate's task.yaml."""
-    clean = [_clean(example, names) for example in cluster.examples]
-    commands: dict[str, list[str]] = {}
-    for example, (_, command) in zip(cluster.examples, clean, strict=True):
-        if command not in commands.setdefault(example.shell, []):
-            commands[example.shell].append(command)
-    texts = list(dict.fromkeys(text for text, _ in clean if text))
-    values = {
-        "draft": True,
-        "id": cluster.intent.slug,
-        "category": cluster.intent.category,
-        "provenance": "written",
-        "provenance_note": f"after {cluster.count} requests in the author's own agent transcripts",
-        "prompt": texts[0],
-        "seen": {
-            "requests": cluster.count,
-            "known_successful": cluster.succeeded,
-            "other_wordings": texts[1:],
-            "commands": commands,
-        },
-    }
-    return _HEAD + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=110)
-
-
-def table(chosen: list[Cluster], categories: Counter[str], outside: Counter[str], summary: Iterable[str]) -> str:
-    """The README of the candidates: what was read, how frequent each category is, and the candidates."""
-    total = sum(categories.values())
-    lines = ["# Task candidates from your transcripts", "", *summary, ""]
-    lines += ["| category | requests | share |", "|---|---:|---:|"]
-    lines += [f"| {name} | {categories[name]} | {_share(categories[name], total)} |" for name in CATEGORIES]
-    titles = " | ".join(SHELLS[name].short_title for name in DESIGN_SHELLS)
-    lines += ["", f"| candidate | requests | share of its category | {titles} | known successful |"]
-    lines += ["|---|---:|---:|---:|---:|---:|"]
-    for cluster in chosen:
-        share = _share(cluster.count, categories[cluster.intent.category])
-        shells = " | ".join(str(cluster.shells[name]) for name in DESIGN_SHELLS)
-        slug = cluster.intent.slug
-        lines.append(f"| [{slug}]({slug}/task.yaml) | {cluster.count} | {share} | {shells} | {cluster.succeeded} |")
-    if outside:
-        lines += ["", "Commands left out:", "", "| why | commands |", "|---|---:|"]
-        often_first = sorted(outside.items(), key=lambda item: (-item[1], item[0]))
-        lines += [f"| {why} | {count} |" for why, count in often_first]
-    lines += ["", "docs/mining.md says how these were chosen, and how a candidate becomes a task."]
-    return "\n".join(lines) + "\n"
-
-
-def _clean(example: ShellRequest, names: Iterable[str]) -> tuple[str, str]:
-    known = set(names) | user_names(example.folder)
-    return redact(example.text, known, example.folder), redact(example.command, known, example.folder)
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f} %" if whole else "-"
-
-
-FORMATS = {"Claude Code": claude_code, "Codex CLI": codex, "Gemini CLI": gemini}
-MOST_REMEMBERED = 200_000
-MOST_NAMES = 1_000
-_SNIFFED = 5
 
 
 @dataclass
@@ -124,7 +42,7 @@ class Report:
     files: Counter[str] = field(default_factory=Counter)
     tally: Counter[str] = field(default_factory=Counter)
     categories: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
     candidates: list[str] = field(default_factory=list)
     drafts_kept: int = 0
 
@@ -141,41 +59,7 @@ class Report:
         ]
 
 
-def mine(paths: Sequence[Path], out: Path) -> Report:
-    """Read all transcripts at and below `paths` and write candidates and their table into `out`.
-
-    Memory does not grow with the size of the transcripts. UserError if there is nothing to read.
-    """
-    report, clusters = Report(Path(out)), Clusters()
-    names, last = _own_names(), time.monotonic()
-    seen: set[int] = set()
-    for path in _files(paths):
-        for request in _requests(path, report):
-            key = hash((request.call_id, request.command))
-            if key in seen:
-                continue
-            if len(seen) < MOST_REMEMBERED:
-                seen.add(key)
-            report.tally["commands"] += 1
-            if len(names) < MOST_NAMES:
-                names |= user_names(f"{request.folder}\n{request.command}\n{request.text}")
-            _sort_in(request, report, clusters)
-        if time.monotonic() - last > 5:
-            last = time.monotonic()
-            print_lines([f"mine: {report.tally['bytes'] / 1e6:.0f} MB read, {report.tally['commands']} commands found"])
-    if not report.files:
-        raise UserError(
-            "there are no agent transcripts",
-            where=" ".join(map(str, paths)),
-            hint="name their folder, for example LOGS=~/.claude/projects; docs/mining.md lists the places",
-        )
-    chosen, report.drafts_kept = write_candidates(report.out, clusters.ranked(), names)
-    report.candidates = [cluster.intent.slug for cluster in chosen]
-    write_atomic(report.out / "README.md", table(chosen, report.categories, report.left_out, report.lines()))
-    return report
-
-
-def main(logs: Sequence[Path], out: Path = Path("candidates")) -> int:
+def main(logs: Sequence[Path], out: Path) -> int:
     """`make mine`: mine the given places, or those where the agents keep their transcripts."""
     places = _places(logs)
     named = ", ".join(map(str, places)) or "nothing: no agent has transcripts in its usual place"
@@ -187,8 +71,47 @@ def main(logs: Sequence[Path], out: Path = Path("candidates")) -> int:
     return 0
 
 
-def usual_places() -> list[Path]:
-    """Where the agents keep their transcripts, as far as they are there."""
+def mine(paths: Sequence[Path], out: Path) -> Report:
+    """Read all transcripts at and below `paths` and write candidates and their table into `out`.
+
+    Memory grows with the number of distinct commands, not with the size of the transcripts. UserError if there is
+    nothing to read.
+    """
+    report, clusters = Report(Path(out)), dict[Intent, Cluster]()
+    names, last = _own_names(), time.monotonic()
+    seen: set[int] = set()
+    for path in _files(paths):
+        for request in read_requests(path, report.files, report.tally):
+            key = hash((request.call_id, request.command))
+            if key in seen:
+                continue
+            seen.add(key)
+            report.tally["commands"] += 1
+            names |= user_names(f"{request.folder}\n{request.command}\n{request.text}")
+            _classify(request, report, clusters)
+        if time.monotonic() - last > 5:
+            last = time.monotonic()
+            print_lines([f"mine: {report.tally['bytes'] / 1e6:.0f} MB read, {report.tally['commands']} commands found"])
+    if not report.files:
+        raise UserError(
+            "there are no agent transcripts",
+            where=" ".join(map(str, paths)),
+            hint="name their folder, for example LOGS=~/.claude/projects; docs/mining.md lists the places",
+        )
+    chosen = _most_frequent(clusters.values())
+    for cluster in chosen:
+        path = report.out / cluster.intent.slug / "task.yaml"
+        if path.exists():  # someone may be working on it
+            report.drafts_kept += 1
+        else:
+            write_atomic(path, draft(cluster, names))
+    report.candidates = [cluster.intent.slug for cluster in chosen]
+    write_atomic(report.out / "README.md", _table(chosen, report))
+    return report
+
+
+def default_places() -> list[Path]:
+    """Where the agents keep their transcripts, as far as they exist."""
     home = Path.home()
     places = [
         Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
@@ -200,13 +123,13 @@ def usual_places() -> list[Path]:
 
 
 def _places(logs: Sequence[Path]) -> list[Path]:
-    """What LOGS names: one path, or several apart by blanks; nothing: the usual places."""
+    """What LOGS names: one path, or several separated by blanks; nothing: the default places."""
     places: list[Path] = []
     for given in map(str, logs):
         if given not in ("", "."):
             path = Path(given).expanduser()
             places += [path] if path.exists() else [Path(part).expanduser() for part in shlex.split(given)]
-    return places or usual_places()
+    return places or default_places()
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
@@ -224,36 +147,16 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
                     yield file
 
 
-def _requests(path: Path, report: Report) -> Iterator[ShellRequest]:
-    """The requests in one file; a file of another kind holds none, one that cannot be read is counted."""
-    try:
-        if path.suffix == ".db":
-            if opencode.recognises(path):
-                report.files["opencode"] += 1
-                for events in opencode.sessions(path, report.tally):
-                    yield from assemble(events)
-            return
-        yield from assemble(_events(path, report))
-    except OSError:
-        report.tally["unreadable files"] += 1
+def _own_names() -> set[str]:
+    """This user's and this machine's names, to be removed everywhere."""
+    names = {os.uname().nodename, os.uname().nodename.split(".")[0], Path.home().name}
+    with contextlib.suppress(KeyError, OSError):
+        names.add(getpass.getuser())
+    return names - GENERIC_NAMES
 
 
-def _events(path: Path, report: Report) -> Iterator[Event]:
-    if path.suffix == ".json":
-        document = read_document(path, report.tally) if path.name.startswith("session-") else None
-        records: Iterator[dict[str, Any]] = iter([document] if document else [])
-    else:
-        records = read_lines(path, report.tally)
-    first = list(itertools.islice(records, _SNIFFED))
-    for name, reader in FORMATS.items():
-        if any(reader.recognises(record) for record in first):
-            report.files[name] += 1
-            yield from reader.events(itertools.chain(first, records))
-            return
-
-
-def _sort_in(request: ShellRequest, report: Report, clusters: Clusters) -> None:
-    """Count a command under its category, or under why it is left out."""
+def _classify(request: ShellRequest, report: Report, clusters: dict[Intent, Cluster]) -> None:
+    """Count a command under its category, or under why it is no candidate."""
     if len(request.command) > LONGEST_COMMAND:
         why = "too long"
     elif request.ok is False:
@@ -267,15 +170,70 @@ def _sort_in(request: ShellRequest, report: Report, clusters: Clusters) -> None:
         intent = intent_of(request.shell, request.command)
         if not isinstance(intent, Rejected):
             report.categories[intent.category] += 1
-            clusters.add(intent, request)
+            clusters.setdefault(intent, Cluster(intent)).add(request)
             return
         why = intent.why
-    report.left_out[why] += 1
+    report.rejected[why] += 1
 
 
-def _own_names() -> set[str]:
-    """This user's and this machine's names, to be taken out wherever they stand."""
-    names = {os.uname().nodename, os.uname().nodename.split(".")[0], Path.home().name}
-    with contextlib.suppress(KeyError, OSError):
-        names.add(getpass.getuser())
-    return names - GENERIC_NAMES
+def _most_frequent(clusters: Iterable[Cluster]) -> list[Cluster]:
+    ranked = sorted(clusters, key=lambda cluster: (-cluster.count, cluster.intent))
+    chosen: list[Cluster] = []
+    for category in CATEGORIES:
+        chosen += [cluster for cluster in ranked if cluster.intent.category == category][:CANDIDATES_A_CATEGORY]
+    return chosen
+
+
+def draft(cluster: Cluster, names: Iterable[str]) -> str:
+    """The text of a candidate's task.yaml."""
+    texts: list[str] = []
+    commands: dict[str, list[str]] = {}
+    for example in cluster.examples:
+        known = set(names) | user_names(example.folder)
+        text, command = (redact(part, known, example.folder) for part in (example.text, example.command))
+        if text and text not in texts:
+            texts.append(text)
+        if command not in commands.setdefault(example.shell, []):
+            commands[example.shell].append(command)
+    values = {
+        "draft": True,
+        "id": cluster.intent.slug,
+        "category": cluster.intent.category,
+        "provenance": "written",
+        "provenance_note": f"after {cluster.count} requests in the author's own agent transcripts",
+        "prompt": texts[0] if texts else "",
+        "seen": {
+            "requests": cluster.count,
+            "known_successful": cluster.succeeded,
+            "other_wordings": texts[1:],
+            "commands": commands,
+        },
+    }
+    return _HEAD + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=110)
+
+
+def _table(chosen: list[Cluster], report: Report) -> str:
+    """The README of the candidates: what was read, how frequent each category is, and the candidates."""
+    categories = report.categories
+    total = sum(categories.values())
+    lines = ["# Task candidates from your transcripts", "", *report.lines(), ""]
+    lines += ["| category | requests | share |", "|---|---:|---:|"]
+    lines += [f"| {name} | {categories[name]} | {_share(categories[name], total)} |" for name in CATEGORIES]
+    titles = " | ".join(SHELLS[name].short_title for name in DESIGN_SHELLS)
+    lines += ["", f"| candidate | requests | share of its category | {titles} | known successful |"]
+    lines += ["|---|---:|---:|---:|---:|---:|"]
+    for cluster in chosen:
+        share = _share(cluster.count, categories[cluster.intent.category])
+        shells = " | ".join(str(cluster.shells[name]) for name in DESIGN_SHELLS)
+        slug = cluster.intent.slug
+        lines.append(f"| [{slug}]({slug}/task.yaml) | {cluster.count} | {share} | {shells} | {cluster.succeeded} |")
+    if report.rejected:
+        lines += ["", "Commands left out:", "", "| why | commands |", "|---|---:|"]
+        often_first = sorted(report.rejected.items(), key=lambda item: (-item[1], item[0]))
+        lines += [f"| {why} | {count} |" for why, count in often_first]
+    lines += ["", "docs/mining.md says how these were chosen, and how a candidate becomes a task."]
+    return "\n".join(lines) + "\n"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "-"

@@ -1,4 +1,4 @@
-"""Take out of a text what tells who wrote it and where: names, hosts, addresses, keys, mail addresses.
+"""Remove from a text what says who wrote it and where: names, hosts, addresses, keys, mail addresses.
 
 The rules err on the side of taking out too much: a candidate's draft is rewritten by hand in any case.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-# Names that every machine has, and that are words of commands besides: `/dev/null` tells nothing of a user `dev`.
+# Names that every machine has, and that are also words of commands: `/dev/null` says nothing about a user `dev`.
 _GENERIC = (
     "root localhost user users dev node ubuntu debian runner vscode codespace admin app home work build test git ci"
 )
@@ -68,7 +68,7 @@ _HOME_OF = re.compile(r"(?:^|[/\\])(?:home|users)[/\\]+([^/\\\s'\":;,|)]+)", re.
 def redact(text: str, names: Iterable[str] = (), folder: str = "") -> str:
     """The text with placeholders for what is private.
 
-    `names` are words to take out wherever they stand (user and machine names), `folder` is the session's
+    `names` are words to remove everywhere (user and machine names), `folder` is the session's
     folder: paths below it become relative.
     """
     folder = folder.rstrip("/\\")
@@ -83,7 +83,7 @@ def redact(text: str, names: Iterable[str] = (), folder: str = "") -> str:
 
 
 def user_names(text: str) -> set[str]:
-    """The names in a text's paths of home folders, less those that do not say who it is."""
+    """The names in a text's paths of home folders, without generic ones."""
     return set(_HOME_OF.findall(text)) - GENERIC_NAMES
 
 

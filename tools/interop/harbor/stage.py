@@ -1,6 +1,6 @@
-"""Start of a Harbor environment: lay out the world, start its service and its processes, then become the given command.
+"""Start of a Harbor environment: unpack the world, start its service and processes, then become the given command.
 
-It runs in the sandbox image, beside the sandbox's own modules, as the image's entry point.
+It runs in the sandbox image, in the folder of the sandbox's own modules, as the image's entry point.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def read_world(path: str) -> tuple[dict, bytes]:
 
 
 def main() -> None:
-    """Everything that a command is to find; what the service notes is kept in a pipe that nobody reads."""
+    """Prepare what a command may use; the service logs into a pipe that nobody reads."""
     header, tar = read_world(f"{HERE}/world.gz")
     root = header["root"]
     os.chown(root, command.UID, command.UID)

@@ -1,7 +1,7 @@
-"""Whether the verdicts through Inspect AI are the recorded ones: `python -m fluency_inspect.agreement`.
+"""Compare the verdicts through Inspect AI with the recorded ones: `python -m fluency_inspect.agreement`.
 
-The recordings (tests/data/executions*.jsonl) are commands with what real shells printed and how that was judged, in
-worlds 1 and 2. Each command of an arm that the image holds runs anew as an Inspect evaluation, and each world's verdict
+The recordings (tests/data/executions*.jsonl) are commands with what real shells printed and the verdict on it, in
+worlds 1 and 2. Each command of a shell that the image has runs again as an Inspect evaluation, and each world's verdict
 is compared.
 """
 
@@ -39,8 +39,8 @@ def recorded_by_command() -> dict[tuple[str, str, str], dict[int, dict[str, Any]
 def campaign(every: int, log_dir: str, at_a_time: int = 2) -> dict[str, Any]:
     """Run each `every`th command and compare; counts of verdicts, and each difference with both reasons."""
     recorded, sandbox = recorded_by_command(), shared_sandbox()
-    arms = sorted({shell for _, shell, _ in recorded})
-    absent = {shell: why for shell in arms if (why := sandbox.why_missing(shell))}
+    shells = sorted({shell for _, shell, _ in recorded})
+    absent = {shell: why for shell in shells if (why := sandbox.why_missing(shell))}
     chosen = [key for key in recorded if key[1] not in absent][::every]
     named = {f"{task}/{shell}/{number}": (task, shell, command) for number, (task, shell, command) in enumerate(chosen)}
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""An answer through the study's own stages: read, run in each world, judged. No Inspect AI in here."""
+"""An answer through the study's own stages: read, run in each world, scored. Without Inspect AI."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPENING = threading.Lock()
 
 
 def study_of(shell: str, tasks: list[str], seeds: list[int]) -> Study:
-    """The default study with these tasks, worlds and one arm, run as designed."""
+    """The default study with these tasks, worlds and one shell, run as designed."""
     own = {"study": "inspect", "tasks": tasks, "shells": [shell], "seeds": seeds, "conditions": ["as_designed"]}
     return validate_study(read_study().model_dump(exclude={"seeds_sealed"}) | own)
 
@@ -29,7 +29,7 @@ def study_of(shell: str, tasks: list[str], seeds: list[int]) -> Study:
 def measured(
     study: Study, task: Task, text: str, outcome: Outcome, trial: int, sandbox: Sandbox | None = None
 ) -> tuple[Execution, Score]:
-    """What became of an answer; SandboxError when its command could not be measured."""
+    """Execution and score of an answer; SandboxError if its command could not be measured."""
     generation = _generation(study, task, text, outcome, trial)
     execution = execute_cell(study, task, generation, sandbox or shared_sandbox(), world_for, utc_now())
     score = score_cell(
@@ -56,7 +56,7 @@ def _sandbox() -> Sandbox:
 
 
 def _generation(study: Study, task: Task, text: str, outcome: Outcome, trial: int) -> Generation:
-    """A record of the answer, such as a study would have kept: Inspect asked for it, and keeps what it was sent."""
+    """A record of the answer, as a study would have kept it."""
     cell = Cell(study.models[0].alias, study.shells[0], task.id, trial)
     request = request_for(study, cell, build_prompt(task.prompt, cell.shell))
     answer = Answer(

@@ -1,4 +1,4 @@
-"""The tasks: the bank asked of a model, and recorded commands in a model's place."""
+"""The tasks: the bank for a model, and recorded commands in place of a model's answers."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def say_the_command() -> Solver:
 
 def _sample(one: bank.Task, shell: str, name: str, command: str | None = None) -> Sample:
     metadata = {"task": one.id, "shell": shell, "category": one.category}
-    told = {} if command is None else {"command": command}
-    return Sample(input=build_prompt(one.prompt, shell), id=name, metadata=metadata | told)
+    recorded = {} if command is None else {"command": command}
+    return Sample(input=build_prompt(one.prompt, shell), id=name, metadata=metadata | recorded)

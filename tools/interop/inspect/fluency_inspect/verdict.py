@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anyio.to_thread
-from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer, stderr
+from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from fluency.core.records import Outcome
 from fluency.core.tasks import load_tasks
-from fluency.export.inspect_samples import HEADLINE, scores_of
 from fluency_inspect.measure import measured, study_of
 
 _OUTCOMES: dict[str, Outcome] = {"content_filter": "refusal", "max_tokens": "truncated", "model_length": "truncated"}
@@ -16,10 +17,10 @@ _OUTCOMES: dict[str, Outcome] = {"content_filter": "refusal", "max_tokens": "tru
 
 @scorer(metrics=[accuracy(), stderr()])
 def verdict(seeds: list[int]) -> Scorer:
-    """Right where the command exits 0 with the right answer in every world of these seeds, run as it stands.
+    """Right if the command, verbatim, exits 0 with the right answer in every world of these seeds.
 
-    A command that could not be measured is an error of the sample, which `--retry-on-error` tries again. An arm that
-    the image does not hold has no score and says why.
+    A command that could not be measured is an error of the sample, which `--retry-on-error` tries again. A shell that
+    the image lacks has no score and says why.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -28,6 +29,15 @@ def verdict(seeds: list[int]) -> Scorer:
         text = state.output.completion
         outcome = _OUTCOMES.get(state.output.stop_reason, "ok" if text.strip() else "empty")
         execution, found = await anyio.to_thread.run_sync(measured, study, task, text, outcome, state.epoch)
-        return scores_of(found, execution)[HEADLINE]
+        details = {"failure_class": found.failure_class, "side_effects": found.side_effects}
+        details["worlds"] = [world.model_dump(mode="json") for world in found.worlds]
+        return score_of(found.passed, execution.extraction.strict, found.why, details)
 
     return score
+
+
+def score_of(value: bool | None, answer: str | None, why: str | None, details: dict[str, Any] | None = None) -> Score:
+    """Inspect's C or I; unscored where the study has no value."""
+    if value is None:
+        return Score.unscored(reason="not-measured", answer=answer, explanation=why, metadata=details)
+    return Score(value=CORRECT if value else INCORRECT, answer=answer, explanation=why, metadata=details)

@@ -1,14 +1,16 @@
-"""The tasks of a study as Harbor tasks, one folder a task and shell, for agents that work in a container.
+"""Write a study's tasks as Harbor tasks: `python -m tools.interop.harbor.export --into FOLDER`.
 
-The agent explores the world of the first seed and writes one command; the verifier runs it, in a fresh copy of the
-environment that the agent never saw, in a fresh world of every seed. What judges there are copies of the scoring
-modules, made here. Schema 1.4 of Harbor's task.toml.
+One folder a task and shell, for agents that work in a container. The agent explores the world of the first seed and
+writes one command; the verifier runs it, in a fresh copy of the environment that the agent never saw, in a fresh world
+of every seed, and scores it by copies of the scoring modules. Schema 1.4 of Harbor's task.toml.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,13 +19,12 @@ from fluency.common.errors import UserError
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import ROOT, SANDBOX, TASKS
 from fluency.core.shells import SHELLS, Shell
-from fluency.core.study import Study
+from fluency.core.study import Study, read_study
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_tasks
 from fluency.execution.image import build_arguments
 from fluency.execution.image_content import SOURCES
 from fluency.execution.protocol import Invocation, encode
-from fluency.export.source import Source
 from fluency.generation.request import PREAMBLE
 from fluency.world.model import WORK_DIR
 
@@ -31,7 +32,7 @@ SCRIPTS = ROOT / "tools" / "interop" / "harbor"
 ORGANISATION = "agent-shell-fluency"
 ANSWER = "/answer/command"
 READY = "/run/fluency-ready"
-"""Made by stage.py when the world is there."""
+"""stage.py makes it when the world is there."""
 TAIL = f"""COPY stage.py world.gz /opt/fluency/
 RUN mkdir -p {WORK_DIR} /answer && chmod 1777 /answer
 WORKDIR {WORK_DIR}
@@ -40,32 +41,31 @@ CMD ["sleep", "infinity"]
 """
 """What follows the sandbox's own Dockerfile in an environment's."""
 _ALONE = " Output only the command."
-_JUDGES = ("common/words.py", "scoring/checks.py")
-_STANDING_IN = {
+_COPIED = ("common/words.py", "scoring/checks.py")
+_STUBS = {
     "common/errors.py": "class UserError(Exception):\n"
     '    """A fault of the task itself."""\n\n'
     '    def __init__(self, what, *, where="", hint=""):\n'
     "        super().__init__(what)\n",
     "world/model.py": f"WORK_DIR = {WORK_DIR!r}\n",
 }
-"""For the modules that these import and of which they use no more than this."""
+"""In place of the modules that these import, and of which they use no more than this."""
 
 
-def write(source: Source, folder: Path) -> list[Path]:
-    """Write `<task>-<shell>/` for every task and shell of the study, as the tasks stand in this checkout's bank.
-
-    Private tasks are none of it: what is written is to be given away.
-    """
-    if not source.study.seeds:
-        raise UserError("the study's seeds are sealed", where=source.name, hint="`make seeds REVEAL=…` reveals them")
-    tasks = load_tasks([task.id for task in source.tasks if (TASKS / task.id).is_dir()])
-    for task in tasks:
-        for shell in source.study.shells:
-            for name, data in task_files(task, SHELLS[shell], source.study):
+def export_tasks(study: Study, folder: Path) -> None:
+    """Write `<task>-<shell>/` for every task and shell of a study into an empty folder, but for private tasks."""
+    if not study.seeds:
+        raise UserError("the study's seeds are sealed", where=study.study, hint="`make seeds REVEAL=…` reveals them")
+    if folder.exists() and any(folder.iterdir()):
+        raise UserError("there is something already", where=str(folder), hint="remove it, or name another with INTO=")
+    for task in load_tasks(study.tasks):
+        if not (TASKS / task.id).is_dir():
+            continue
+        for shell in study.shells:
+            for name, data in task_files(task, SHELLS[shell], study):
                 write_atomic(folder / f"{task.id}-{shell}" / name, data)
             for script in ("solution/solve.sh", "tests/test.sh"):
                 (folder / f"{task.id}-{shell}" / script).chmod(0o755)
-    return [folder]
 
 
 def task_files(task: Task, shell: Shell, study: Study) -> Iterator[tuple[str, bytes | str]]:
@@ -80,7 +80,7 @@ def task_files(task: Task, shell: Shell, study: Study) -> Iterator[tuple[str, by
 
 
 def instruction(task: Task, shell: Shell) -> str:
-    """What the agent is told: the study's prompt, and where the one command goes that counts."""
+    """The study's prompt, and the file that the one command goes into."""
     return (
         f"{PREAMBLE}\n\n{task.prompt.strip()}\n\n{shell.prompt_line.removesuffix(_ALONE)}\n\n"
         f"Write the command, and nothing else, into the file `{ANSWER}`. You may try out what you like before; only "
@@ -138,7 +138,7 @@ def _table(name: str, values: Mapping[str, Any]) -> str:
 
 
 def environment(world: bytes) -> Iterator[tuple[str, bytes | str]]:
-    """The sandbox image's own sources, and a world that is there when the container has started."""
+    """The sandbox image's own sources, and the world that stage.py unpacks when the container starts."""
     head, entry, _ = (SANDBOX / "Dockerfile").read_text(encoding="utf-8").partition("ENTRYPOINT ")
     if not entry:
         raise UserError("it has no entry point", where=str(SANDBOX / "Dockerfile"), hint="restore the file")
@@ -155,7 +155,7 @@ def environment(world: bytes) -> Iterator[tuple[str, bytes | str]]:
 
 
 def verifier(task: Task, seeds: Sequence[int], worlds: Mapping[int, bytes]) -> Iterator[tuple[str, bytes | str]]:
-    """The tests: every world, what is right in it, and the modules that judge; nothing of it is in the environment."""
+    """The tests: every world, its right answer, and the scoring modules; nothing of it is in the environment."""
     of_processes = "processes" in task.needs
     rule = {
         "seeds": list(seeds),
@@ -167,14 +167,14 @@ def verifier(task: Task, seeds: Sequence[int], worlds: Mapping[int, bytes]) -> I
     yield "tests/rule.json", pretty_json(rule)
     if of_processes:
         yield "tests/answer.py", (task.folder / "answer.py").read_bytes()
-    for name in ("test.sh", "check.py"):
+    for name in ("test.sh", "verifier.py"):
         yield f"tests/{name}", (SCRIPTS / name).read_bytes()
     for seed, world in worlds.items():
         yield f"tests/worlds/{seed}.gz", world
     package = ROOT / "scripts" / "fluency"
-    for name in _JUDGES:
+    for name in _COPIED:
         yield f"tests/fluency/{name}", (package / name).read_bytes()
-    for name, text in _STANDING_IN.items():
+    for name, text in _STUBS.items():
         yield f"tests/fluency/{name}", text
     for folder in ("", "common/", "scoring/", "world/"):
         yield f"tests/fluency/{folder}__init__.py", ""
@@ -186,3 +186,22 @@ def _packed(task: Task, shell: Shell, study: Study, seed: int) -> bytes:
     timeout_s = limits.timeout_s[shell.name]
     invocation = Invocation(shell.name, "", world_for(task, seed), limits, timeout_s, task.needs)
     return gzip.compress(encode(invocation, ""), mtime=0)
+
+
+def main() -> int:
+    """Export the tasks of a configuration; 2 after a user's mistake."""
+    parser = argparse.ArgumentParser(prog="python -m tools.interop.harbor.export", description=__doc__)
+    parser.add_argument("--configfile", action="append", default=[], metavar="FILE")
+    parser.add_argument("--into", type=Path, required=True, metavar="FOLDER")
+    options = parser.parse_args()
+    try:
+        export_tasks(read_study(*options.configfile), options.into)
+    except UserError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
+    print(options.into)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The study that is disturbed: a copy of the project, its runs, its records and its table."""
+"""A study to disturb: a copy of the project, its runs, its records and its table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LONGEST_S = 1800
 MEASURED = ("t_gen_s", "asked_utc", "t_exec_s", "peak_memory_bytes", "cpu_s", "peak_processes", "written_bytes")
 """Columns of the table that hold a time or a use of the machine, and so differ between any two runs."""
 COUNTED = ("attempts",)
-"""Columns that say what happened to a cell on its way."""
+"""Columns that count what happened to a cell."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def answer_of(prompt: str) -> str:
     return (task.wrong if wrong else task.references)[shell][0]
 
 
-class Subject:
+class StudyRun:
     """One study in a folder of its own, and the endpoint that it asks."""
 
     def __init__(self, folder: Path, size: Size, engine: str | None = None, root: Path | None = None) -> None:
@@ -103,7 +103,7 @@ class Subject:
 
     @property
     def log(self) -> Path:
-        """What the run that was started last printed."""
+        """What the last run printed."""
         return self.folder / f"run-{self.ledger.run}.log"
 
     def run(self) -> int | None:
@@ -125,7 +125,7 @@ class Subject:
         return sum(len(names) for stage in RECORD_TYPES for _, _, names in os.walk(results / stage))
 
     def table(self) -> list[Mapping[str, str]]:
-        """The table of cells without what every run measures anew."""
+        """The table of cells without what differs between any two runs."""
         with (self.project.root / "results" / "chaos" / "cells.csv").open(encoding="utf-8", newline="") as file:
             return [{k: v for k, v in row.items() if k not in MEASURED + COUNTED} for row in csv.DictReader(file)]
 
@@ -134,7 +134,7 @@ class Subject:
         return verify(self.store)
 
     def close(self) -> None:
-        """End the endpoint, and the run that somebody left before its end."""
+        """End the endpoint, and a run that has not ended."""
         if self._started is not None and self._started.poll() is None:
             os.killpg(self._started.pid, signal.SIGKILL)
             self._started.wait()
@@ -151,11 +151,11 @@ def wait(process: subprocess.Popen[bytes]) -> int | None:
         return None
 
 
-def wait_until_made(subject: Subject, process: subprocess.Popen[bytes], records: int) -> bool:
+def wait_until_made(study: StudyRun, process: subprocess.Popen[bytes], records: int) -> bool:
     """Wait for so many records; False if the run ended before."""
     deadline = time.monotonic() + LONGEST_S
     while time.monotonic() < deadline and process.poll() is None:
-        if subject.made() >= records:
+        if study.made() >= records:
             return True
         time.sleep(0.02)
     return False

@@ -1,7 +1,7 @@
-"""The verifier of a Harbor task: the written command runs in fresh worlds by the sandbox's own runner, and is judged.
+"""The verifier of a Harbor task: runs the answer in fresh worlds with the sandbox's own runner, and scores it.
 
-It runs as root in the task's image, which must be a fresh copy and not the agent's. `fluency/` beside it holds copies
-of the modules that judge a study's answers, made when the task was exported. Reward 1: exit 0 and the right answer in
+It runs as root in a fresh container of the task's image, never in the agent's. `fluency/` in the same folder has copies
+of the modules that score a study's answers, made when the task was exported. Reward 1: exit 0 and the right answer in
 every world; everything else, an absent answer too, is 0, with the reason in details.json.
 """
 
@@ -38,7 +38,7 @@ every_process = processes.all_processes
 
 
 def all_processes() -> list[tuple[int, int]]:
-    """Only what the sandbox's users run: the runner is not the first process here, and others are not its own."""
+    """Only processes of the sandbox's users: here the runner is not process 1, and others are not its own."""
     found = []
     for pid, uid in every_process():
         try:
@@ -69,7 +69,7 @@ def kill_all(child: int) -> tuple | None:
 
 
 def clean(root: str) -> None:
-    """Nothing of an earlier world: no process, an empty working folder, no HOME."""
+    """Remove what an earlier world left: processes, the working folder's content, HOME."""
     kill_all(0)
     for name in os.listdir(root):
         path = os.path.join(root, name)
@@ -78,7 +78,7 @@ def clean(root: str) -> None:
 
 
 def run_once(header: dict, tar: bytes, text: bytes) -> tuple[dict, list[dict]]:
-    """The runner's result, and the helpers as they were, from a process of its own."""
+    """The runner's result, and the helper processes as they were; in a process of its own."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -115,7 +115,7 @@ class Tree:
 
 
 def expected(rule: dict, seed: str, tar: bytes, helpers: list[dict]) -> object:
-    """The right answer: as it was worked out at export, or from the processes as they are."""
+    """The right answer: computed at export, or from the processes that run."""
     if not rule["of_processes"]:
         return rule["expected"][seed]
     import answer
@@ -154,7 +154,7 @@ def written() -> bytes:
 
 
 def wait_for_the_stage() -> None:
-    """Until the container has laid out its own world, which goes before the first of the verifier's comes."""
+    """Until stage.py has made the environment's own world, which `clean` then removes."""
     deadline = time.monotonic() + STAGE_S
     while not os.path.exists(stage.READY):
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""Exported Harbor tasks, held against the sandbox: `python -m fluency.export.harbor_check FOLDER`.
+"""Run exported Harbor tasks in containers: `python -m tools.interop.harbor.check_export FOLDER`.
 
 As Harbor does it: the environment starts, the oracle (or nobody) works in it, `/answer` goes into a fresh copy of the
 environment with the tests, and test.sh writes the reward. The oracle must have 1, nobody 0, and the first command that
@@ -27,7 +27,7 @@ from fluency.core.tasks import load_tasks
 from fluency.execution.base_image import run_build
 from fluency.execution.engine import BUILD_S, Engine, ensure_engine
 from fluency.execution.image import ensure_image, why_missing
-from fluency.export.harbor_tasks import TAIL
+from tools.interop.harbor.export import TAIL
 
 WANTED = {"oracle": 1, "nobody": 0, "wrong": 0}
 REWARD, DETAILS = "/logs/verifier/reward.txt", "/logs/verifier/details.json"
@@ -55,11 +55,9 @@ def check_tasks(folders: Sequence[Path]) -> Iterator[Checked]:
     for folder in folders:
         shell = next((name for name in SHELLS if folder.name.endswith(f"-{name}")), None)
         if shell is None or not (folder / "task.toml").is_file():
-            raise UserError(
-                "this is no exported task", where=str(folder), hint="`make export FORMAT=harbor` writes some"
-            )
+            raise UserError("this is no exported task", where=str(folder), hint="`make harbor INTO=…` writes some")
         if why := why_missing(engine, image, shell):
-            yield Checked(folder.name, skipped=f"the image holds no {SHELLS[shell].short_title}: {why}")
+            yield Checked(folder.name, skipped=f"the image has no {SHELLS[shell].short_title}: {why}")
         else:
             with _environment(engine, image.image_id, folder / "environment") as tag:
                 yield _check(engine, tag, folder, shell)
@@ -76,7 +74,7 @@ def _check(engine: Engine, tag: str, folder: Path, shell: str) -> Checked:
             ("wrong", ["sh", "-c", 'printf %s "$0" > /answer/command', task.wrong[shell][0]]),
         ):
             agent.run(*action)
-            reward, why = _verified(engine, tag, folder, _taken(agent, "/answer"))
+            reward, why = _verified(engine, tag, folder, _copied(agent, "/answer"))
             checked.rewards[who], checked.why[who] = reward, why
     return checked
 
@@ -86,7 +84,7 @@ def _verified(engine: Engine, tag: str, folder: Path, answer: bytes) -> tuple[in
         verifier.client.put_archive(verifier.name, "/", answer)
         verifier.put(folder / "tests", "/tests")
         verifier.run("/tests/test.sh")
-        return int(_text(_taken(verifier, REWARD))), _text(_taken(verifier, DETAILS))
+        return int(_text(_copied(verifier, REWARD))), _text(_copied(verifier, DETAILS))
 
 
 @dataclass(frozen=True)
@@ -106,9 +104,9 @@ class _Container:
     def run(self, *words: str) -> None:
         """Run a program in it as root; SandboxError with its last words if it fails."""
         call = self.client.exec_create(self.name, list(words), user="0")["Id"]
-        said = self.client.exec_start(call)
+        output = self.client.exec_start(call)
         if code := self.client.exec_inspect(call)["ExitCode"]:
-            last = said.decode("utf-8", "replace").strip()[-300:]
+            last = output.decode("utf-8", "replace").strip()[-300:]
             raise SandboxError(f"{words[-1]} ended with {code}: {last}", where=self.name, hint="see the task's tests")
 
 
@@ -128,7 +126,7 @@ def _container(engine: Engine, tag: str) -> Iterator[_Container]:
 def _environment(engine: Engine, image_id: str, folder: Path) -> Iterator[str]:
     """The environment's image: the sandbox image here, and the lines that the exporter put behind its Dockerfile."""
     if not (folder / "Dockerfile").read_text(encoding="utf-8").endswith(TAIL):
-        raise UserError("it ends otherwise than this version writes it", where=str(folder / "Dockerfile"))
+        raise UserError("it does not end as this version writes it", where=str(folder / "Dockerfile"))
     tag = f"agent-shell-harbor:{token_hex(6)}"
     with io.BytesIO() as buffer:
         with tarfile.open(fileobj=buffer, mode="w") as tar:
@@ -146,7 +144,7 @@ def _environment(engine: Engine, image_id: str, folder: Path) -> Iterator[str]:
         engine.client(timeout=BUILD_S).remove_image(tag, force=True)
 
 
-def _taken(container: _Container, path: str) -> bytes:
+def _copied(container: _Container, path: str) -> bytes:
     """A file or folder of a container as a tar."""
     try:
         chunks, _ = container.client.get_archive(container.name, path)
@@ -158,8 +156,8 @@ def _taken(container: _Container, path: str) -> bytes:
 def _text(tar: bytes) -> str:
     with tarfile.open(fileobj=io.BytesIO(tar)) as files:
         (member,) = files.getmembers()
-        held = files.extractfile(member)
-        return held.read().decode("utf-8") if held else ""
+        file = files.extractfile(member)
+        return file.read().decode("utf-8") if file else ""
 
 
 def main(folder: Path) -> int:

@@ -1,0 +1,127 @@
+"""A study's cells table for other programs: CSV with a data dictionary (Data Package), or Parquet.
+
+`FORMATS` takes further writers: `fluency_inspect.logs` adds Inspect AI's logs, which need another environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fluency.archive.archived_study import read_archived_study
+from fluency.archive.unpack import unpacked
+from fluency.common.errors import ArchiveError, UserError
+from fluency.common.files import pretty_json, write_atomic
+from fluency.common.paths import ROOT
+from fluency.core.loaded_study import LoadedStudy
+from fluency.core.study_view import StudyView
+from fluency.core.table import Row, to_frame, write_table
+
+EXPORTS = ROOT / "exports"
+CSV, PACKAGE, PARQUET = "cells.csv", "datapackage.json", "cells.parquet"
+
+
+def export_archive(archive: Path, format: str, into: Path | None = None) -> list[Path]:
+    """Export the study of an archive; no code of the archive runs.
+
+    Checks every file against the manifest's hash, and no more: `make verify` proves an archive.
+    """
+    with unpacked(archive) as files:
+        if files.problems:
+            raise ArchiveError(
+                f"it is altered or damaged: {files.problems[0]}", where=str(archive), hint="`make verify` lists all"
+            )
+        origin = f"{archive.name}, SHA-256 {files.sha256}, not proven by this export (`make verify` does)"
+        view = read_archived_study(files).view()
+        return export_study(view, archive.name.removesuffix(".tar.zst"), origin, format, into)
+
+
+def export_loaded(loaded: LoadedStudy, format: str, into: Path | None = None) -> list[Path]:
+    """Export a study as far as its records stand in results/."""
+    name = loaded.study.study
+    return export_study(loaded.view(), name, f"the study {name} as it stands", format, into)
+
+
+def export_study(view: StudyView, name: str, origin: str, format: str, into: Path | None = None) -> list[Path]:
+    """Write a study in a format, below `exports/` or into `into`, an empty folder; the files written.
+
+    `name` is the study's name in paths, `origin` says where it is from.
+    """
+    if format not in FORMATS:
+        hint = f"there are: {', '.join(FORMATS)}; and inspect by `make export FORMAT=inspect`"
+        raise UserError("there is no such format", where=f"FORMAT={format}", hint=hint)
+    folder = into or EXPORTS / name / format
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError("there is something already", where=str(folder), hint="remove it, or name another with INTO=")
+    return FORMATS[format](view, name, origin, folder)
+
+
+def write_csv(view: StudyView, name: str, origin: str, folder: Path) -> list[Path]:
+    """Write `cells.csv`, byte for byte the study's own table, and `datapackage.json`."""
+    write_table(folder / CSV, view.rows())
+    write_atomic(folder / PACKAGE, pretty_json(data_package(view.study.study, origin)))
+    return [folder / CSV, folder / PACKAGE]
+
+
+def write_parquet(view: StudyView, name: str, origin: str, folder: Path) -> list[Path]:
+    """Write `cells.parquet`: unknown values are null, each field's metadata says what the column means."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as parquet
+    except ModuleNotFoundError:
+        hint = "`make export FORMAT=parquet …` installs it from envs/data.lock"
+        raise UserError("this environment lacks pyarrow", where="FORMAT=parquet", hint=hint) from None
+
+    table = pa.Table.from_pandas(to_frame(view.rows()), preserve_index=False)
+    for index, column in enumerate(table.column_names):
+        meaning = {"description": Row.model_fields[column].description or ""}
+        table = table.set_column(index, table.schema.field(index).with_metadata(meaning), table.column(index))
+    facts = {"study": view.study.study, "origin": origin}
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **facts})
+    folder.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(table, folder / PARQUET, compression="zstd")
+    return [folder / PARQUET]
+
+
+FORMATS: dict[str, Callable[[StudyView, str, str, Path], list[Path]]] = {"csv": write_csv, "parquet": write_parquet}
+
+
+def data_package(study: str, origin: str) -> dict[str, Any]:
+    """The descriptor of a tabular Data Package (Frictionless, version 1)."""
+    return {
+        "profile": "tabular-data-package",
+        "name": study,
+        "title": f"Cells of the study {study}",
+        "description": f"One row a cell: model, shell, task, trial. From {origin}.",
+        "resources": [
+            {
+                "profile": "tabular-data-resource",
+                "name": "cells",
+                "path": CSV,
+                "format": "csv",
+                "mediatype": "text/csv",
+                "encoding": "utf-8",
+                "schema": {
+                    "fields": _fields(),
+                    "primaryKey": ["model", "shell", "task", "trial"],
+                    "missingValues": [""],
+                },
+            }
+        ],
+    }
+
+
+def _fields() -> list[dict[str, Any]]:
+    """The table's columns in order, as fields of a Table Schema."""
+    schema = Row.model_json_schema(mode="validation")
+    return [_field(name, found, name in schema["required"]) for name, found in schema["properties"].items()]
+
+
+def _field(name: str, found: dict[str, Any], required: bool) -> dict[str, Any]:
+    kind = next(form for form in found.get("anyOf", [found]) if form.get("type") != "null")
+    field: dict[str, Any] = {"name": name, "type": kind["type"], "description": found["description"]}
+    if kind["type"] == "boolean":
+        field |= {"trueValues": ["True"], "falseValues": ["False"]}
+    constraints = ({"required": True} if required else {}) | ({"enum": kind["enum"]} if "enum" in kind else {})
+    return field | ({"constraints": constraints} if constraints else {})

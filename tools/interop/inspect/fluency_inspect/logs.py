@@ -1,0 +1,228 @@
+"""A study as logs of Inspect AI, one a model: `python -m fluency_inspect.logs` is `make export FORMAT=inspect`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from inspect_ai.log import (
+    EvalConfig,
+    EvalDataset,
+    EvalError,
+    EvalLog,
+    EvalPlan,
+    EvalPlanStep,
+    EvalSample,
+    EvalSpec,
+    EvalStats,
+    recompute_metrics,
+    write_eval_log,
+)
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessageAssistant,
+    ChatMessageUser,
+    GenerateConfig,
+    ModelOutput,
+    ModelUsage,
+)
+from inspect_ai.scorer import Score
+
+from fluency import __version__, cli
+from fluency.common.clock import parse_time
+from fluency.common.errors import UserError
+from fluency.core.held_out import HELD_OUT_TEXT
+from fluency.core.records import Answer
+from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS
+from fluency.core.study import Cell, ModelConfig
+from fluency.core.study_view import StudyView
+from fluency.core.table import CellRecords, Row
+from fluency.export import FORMATS
+from fluency_inspect.verdict import score_of
+
+HEADLINE = "passed"
+"""The score that the study counts: exit code 0 and the right answer in every world."""
+OTHER_SCORES = (
+    "structural_pass",
+    "exit_ok",
+    "content_ok",
+    "lenient_passed",
+    *(condition.score_field for condition in EXTRA_CONDITIONS),
+)
+"""Columns of the study's table that become scores too."""
+_STOPS = {"ok": "stop", "empty": "stop", "refusal": "content_filter", "truncated": "max_tokens"}
+_BY_SHELL = {
+    "name": "inspect_ai/grouped",
+    "options": {
+        "metric": {"type": "metric", "name": "inspect_ai/accuracy", "params": {}},
+        "group_key": "shell",
+        "all": False,  # shells are compared, never pooled
+    },
+}
+
+
+def write_logs(view: StudyView, name: str, origin: str, folder: Path) -> list[Path]:
+    """Write one log for each model that has answered; UserError if none has."""
+    written = []
+    for model in view.study.models:
+        log = _log(view, name, origin, model)
+        if log is not None:
+            path = folder / f"{model.alias}.eval"
+            folder.mkdir(parents=True, exist_ok=True)
+            write_eval_log(log, str(path))
+            written.append(path)
+    if not written:
+        raise UserError("no model has answered yet", where=origin, hint="run the study, then export it")
+    return written
+
+
+def _log(view: StudyView, name: str, origin: str, model: ModelConfig) -> EvalLog | None:
+    """A model's samples with Inspect's own metrics over them; None if it has no answer yet."""
+    cells = [cell for cell in view.cells if cell.model == model.alias]
+    samples, config = [], GenerateConfig()
+    for cell in cells:
+        row, records = view.row(cell), view.records(cell)
+        if row.outcome is not None:
+            samples.append(_sample(f"{name}/{cell.path}", model.id, cell, row, records))
+        if records.generation and config == GenerateConfig():  # every request of a model has the same
+            request = records.generation.answer.request
+            config = GenerateConfig(
+                temperature=request.temperature, max_tokens=request.max_tokens, seed=request.seed, effort=request.effort
+            )
+    if not samples:
+        return None
+    study, started = view.study, min(sample.started_at for sample in samples)
+    ids = list(dict.fromkeys(map(_sample_id, cells)))
+    log = EvalLog(
+        status="success" if len(samples) == len(cells) else "cancelled",
+        eval=EvalSpec(
+            eval_id=f"{name}-{model.alias}",
+            run_id=name,
+            task_id=f"{name}-{model.alias}",
+            created=started,
+            task="shell_fluency",
+            dataset=EvalDataset(name=study.study, samples=len(ids), sample_ids=ids, shuffled=False),
+            model=model.id,
+            model_generate_config=config,
+            config=EvalConfig(
+                epochs=study.trials,
+                epochs_reducer=["mean", f"pass_at_{study.trials}"] if study.trials > 1 else ["mean"],
+            ),
+            packages={"agent-shell-fluency-eval": __version__},
+            scorers=[
+                {"name": score, "metrics": [_BY_SHELL]}
+                for score in (HEADLINE, *OTHER_SCORES)
+                if any(s.scores and isinstance(s.scores[score].value, str) for s in samples)
+            ],
+            metadata={"origin": origin, "alias": model.alias, "seeds": list(study.seeds)}
+            | {"shells": list(study.shells), "conditions": list(study.conditions)},
+        ),
+        plan=EvalPlan(steps=[EvalPlanStep(solver="generate")], config=config),
+        stats=EvalStats(
+            started_at=started,
+            completed_at=max(sample.completed_at for sample in samples),
+            model_usage=_total_usage(samples),
+        ),
+        samples=samples,
+    )
+    recompute_metrics(log)
+    log.results.total_samples = len(cells)
+    return log
+
+
+def _sample_id(cell: Cell) -> str:
+    """A sample is a task in a shell; its epochs are the trials."""
+    return f"{cell.task}/{cell.shell}"
+
+
+def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords) -> EvalSample:
+    """An answered cell's row as a sample, with texts and hashes from its records where they may be shown.
+
+    A cell that was given up, or is not scored yet, has an error and no score. One whose shell cannot be measured has
+    scores without a value, which Inspect counts nowhere. A refusal is a failed answer, as it is in the study.
+    """
+    generation, execution, score = records
+    answer = generation.answer if generation else None
+    usage = _usage(row, answer)
+    ended = parse_time(row.asked_utc)
+    prompt = answer.request.prompt if answer else HELD_OUT_TEXT
+    message = ChatMessageAssistant(
+        content=answer.text if answer else HELD_OUT_TEXT, model=row.model_echoed or model_id, source="generate"
+    )
+    missing = row.reason if row.status == "missing" else None
+    worlds = [world.model_dump(mode="json") for world in score.worlds] if score else []
+    expected = "\n".join(
+        json.dumps(world["expected"], ensure_ascii=False)
+        for world in worlds
+        if (world["condition"], world["reading"]) == (AS_DESIGNED.name, "strict")
+    )
+    return EvalSample(
+        id=_sample_id(cell),
+        epoch=cell.trial,
+        input=prompt,
+        target=expected if answer else HELD_OUT_TEXT,
+        messages=[ChatMessageUser(content=prompt), message],
+        output=ModelOutput(
+            model=row.model_echoed or model_id,
+            choices=[ChatCompletionChoice(message=message, stop_reason=_STOPS[row.outcome])],
+            usage=usage,
+            time=row.t_gen_s,
+            metadata=answer.model_dump(include={"stop_reason", "transport", "server", "client"}) if answer else None,
+        ),
+        scores=None if missing else _scores(row, worlds),
+        error=EvalError(message=missing, traceback=missing, traceback_ansi=missing) if missing else None,
+        metadata=row.model_dump(include={"task", "shell", "category", "status", "outcome", "failure_class", "made_of"})
+        | {"cell": cell.path, "held_out": generation is None}
+        | ({"request_key": answer.request_key, "task_sha256": generation.task_sha256} if answer else {})
+        | ({"image": execution.image.content_sha256} if execution else {}),
+        model_usage={model_id: usage} if usage else {},
+        started_at=(ended - timedelta(seconds=row.t_gen_s or 0)).isoformat(),
+        completed_at=ended.isoformat(),
+        working_time=(row.t_gen_s or 0) + (row.t_exec_s or 0) * (row.worlds_run or 0),
+        uuid=uuid,
+    )
+
+
+def _usage(row: Row, answer: Answer | None) -> ModelUsage | None:
+    """None where the server counted nothing: Inspect would write a zero for it."""
+    if row.input_tokens is None and row.output_tokens is None:
+        return None
+    read, written = row.input_tokens or 0, row.output_tokens or 0
+    return ModelUsage(
+        input_tokens=read,
+        output_tokens=written,
+        total_tokens=read + written,
+        reasoning_tokens=answer.usage.thinking_tokens if answer else None,
+        total_cost=row.cost_usd,
+    )
+
+
+def _total_usage(samples: list[EvalSample]) -> dict[str, ModelUsage]:
+    """Tokens and dollars of all samples by model."""
+    total: dict[str, ModelUsage] = {}
+    for sample in samples:
+        for name, usage in sample.model_usage.items():
+            total[name] = total[name] + usage if name in total else usage
+    return total
+
+
+def _scores(row: Row, worlds: list[dict[str, Any]]) -> dict[str, Score]:
+    details = {"failure_class": row.failure_class, "side_effects": row.side_effects, "worlds": worlds}
+    why_unknown = row.reason or "It was not run under this."
+    others = {name: getattr(row, name) for name in OTHER_SCORES}
+    return {HEADLINE: score_of(row.passed, row.command, row.why or HELD_OUT_TEXT, details)} | {
+        name: score_of(value, row.command, why_unknown if value is None else None) for name, value in others.items()
+    }
+
+
+def main() -> int:
+    """`fluency export` with one more format."""
+    FORMATS["inspect"] = write_logs
+    return cli.main(["export", "--format", "inspect", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
