@@ -19,7 +19,7 @@ from fluency.core.provenance import Provenance
 from fluency.core.study import PILOT, Study
 from fluency.core.table import to_frame
 from fluency.core.tasks import load_tasks
-from fluency.report.figure_gaps import draw_gaps
+from fluency.report.figures import draw_gaps
 from fluency.report.first_paragraph import paragraph
 from fluency.report.headline import headline_of
 from fluency.report.result_rows import summary_table

@@ -22,7 +22,7 @@ from fluency.report import (
     time_rows,
     wording,
 )
-from fluency.report.canvas import Drawing
+from fluency.report.drawing import Drawing
 from fluency.report.headline import headline_of, tasks_needed
 from fluency.report.provenance_facts import facts_of, other_builds, registered_how
 

@@ -1,4 +1,4 @@
-"""What the figures share: one style in greys that print well, sizes in inches, SVG with the same bytes each time."""
+"""Drawing with matplotlib: one style in greys that print well, sizes in inches, SVG with the same bytes each time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Drawing:
 
 
 @contextmanager
-def style() -> Iterator[None]:
+def figure_style() -> Iterator[None]:
     """The figures' settings over the library's defaults, whatever the user's own are; for one thread at a time, since
     they are the library's globals.
     """
@@ -57,7 +57,7 @@ def style() -> Iterator[None]:
         yield
 
 
-def sheet(width: float, height: float, margins: tuple[float, float, float, float]) -> tuple[Figure, Axes]:
+def new_axes(width: float, height: float, margins: tuple[float, float, float, float]) -> tuple[Figure, Axes]:
     """A figure of inches with one axes; margins are inches too: left, bottom, right, top."""
     left, bottom, right, top = margins
     figure = Figure(figsize=(width, height), facecolor=PAPER)
