@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from fluency.report.escape import code, text, visible
-from fluency.report.markdown import table
+from fluency.report.markdown import code, table, text, visible
 
 HOSTILE = [
     "<script>alert(1)</script>",

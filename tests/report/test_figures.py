@@ -219,7 +219,7 @@ timezone: Pacific/Kiritimati
 WRITE = """
 import sys
 from pathlib import Path
-from fluency.report.writer import write_report
+from fluency.report.report import write_report
 from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes, view_of
 study, tasks = make_study(("model-x",), 5), make_tasks()
 write_report(Path(sys.argv[1]) / "report.md", make_frame(study, tasks, random_passes()), view_of(study, tasks))

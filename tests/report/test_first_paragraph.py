@@ -12,8 +12,8 @@ from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.core.provenance import Provenance, Registered
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.table import to_frame
-from fluency.report import first_paragraph
-from fluency.report.first_paragraph import finding
+from fluency.report import summary
+from fluency.report.summary import claim_sentence
 from tests.analysis.test_claims import GRID, MIDDLE, claimed
 from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks
 
@@ -24,11 +24,11 @@ ALL = {claimed(*point, rates=rates) for point in GRID for rates in (MIDDLE, FLOO
 
 
 def said(claims: Claims) -> str:
-    return finding(claims, DESIGN_SHELLS)
+    return claim_sentence(claims, DESIGN_SHELLS)
 
 
 def paragraph(analysis: Analysis, provenance: Provenance = ANNOUNCED) -> str:
-    return first_paragraph.paragraph(analysis, provenance)
+    return summary.opening_paragraph(analysis, provenance)
 
 
 def told(*counts: tuple[int, tuple[int, int]], trials: int = 5) -> str:

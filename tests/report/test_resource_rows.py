@@ -11,7 +11,7 @@ from fluency.common.errors import UserError
 from fluency.core.records import Execution, Extraction, Result, Run, Stream, Used
 from fluency.core.study import Cell
 from fluency.core.table import COLUMNS, LATER, CellRecords, _full_row, read_table, to_frame, write_table
-from fluency.report.writer import write_report
+from fluency.report.report import write_report
 from tests.report.test_report import check_shape
 from tests.synthetic_tables import make_rows, make_study, make_tasks, view_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fluency.analysis.study_analysis import analyse
-from fluency.report.result_rows import summary_table
+from fluency.report.tables import summary_table
 from tests.synthetic_tables import level_but_for, make_frame, make_study, make_tasks
 
 TASKS, STUDY = make_tasks(), make_study()

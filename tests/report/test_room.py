@@ -7,8 +7,8 @@ import pytest
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.core.provenance import Provenance
 from fluency.core.table import to_frame
-from fluency.report.first_paragraph import paragraph
-from fluency.report.room import found, missing_programs
+from fluency.report.sentences import missing_programs, sandbox_effects
+from fluency.report.summary import opening_paragraph
 from tests.synthetic_tables import make_rows, make_study, make_tasks
 
 STUDY, TASKS = make_study(), make_tasks()
@@ -67,25 +67,25 @@ def test_scores_of_before_are_not_counted_as_either() -> None:
     assert "Bash 5/100, PowerShell 0/100 (`command-not-found`). These 5 cells were judged when" in text
     assert "missing-program" not in text
     model = analysis_of({}, older=5).models[0]
-    assert found(model).startswith("a command that is not there: Bash 5/100, PowerShell 0/100")
+    assert sandbox_effects(model).startswith("a command that is not there: Bash 5/100, PowerShell 0/100")
     lines = {line.key: line.estimate for line in model.sensitivities}
     assert lines["missing_left_out"] is lines["missing_passed"] is None, "what is not known is not counted as nothing"
 
 
 def test_what_the_room_did_is_counted_by_arm() -> None:
-    text = found(analysis_of({"bash": 9, "pwsh": 1}).models[0])
+    text = sandbox_effects(analysis_of({"bash": 9, "pwsh": 1}).models[0])
     assert text.startswith(
         "a program that is missing here: Bash 9/100, PowerShell 1/100; stopped at the deadline: Bash 0/100"
     )
     assert text.endswith("the right output, failed for how the command ended: Bash 0/100, PowerShell 0/100")
     trapped = make_rows(STUDY, TASKS, lambda cell: cell.trial < 4, content_ok=True)
     model = analyse(to_frame(trapped), STUDY, TASKS).models[0]
-    assert found(model).endswith("ended: Bash 40/100, PowerShell 40/100")
+    assert sandbox_effects(model).endswith("ended: Bash 40/100, PowerShell 40/100")
     nothing = analyse(to_frame(make_rows(STUDY, TASKS, lambda cell: None)), STUDY, TASKS).models[0]
-    assert found(nothing) == "nothing measured"
+    assert sandbox_effects(nothing) == "nothing measured"
 
 
 def test_the_first_paragraph_names_it_where_it_changes_the_row_of_the_table() -> None:
     name = "answers that failed for a program which this room lacks passed"
-    assert f"{name}: −29.0" in paragraph(analysis_of({"bash": 29}), Provenance())
-    assert name not in paragraph(analysis_of({"bash": 4}), Provenance())
+    assert f"{name}: −29.0" in opening_paragraph(analysis_of({"bash": 29}), Provenance())
+    assert name not in opening_paragraph(analysis_of({"bash": 4}), Provenance())

@@ -31,7 +31,7 @@ from fluency.report.drawing import (
     to_svg,
 )
 from fluency.report.numbers import points, seconds, signed, span
-from fluency.report.wording import listed
+from fluency.report.sentences import listed
 
 GAP_ROW = 0.55
 

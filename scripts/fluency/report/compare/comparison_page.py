@@ -12,7 +12,7 @@ from rich.text import Text
 
 from fluency.common.files import write_atomic
 from fluency.core.shells import SHELLS
-from fluency.report import escape
+from fluency.report import markdown
 from fluency.report.compare.changes import GAP, Change, ModelChange, TaskChange
 from fluency.report.compare.comparison import Comparison, compare
 from fluency.report.markdown import table as markdown_table
@@ -55,10 +55,10 @@ def as_markdown(comparison: Comparison) -> str:
     """The comparison as a Markdown document."""
     out = []
     for number, part in enumerate(sections(comparison)):
-        out.append(f"{'#' if number == 0 else '##'} {escape.text(part.title)}")
-        out += [escape.text(note, limit=10_000) for note in part.notes]
+        out.append(f"{'#' if number == 0 else '##'} {markdown.text(part.title)}")
+        out += [markdown.text(note, limit=10_000) for note in part.notes]
         if part.rows:
-            cells = [[escape.text(cell).replace("pass&#64;1", "pass@1") for cell in row] for row in part.rows]
+            cells = [[markdown.text(cell).replace("pass&#64;1", "pass@1") for cell in row] for row in part.rows]
             out.append(markdown_table(part.headers, cells, part.align))
     return "\n\n".join(out) + "\n"
 
@@ -67,16 +67,16 @@ def print_comparison(comparison: Comparison, console: Console | None = None) -> 
     """The comparison in a terminal."""
     console = console or terminal()
     for part in sections(comparison):
-        console.print(Text(f"\n{escape.visible(part.title)}", style="bold"))
+        console.print(Text(f"\n{markdown.visible(part.title)}", style="bold"))
         for note in part.notes:
-            console.print(Text(escape.visible(note, limit=10_000)))
+            console.print(Text(markdown.visible(note, limit=10_000)))
         if part.rows:
             drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
             sides: dict[str, JustifyMethod] = {"r": "right", "l": "left"}
             for header, side in zip(part.headers, part.align, strict=True):
                 drawn.add_column(Text(header), justify=sides[side], overflow="fold")
             for row in part.rows:
-                drawn.add_row(*(Text(escape.visible(cell)) for cell in row))
+                drawn.add_row(*(Text(markdown.visible(cell)) for cell in row))
             console.print(drawn)
 
 

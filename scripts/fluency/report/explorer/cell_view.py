@@ -16,7 +16,7 @@ from fluency.core.table import CellRecords
 from fluency.core.tasks import Task
 from fluency.report.explorer.cell_facts import generation_facts, run_facts, score_facts
 from fluency.report.explorer.difference import Difference, difference
-from fluency.report.wording import attempt
+from fluency.report.sentences import attempt
 
 LONGEST = 20_000  # characters of one text at most, in the widest view
 READING_TITLES = {"strict": "strict reading", "lenient": "lenient reading"}

@@ -20,7 +20,7 @@ from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
 from fluency.core.table import CellRecords
 from fluency.core.tasks import Task
-from fluency.report import wording
+from fluency.report import sentences
 from fluency.report.explorer.cell_view import WIDEST, ViewSize, cell_view
 from fluency.report.explorer.payload import Pool, deflated, script_json
 
@@ -140,5 +140,5 @@ def _entry(row: dict[Hashable, Any], names: Pool) -> list[Any]:
     if state == "measured":
         state = "passed" if known("passed") else "failed"
     where = [*(names.add(row[name]) for name in ("model", "shell", "task")), int(row["trial"])]
-    attempt = wording.attempt(known("attempts"), row["status"] == "measured")
+    attempt = sentences.attempt(known("attempts"), row["status"] == "measured")
     return where + [names.add(label) for label in (state, failure, made, attempt)]
