@@ -20,8 +20,7 @@ from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, load_records, record_path
 from fluency.core.tasks import Task, load_task, task_folder
-from fluency.report.explorer.cell_facts import bytes_text
-from fluency.report.explorer.cell_view import cell_title, cell_view
+from fluency.report.cell_view import bytes_text, cell_title, cell_view
 
 MARKS = {True: ("● passed", "green"), False: ("× failed", "red"), None: ("○ not judged", "yellow")}
 OPS = {"-": ("- ", "red"), "+": ("+ ", "cyan"), "=": ("  ", "")}

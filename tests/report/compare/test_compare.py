@@ -21,8 +21,7 @@ from fluency.core.shells import SHELLS
 from fluency.core.study import Study
 from fluency.core.table import Row, write_table
 from fluency.core.tasks import load_task, load_tasks
-from fluency.report.compare.comparison import compare, paired_models
-from fluency.report.compare.comparison_page import as_markdown, main, print_comparison
+from fluency.report.compare import compare, comparison_markdown, main, paired_models, print_comparison
 from fluency.report.show import terminal
 from tests.archive.factory import Executor, gather, make_study, measure
 from tests.archive.fixture import FOLDER
@@ -110,7 +109,7 @@ def test_a_study_against_itself_has_changed_nowhere(tmp_path) -> None:
     assert all(
         change.change == 0 and change.p.value == 1 and change.interval.low < 0 for change in found.models[0].changes
     )
-    text = as_markdown(found)
+    text = comparison_markdown(found)
     assert "0 of 12 tasks changed, 12 did not" in text and "Nothing that was recorded differs." in text
 
 
@@ -120,9 +119,9 @@ def test_one_task_that_changed_is_named_with_its_counts(tmp_path) -> None:
     found = compare("old", "new", tmp_path)
     pwsh = next(change for change in found.models[0].changes if change.what == "pwsh")
     assert pwsh.change == Fraction(3, 5) / 12 and pwsh.differing == 1
-    line = next(line for line in as_markdown(found).splitlines() if line.startswith("| task-04"))
+    line = next(line for line in comparison_markdown(found).splitlines() if line.startswith("| task-04"))
     assert [cell.strip() for cell in line.strip("|").split("|")] == ["task-04", "0/5", "0/5", "0", "0/5", "3/5", "+60"]
-    assert "task-05" not in as_markdown(found)
+    assert "task-05" not in comparison_markdown(found)
 
 
 def test_tasks_and_models_of_one_study_are_listed_and_left_out(tmp_path) -> None:
@@ -132,7 +131,7 @@ def test_tasks_and_models_of_one_study_are_listed_and_left_out(tmp_path) -> None
     assert found.only_a == {"tasks": TASKS[:2], "models": ["two"]}
     assert found.only_b == {"tasks": TASKS[8:], "models": []}
     assert {change.tasks for change in found.models[0].changes} == {6}
-    assert "task-00, task-01" in as_markdown(found)
+    assert "task-00, task-01" in comparison_markdown(found)
 
 
 def test_models_are_paired_by_alias_and_a_lone_rest_as_versions() -> None:
@@ -148,7 +147,7 @@ def test_too_few_measured_trials_leave_a_task_out_and_no_arm_breaks_it(tmp_path)
     found = compare("old", "new", tmp_path)
     (bash,) = found.models[0].changes
     assert bash.what == "bash" and bash.tasks == 11
-    assert "n/a" in as_markdown(found)
+    assert "n/a" in comparison_markdown(found)
 
 
 def test_studies_of_different_numbers_of_trials_compare(tmp_path) -> None:
@@ -267,7 +266,7 @@ def test_what_was_run_differently_is_said(kind, base, tmp_path) -> None:
     found = compare(base, real(tmp_path, **change))
     assert {what: (a, b) for what, a, b in found.differences} == expected
     assert found.changed_tasks == (["stale-lockfiles"] if kind == "tasks" else [])
-    text = as_markdown(found)
+    text = comparison_markdown(found)
     assert ("edited between the studies" in text) == (kind == "tasks")
     assert ("Nothing that was recorded differs." in text) == (not expected)
 
@@ -293,7 +292,7 @@ def test_a_third_arm_is_an_arm_like_the_others(tmp_path, monkeypatch) -> None:
     study(tmp_path, "new", lambda m, s, t, n: s != "zsh", shells=("bash", "pwsh", "zsh"))
     found = compare("old", "new", tmp_path)
     assert [(c.what, c.change) for c in found.models[0].changes] == [("bash", 1), ("pwsh", 1), ("zsh", -1), ("gap", 0)]
-    text = as_markdown(found)
+    text = comparison_markdown(found)
     assert "pass@1 in Zsh 5" in text and "gap (PowerShell less Bash)" in text
     assert "| task-03" in text and "Zsh 5 change, pp" in text
 
@@ -303,7 +302,7 @@ def test_studies_of_one_arm_compare(tmp_path) -> None:
         study(tmp_path, name, dice(seed), shells=("pwsh",))
     found = compare("old", "new", tmp_path)
     assert [change.what for change in found.models[0].changes] == ["pwsh"]
-    assert "pass@1 in PowerShell 7" in as_markdown(found)
+    assert "pass@1 in PowerShell 7" in comparison_markdown(found)
 
 
 def test_without_provenance_the_table_tells_what_it_can(tmp_path) -> None:
@@ -311,7 +310,7 @@ def test_without_provenance_the_table_tells_what_it_can(tmp_path) -> None:
     study(tmp_path, "new", dice(1), model_echoed="m-2")
     found = compare("old", "new", tmp_path)
     assert found.differences == [("one: echoed", "m-1", "m-2")]
-    assert "no provenance.json" in as_markdown(found)
+    assert "no provenance.json" in comparison_markdown(found)
 
 
 def test_hostile_names_are_text_in_both_forms(tmp_path) -> None:
@@ -319,7 +318,7 @@ def test_hostile_names_are_text_in_both_forms(tmp_path) -> None:
     study(tmp_path, "old", dice(1), model_echoed="m")
     study(tmp_path, "new", dice(1), model_echoed=hostile)
     found = compare("old", "new", tmp_path)
-    html = MarkdownIt("commonmark").enable("table").render(as_markdown(found))
+    html = MarkdownIt("commonmark").enable("table").render(comparison_markdown(found))
     assert "<img" not in html and "<a " not in html
     stream = io.StringIO()
     print_comparison(found, terminal(stream))

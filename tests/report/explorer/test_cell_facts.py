@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fluency.core.records import Paths, Result, Stream, TreeChanges, Used
-from fluency.report.explorer.cell_facts import bytes_text, generation_facts, run_facts, score_facts
+from fluency.report.cell_view import bytes_text, generation_facts, run_facts, score_facts
 
 from .factory import make_explorer
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fluency.report.explorer.cell_view import ViewSize, cell_view, excerpt
-from fluency.report.explorer.difference import MOST, difference
-from fluency.report.explorer.page import BUDGET, page_details, render
-from fluency.report.explorer.payload import Pool, deflated, script_json
+from fluency.report.cell_view import ViewSize, cell_view, excerpt
+from fluency.report.difference import MOST, difference
+from fluency.report.explorer import BUDGET, ValuePool, _page, deflated, page_details, script_json
 from fluency.scoring import checks
 from fluency.scoring.checks import content_problem as check
 from tests.synthetic_tables import make_study
@@ -85,7 +84,7 @@ def test_long_outputs_are_counted_in_full_and_shown_in_part() -> None:
 
 @given(JSON)
 def test_the_pool_gives_back_what_was_put_in(value) -> None:
-    pool = Pool()
+    pool = ValuePool()
     number = pool.add(value)
 
     def unpack(number):
@@ -100,7 +99,7 @@ def test_the_pool_gives_back_what_was_put_in(value) -> None:
 
 
 def test_equal_numbers_of_different_kinds_stay_apart() -> None:
-    pool = Pool()
+    pool = ValuePool()
     assert len({pool.add(value) for value in (1, True, 1.0, "1", 0, False, None)}) == 7
 
 
@@ -145,5 +144,5 @@ def test_room_shrinks_only_as_far_as_the_budget_asks() -> None:
 def test_what_the_template_itself_writes_is_escaped():
     """A study's name cannot hold such signs today; the page does not rest on that."""
     hostile = make_study().model_copy(update={"study": "<b onclick='x'>"})
-    page = render(hostile, {}, "", "")
+    page = _page(hostile, {}, "", "")
     assert "<b onclick" not in page and "&lt;b onclick=" in page

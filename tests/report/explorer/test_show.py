@@ -15,7 +15,7 @@ from fluency.common.words import escape_controls
 from fluency.core.schema import write_record
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, record_path
-from fluency.report.explorer.cell_view import cell_title
+from fluency.report.cell_view import cell_title
 from fluency.report.show import show, terminal
 
 from .factory import make_explorer

@@ -1,9 +1,11 @@
-"""The explorer's page: one HTML file that asks for nothing and runs nothing but its own script."""
+"""The explorer: one HTML file that shows any cell of a study, asks for nothing and runs nothing but its own script."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import zlib
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,8 +23,7 @@ from fluency.core.study_view import StudyView
 from fluency.core.table import CellRecords
 from fluency.core.tasks import Task
 from fluency.report import sentences
-from fluency.report.explorer.cell_view import WIDEST, ViewSize, cell_view
-from fluency.report.explorer.payload import Pool, deflated, script_json
+from fluency.report.cell_view import WIDEST, ViewSize, cell_view
 
 BUDGET = 4_600_000  # characters of details in the page, which with index, styles and script stays below 5 MB
 UNPACKED = 20_000_000  # characters of details once unpacked: what a browser reads in well under a second
@@ -39,10 +40,10 @@ def write_explorer(path_to_html: Path, frame: pd.DataFrame, view: StudyView) -> 
     size and names the record that holds it.
     """
     details, packing = page_details(frame, view.tasks, view.records)
-    write_atomic(path_to_html, render(view.study, page_index(frame, view.study, view.tasks), details, packing))
+    write_atomic(path_to_html, _page(view.study, _index(frame, view.study, view.tasks), details, packing))
 
 
-def page_index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOutTask]) -> dict[str, Any]:
+def _index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOutTask]) -> dict[str, Any]:
     """What the page draws and filters its table with; small, so that it is there at once.
 
     `cells` are in the table's order: model, shell, task (each a number in `names`), trial, then state,
@@ -50,7 +51,7 @@ def page_index(frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOut
     """
     categories = {task.id: task.category for task in tasks}
     categories |= dict(zip(frame["task"], frame["category"], strict=True))
-    names = Pool()
+    names = ValuePool()
     return {
         "study": study.study,
         "shells": [[shell, SHELLS[shell].title, SHELLS[shell].grammar] for shell in study.shells],
@@ -85,7 +86,7 @@ def page_details(
     return block, packing
 
 
-def render(study: Study, index: dict[str, Any], details: str, packing: str) -> str:
+def _page(study: Study, index: dict[str, Any], details: str, packing: str) -> str:
     """The page's HTML. Style and script are allowed by their hashes, so nothing else can be either."""
     folder = REPORT / "explorer"
     style, script = ((folder / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
@@ -122,7 +123,7 @@ def _details(
 ) -> dict[str, Any] | None:
     """The views at one size; None as soon as they are over the budget, in characters."""
     by_id = {task.id: task for task in tasks}
-    pool, cells = Pool(), []
+    pool, cells = ValuePool(), []
     for model, shell, task, trial in zip(*(frame[name] for name in ("model", "shell", "task", "trial")), strict=True):
         cell = Cell(model, shell, task, int(trial))
         view = cell_view(cell, load(cell), by_id.get(task), size)
@@ -132,7 +133,7 @@ def _details(
     return {"cells": cells, "shapes": pool.shapes, "pool": pool.values}
 
 
-def _entry(row: dict[Hashable, Any], names: Pool) -> list[Any]:
+def _entry(row: dict[Hashable, Any], names: ValuePool) -> list[Any]:
     def known(name: str) -> Any:
         return None if pd.isna(row[name]) else row[name]
 
@@ -142,3 +143,61 @@ def _entry(row: dict[Hashable, Any], names: Pool) -> list[Any]:
     where = [*(names.add(row[name]) for name in ("model", "shell", "task")), int(row["trial"])]
     attempt = sentences.attempt(known("attempts"), row["status"] == "measured")
     return where + [names.add(label) for label in (state, failure, made, attempt)]
+
+
+class ValuePool:
+    """Distinct values by number. A list is `[-1, number…]`, a mapping `[shape, number…]`, the rest is itself.
+
+    shapes: the keys of each kind of mapping, in the order of its numbers. Equal values have one number.
+    size: about how many characters of JSON they are.
+    """
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.shapes: list[list[str]] = []
+        self.size = 0
+        self._value_numbers: dict[Any, int] = {}
+        self._shape_numbers: dict[tuple[str, ...], int] = {}
+
+    def add(self, value: Any) -> int:
+        """The number of a JSON-ready value."""
+        if isinstance(value, dict):
+            keys = tuple(map(str, value))
+            shape = self._shape_numbers.setdefault(keys, len(self.shapes))
+            if shape == len(self.shapes):
+                self.shapes.append(list(keys))
+            return self._keep([shape, *map(self.add, value.values())])
+        if isinstance(value, list | tuple):
+            return self._keep([-1, *map(self.add, value)])
+        return self._keep(round(value, 6) if isinstance(value, float) else value)
+
+    def _keep(self, value: Any) -> int:
+        key = tuple(value) if isinstance(value, list) else (type(value), value)
+        number = self._value_numbers.setdefault(key, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+            self.size += _length(value)
+        return number
+
+
+def _length(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value) + 3
+    return 5 * len(value) if isinstance(value, list) else 6
+
+
+_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+def script_json(value: Any) -> str:
+    """JSON in pure ASCII without `<`, `>` and `&`: inside a script element nothing in it can be markup.
+
+    Being ASCII it also holds no U+2028, no direction mark and no lone surrogate as such, all of which stay
+    in it as escapes; NaN is refused.
+    """
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).translate(_HTML)
+
+
+def deflated(text: str) -> str:
+    """A text compressed (zlib's format) in base64, which holds no character that HTML gives a meaning."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

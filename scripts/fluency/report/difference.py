@@ -1,8 +1,4 @@
-"""Expected against printed, line by line, as the task's content rule reads them.
-
-The verdict is the check's alone. This shows a reader where an output departs from the answer, after the
-check's own normalisation of blanks, escapes and paths, so that what is marked is what made it fail.
-"""
+"""Expected against printed, line by line, as the task's content rule reads them; the verdict is the check's alone."""
 
 from __future__ import annotations
 
