@@ -25,11 +25,11 @@ class ViewSize(NamedTuple):
     rows: int
 
 
-WIDEST = ViewSize(LONGEST, 300)
+WIDE, NARROW = ViewSize(LONGEST, 300), ViewSize(700, 30)
 
 
 def cell_view(
-    cell: Cell, records: CellRecords, task: Task | HeldOutTask | None, size: ViewSize = WIDEST
+    cell: Cell, records: CellRecords, task: Task | HeldOutTask | None, size: ViewSize = WIDE
 ) -> dict[str, Any]:
     """Everything shown of one cell: prompt, reply, command, facts, runs, provenance.
 
