@@ -69,15 +69,13 @@ def label_rows(axes: Axes, labels: Sequence[str], first: float = 0.0) -> None:
     """Names left of the rows: plain texts, since an axis with a tick a row takes far longer to draw."""
     axes.set_yticks([])
     for row, label in enumerate(labels):
-        axes.annotate(
-            label,
-            (0.0, row + first),
-            xycoords=("axes fraction", "data"),
-            xytext=(-6, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center",
-        )
+        text_beside(axes, label, (0.0, row + first), -6, ha="right")
+
+
+def text_beside(axes: Axes, text: str, place: tuple[float, float], points: float, **how: Any) -> None:
+    """A text some points right of a place, which is a fraction of the axes and a row."""
+    offset = {"xycoords": ("axes fraction", "data"), "xytext": (points, 0), "textcoords": "offset points"}
+    axes.annotate(text, place, **offset, va="center", **how)  # type: ignore[arg-type]
 
 
 def text_width(texts: list[str], size: float = 9) -> float:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,11 +27,25 @@ from fluency.report.drawing import (
     figure_style,
     label_rows,
     new_axes,
+    text_beside,
     text_width,
     to_svg,
 )
 from fluency.report.numbers import points, seconds, signed, span
 from fluency.report.sentences import listed
+
+
+def draw_figures(analysis: Analysis, frame: pd.DataFrame) -> list[Drawing]:
+    """All figures of a report, in its order; what was not measured is not drawn."""
+    drawings: list[Drawing | None] = []
+    with figure_style():
+        drawings.append(draw_gaps(analysis))
+        for model in analysis.models:
+            drawings.append(draw_tasks(analysis, model))
+            drawings.append(draw_cells(analysis, model))
+            drawings.append(draw_times(model, frame[frame["model"] == model.model]))
+    return [drawing for drawing in drawings if drawing]
+
 
 GAP_ROW = 0.55
 
@@ -114,9 +128,7 @@ def _gap_row(axes: Axes, row: int, gap: GapEstimate) -> None:
     fill, rim = (PAPER, INK) if edge else (INK, PAPER)
     axes.plot([value], [row], marker="D", markersize=6.5, color=fill, markeredgecolor=rim, zorder=4)
     note = f"{signed(gap.value)}  ({span(gap.s95)})" + (f"\nno room: both at the {edge}" if edge else "")
-    axes.annotate(
-        note, (1.0, row), xycoords=("axes fraction", "data"), xytext=(8, 0), textcoords="offset points", va="center"
-    )
+    text_beside(axes, note, (1.0, row), 8)
 
 
 TASK_ROW = 0.25
@@ -165,13 +177,17 @@ def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
     axes.spines["left"].set_visible(False)
     shown = [shell for shell in marks if _is_any_known(by_shell[shell] for by_shell in rates.values())]
     _task_legend(axes, marks, shown)
-    figure.text(0.1 / figure.get_figwidth(), 1 - 0.25 / figure.get_figheight(), model.model, weight="bold")
     alt = (
         f"Pass rate of each task in {'both' if len(marks) == 2 else 'all'} shells for {model.model}. "
         f"{_leads(list(rates.values()), contrast, shown)} The table above holds the numbers."
     )
-    name = f"tasks-{model.model}.svg"
-    return Drawing("tasks", model.model, name, to_svg(figure, f"Tasks, {model.model}", alt), alt)
+    return _model_drawing("tasks", "Tasks", model, figure, alt)
+
+
+def _model_drawing(kind: str, title: str, model: ModelAnalysis, figure: Figure, alt: str, top: float = 0.25) -> Drawing:
+    figure.text(0.1 / figure.get_figwidth(), 1 - top / figure.get_figheight(), model.model, weight="bold")
+    svg = to_svg(figure, f"{title}, {model.model}", alt)
+    return Drawing(kind, model.model, f"{kind}-{model.model}.svg", svg, alt)
 
 
 def _is_any_known(values: Iterable[float | None]) -> bool:
@@ -218,7 +234,8 @@ def _dots(axes: Axes, rates: Sequence[Rates], marks: Mapping[str, Mark], contras
     axes.add_collection(LineCollection(lines, color=MID, linewidth=1.3, zorder=1))
     for shell, mark in reversed(list(marks.items())):
         axes.scatter(
-            *_columns(list(places[shell].values())),
+            [rate for rate, _ in places[shell].values()],
+            [row for _, row in places[shell].values()],
             s=mark.area,
             marker=mark.shape,
             facecolor=mark.fill,
@@ -230,30 +247,12 @@ def _dots(axes: Axes, rates: Sequence[Rates], marks: Mapping[str, Mark], contras
 
 def _task_legend(axes: Axes, marks: Mapping[str, Mark], shown: Sequence[str]) -> None:
     drawn = {
-        shell: axes.plot(
-            [],
-            [],
-            marker=mark.shape,
-            linestyle="",
-            markersize=mark.in_legend,
-            markerfacecolor=mark.fill,
-            markeredgecolor=INK,
-        )[0]
+        shell: axes.plot([], [], marker=mark.shape, ls="", ms=mark.in_legend, mfc=mark.fill, mec=INK)[0]
         for shell, mark in marks.items()
     }
-    axes.legend(
-        [drawn[shell] for shell in shown],
-        [SHELLS[shell].short_title for shell in shown],
-        loc="lower left",
-        bbox_to_anchor=(0, 1.0),
-        ncol=len(marks),
-        frameon=False,
-        borderaxespad=0.1,
-    )
-
-
-def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    return [x for x, _ in points], [y for _, y in points]
+    names = [SHELLS[shell].short_title for shell in shown]
+    where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.1}
+    axes.legend([drawn[shell] for shell in shown], names, ncol=len(marks), frameon=False, **where)
 
 
 def _categories(axes: Axes, categories: list[str]) -> None:
@@ -263,16 +262,7 @@ def _categories(axes: Axes, categories: list[str]) -> None:
             continue
         if row < len(categories):
             axes.axhline(row - 0.5, color=MID, linewidth=0.7)
-        axes.annotate(
-            categories[start],
-            (1.0, (start + row - 1) / 2),
-            xycoords=("axes fraction", "data"),
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=7.5,
-            color=MID,
-        )
+        text_beside(axes, categories[start], (1.0, (start + row - 1) / 2), 6, fontsize=7.5, color=MID)
         start = row
 
 
@@ -281,14 +271,8 @@ SPACE = 0.8
 SHELL_WIDTH = 1.3  # inches that a shell's title takes
 FILL = {"pass": "#3a3a3a", "fail": PAPER, "refusal": "#e8e8e8", "no-command": "#e8e8e8"}
 LETTER = {"refusal": "R", "no-command": "F", "missing": "·", "not-measured": "–"}
-MARK_NAMES = {
-    "pass": "pass",
-    "fail": "fail",
-    "refusal": "refusal",
-    "no-command": "no command",
-    "missing": "missing",
-    "not-measured": "not measured",
-}
+_MARKS = ("pass", "fail", "refusal", "no-command", "missing", "not-measured")
+MARK_NAMES = {mark: mark.replace("-", " ") for mark in _MARKS}
 
 
 def draw_cells(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
@@ -320,15 +304,13 @@ def draw_cells(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
     axes.set_xticks([])
     for spine in axes.spines.values():
         spine.set_visible(False)
-    figure.text(0.1 / figure.get_figwidth(), 1 - 0.25 / figure.get_figheight(), model.model, weight="bold")
     _mark_legend(figure, seen)
     total = sum(seen.values())
     counts = ", ".join(f"{seen[mark]} {MARK_NAMES[mark]}" for mark in MARK_NAMES if seen[mark])
     alt = (
         f"Every trial of {model.model}, by task, shell and trial: {counts}, of {total}. The table above has the marks."
     )
-    name = f"cells-{model.model}.svg"
-    return Drawing("cells", model.model, name, to_svg(figure, f"Trials, {model.model}", alt), alt)
+    return _model_drawing("cells", "Trials", model, figure, alt)
 
 
 def _boxes(axes: Axes, places: dict[str, list[tuple[float, float]]], scale: float = 1.0) -> None:
@@ -395,27 +377,13 @@ def draw_times(model: ModelAnalysis, rows: pd.DataFrame) -> Drawing | None:
     axes.set_xlabel("t_exec, seconds (log scale)")
     axes.set_ylabel("runs done, %")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncol=2, frameon=False, borderaxespad=0.1, fontsize=8)
-    figure.text(0.1 / 5.6, 1 - 0.2 / (2.7 + legend), model.model, weight="bold")
     alt = f"Distribution of the time of the command alone for {model.model}, passing runs. " + " ".join(
         f"{SHELLS[shell].title}: {len(taken)} runs, median {seconds(float(np.median(taken)))}, "
         f"longest {seconds(float(taken[-1]))}."
         for shell, taken in values.items()
     )
-    name = f"times-{model.model}.svg"
-    return Drawing("times", model.model, name, to_svg(figure, f"Times, {model.model}", alt), alt)
+    return _model_drawing("times", "Times", model, figure, alt, top=0.2)
 
 
 def _ticks() -> list[float]:
     return [base * 10.0**power for power in range(-4, 4) for base in (1, 2, 5)]
-
-
-def draw_figures(analysis: Analysis, frame: pd.DataFrame) -> list[Drawing]:
-    """All figures of a report, in its order; what was not measured is not drawn."""
-    drawings: list[Drawing | None] = []
-    with figure_style():
-        drawings.append(draw_gaps(analysis))
-        for model in analysis.models:
-            drawings.append(draw_tasks(analysis, model))
-            drawings.append(draw_cells(analysis, model))
-            drawings.append(draw_times(model, frame[frame["model"] == model.model]))
-    return [drawing for drawing in drawings if drawing]
