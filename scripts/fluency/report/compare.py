@@ -21,6 +21,7 @@ from fluency.core.shells import SHELLS
 from fluency.core.table import read_table
 from fluency.report.markdown import table, text
 from fluency.report.numbers import percent, points, probability, signed, span
+from fluency.report.sentences import short_names
 
 CAVEAT = (
     "Paired over tasks, each task weighing the same. The interval is 95 % for tasks like these; ± is for these very "
@@ -338,7 +339,7 @@ def _parts(comparison: Comparison) -> Iterator[str]:
 
 
 def _change_table(model: ModelChange) -> str:
-    baseline, challenger = (SHELLS[shell].short_title for shell in model.contrast)
+    baseline, challenger = short_names(model.contrast)
     rows = []
     for change in model.changes:
         gap = change.what == GAP

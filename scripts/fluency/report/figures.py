@@ -32,7 +32,7 @@ from fluency.report.drawing import (
     to_svg,
 )
 from fluency.report.numbers import points, seconds, signed, span
-from fluency.report.sentences import listed
+from fluency.report.sentences import listed, short_names
 
 
 def draw_figures(analysis: Analysis, frame: pd.DataFrame) -> list[Drawing]:
@@ -55,7 +55,7 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
     gaps = {model.model: model.gap for model in analysis.models if model.gap}
     if not gaps:
         return None
-    baseline, challenger = (SHELLS[shell].short_title for shell in analysis.contrast)
+    baseline, challenger = short_names(analysis.contrast)
     reach = max(abs(100 * edge) for gap in gaps.values() for edge in (*gap.s95, float(gap.value)))
     limit = min(100, max(20, 5 * ceil((reach + 3) / 5)))
     left = max(0.9, text_width(list(gaps)) + 0.25)
@@ -212,9 +212,9 @@ def _leads(rates: Sequence[Rates], contrast: tuple[str, str], shown: Sequence[st
     pairs = [(by_shell[contrast[0]], by_shell[contrast[1]]) for by_shell in rates]
     both = [(b, c) for b, c in pairs if b is not None and c is not None]
     if not both:
-        return f"Only {listed([SHELLS[shell].short_title for shell in shown])} was measured."
+        return f"Only {listed(short_names(shown))} was measured."
     ahead, behind = sum(c > b for b, c in both), sum(c < b for b, c in both)
-    baseline, challenger = (SHELLS[shell].short_title for shell in contrast)
+    baseline, challenger = short_names(contrast)
     return (
         f"Of {len(both)} tasks measured in both, {challenger} is ahead on {ahead}, {baseline} on {behind}, "
         f"{len(both) - ahead - behind} are level."
@@ -250,7 +250,7 @@ def _task_legend(axes: Axes, marks: Mapping[str, Mark], shown: Sequence[str]) ->
         shell: axes.plot([], [], marker=mark.shape, ls="", ms=mark.in_legend, mfc=mark.fill, mec=INK)[0]
         for shell, mark in marks.items()
     }
-    names = [SHELLS[shell].short_title for shell in shown]
+    names = short_names(shown)
     where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.1}
     axes.legend([drawn[shell] for shell in shown], names, ncol=len(marks), frameon=False, **where)
 

@@ -35,8 +35,8 @@ def attempt(number: int | None, measured: bool) -> str | None:
 
 def extra_shells_note(analysis: Analysis) -> str:
     """Which arms are in the gap, with a blank before it; empty where the study has no other."""
-    others = listed([SHELLS[shell].short_title for shell in analysis.arms if shell not in analysis.contrast])
-    pair = listed([SHELLS[shell].short_title for shell in analysis.contrast])
+    others = listed(short_names(shell for shell in analysis.arms if shell not in analysis.contrast))
+    pair = listed(short_names(analysis.contrast))
     if not others:
         return ""
     return f" The rest ({others}) stands beside them and enters no gap: *both shells* below means {pair}."
@@ -106,7 +106,7 @@ def _gap_under(model: ModelAnalysis, condition: Condition) -> str:
     if found is None:
         return f"The gap with {setting} was not measured."
     paired = found.paired
-    baseline, challenger = (SHELLS[shell].short_title for shell in model.outcomes.contrast)
+    baseline, challenger = short_names(model.outcomes.contrast)
     return (
         f"With {setting}, the gap is **{signed(paired.gap)} pp** "
         f"({challenger} {paired.challenger_rate.passes}/{paired.challenger_rate.scored}, "
@@ -130,6 +130,11 @@ def leakage_sentence(model: ModelAnalysis) -> str:
 
 def _other_language(shell: Shell) -> str:
     return next(other.short_title for other in SHELLS.values() if other.grammar != shell.grammar)
+
+
+def short_names(shells: Iterable[str]) -> list[str]:
+    """As they stand in sentences and headers."""
+    return [SHELLS[shell].short_title for shell in shells]
 
 
 def listed(names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from fluency.analysis.estimate import Claims, GapEstimate
@@ -11,11 +12,12 @@ from fluency.analysis.power import SampleSizes
 from fluency.analysis.robustness import Change, arms_under, change, conditions_of
 from fluency.analysis.simulated import STOPPING
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
+from fluency.common.words import plural
 from fluency.core.provenance import Provenance
 from fluency.core.shells import SHELLS, SUMMARY_CONDITIONS
 from fluency.report.markdown import text
 from fluency.report.numbers import percent, points, probability, signed, span
-from fluency.report.sentences import listed, question
+from fluency.report.sentences import listed, question, short_names
 
 SIZE_WORDS = {
     "ten-or-more": f"the gap is {DIRECTION_PP} points or more",
@@ -37,23 +39,19 @@ def opening_paragraph(analysis: Analysis, provenance: Provenance) -> str:
     count = len(analysis.models)
     shells = listed([SHELLS[shell].title for shell in analysis.shells])
     asked = (
-        f"{question(analysis)} {_number(count, 'model was', 'models were each')} asked "
-        f"{_number(len(analysis.tasks), 'task', 'tasks')} in {shells}, "
-        f"{_number(analysis.trials, 'trial', 'trials')} a task and shell ({planned} runs planned, {measured} measured)."
+        f"{question(analysis)} {plural(count, 'model')} {'was' if count == 1 else 'were each'} asked "
+        f"{plural(len(analysis.tasks), 'task')} in {shells}, {plural(analysis.trials, 'trial')} a task and shell "
+        f"({planned} runs planned, {measured} measured)."
     )
     found = [_model_sentences(model) for model in analysis.models]
-    carries = " ".join(
-        filter(
-            None, [conclusion(analysis), *how_to_get_missing_shells(analysis), *study_warnings(analysis, provenance)]
-        )
-    )
+    last = [conclusion(analysis), *_how_to_get_missing_shells(analysis), *_study_warnings(analysis, provenance)]
+    carries = " ".join(filter(None, last))
     if count == 1:
         return f"{asked} {found[0]} {carries}"
     return "\n\n".join([asked, "\n".join(f"- {each}" for each in found), carries])
 
 
-def how_to_get_missing_shells(analysis: Analysis) -> list[str]:
-    """The one thing to do for each shell that nobody could run, a sentence each."""
+def _how_to_get_missing_shells(analysis: Analysis) -> list[str]:
     tallies = [(shell, tally) for model in analysis.models for shell, tally in model.tallies.items()]
     lacking = dict.fromkeys(shell for shell, tally in tallies if tally.state == "not-measured")
     return [f"To measure {SHELLS[shell].short_title}, {SHELLS[shell].install_hint}." for shell in lacking]
@@ -62,13 +60,13 @@ def how_to_get_missing_shells(analysis: Analysis) -> list[str]:
 def _model_sentences(model: ModelAnalysis) -> str:
     name, verdict, gap = f"**{model.model}**:", model.verdict, model.gap
     if gap is None or verdict.band is None:
-        seen = [
+        seen = "; ".join(
             f"{SHELLS[shell].title} passed {rate.passes} of {rate.scored} runs"
             for shell in model.tallies
             if (rate := model.rates[shell])
-        ]
-        return f"{name} no verdict, because {text('; '.join(verdict.refused))}{_also(seen)}."
-    baseline, challenger = (SHELLS[shell].short_title for shell in model.outcomes.contrast)
+        )
+        return f"{name} no verdict, because {text('; '.join(verdict.refused))}{seen and f' ({seen})'}."
+    baseline, challenger = short_names(model.outcomes.contrast)
     passed = (
         f"{challenger} passed {_runs(gap.paired.challenger_rate)}, {baseline} {_runs(gap.paired.baseline_rate)}, "
         f"a gap of {signed(gap.value)} points ({_intervals(gap)})"
@@ -84,53 +82,43 @@ def _model_sentences(model: ModelAnalysis) -> str:
     return " ".join(
         [
             f"{name} {passed}; by the decision table, {meaning}; **{state}**{provisional}.",
-            who_is_ahead(gap, model.outcomes.contrast),
-            *model_warnings(model, gap),
+            _who_is_ahead(gap, model.outcomes.contrast),
+            *_model_warnings(model, gap),
         ]
     )
 
 
-def who_is_ahead(gap: GapEstimate, contrast: tuple[str, str]) -> str:
-    """Who is ahead on tasks like these, and who on these very tasks."""
+def _who_is_ahead(gap: GapEstimate, contrast: tuple[str, str]) -> str:
     claims = gap.claims
-    like = f"{shell_ahead(claims.ahead, contrast)} is ahead" if claims.ahead else "it is open who is ahead"
+    like = f"{_shell_ahead(claims.ahead, contrast)} is ahead" if claims.ahead else "it is open who is ahead"
     if claims.these_tasks == "unknown":
         why = "no trial varied, which is not certainty" if gap.fixed == 0 else "one trial does not show its own noise"
         return f"On tasks like these {like}; on these very tasks too little is known ({why})."
     if claims.these_tasks == "open":
         return f"On tasks like these {like}; on these very tasks {'it is open' if claims.ahead else 'too'}."
-    on_these = shell_ahead(claims.these_tasks, contrast)
+    on_these = _shell_ahead(claims.these_tasks, contrast)
     return f"On tasks like these {like}; on these very tasks {'too' if claims.ahead else f'{on_these} is'}."
 
 
 def conclusion(analysis: Analysis) -> str:
     """What may be concluded: a sentence for each distinct finding, with the models it is true of."""
     judged = [(model, model.gap.claims) for model in analysis.models if model.gap and model.verdict.band]
-    said: dict[str, list[str]] = {}
+    said: defaultdict[str, list[str]] = defaultdict(list)
     for model, claims in judged:
-        said.setdefault(claim_sentence(claims, model.outcomes.contrast, model.verdict.provisional), []).append(
-            model.model
-        )
+        said[claim_sentence(claims, model.outcomes.contrast, model.verdict.provisional)].append(model.model)
     sentences = [sentence.replace(NAMES, listed(names)) for sentence, names in said.items()]
-    carried = [claims for model, claims in judged if not model.verdict.provisional and supports_any_claim(claims)]
-    if carried:
-        wide = (
+    if any((claims.ahead or claims.size != "open") and not model.verdict.provisional for model, claims in judged):
+        sentences.append(
             "All of this holds for these model versions, these settings and one-shot tasks like these, nothing wider."
         )
-        return " ".join([*sentences, wide])
-    if all(claims.edge for _, claims in judged):
+    elif all(claims.edge for _, claims in judged):
         sentences.append("Nothing can be decided from this report.")
     return " ".join(sentences)
 
 
-def supports_any_claim(claims: Claims) -> bool:
-    """Whether the data carry anything at all of tasks like these."""
-    return bool(claims.ahead) or claims.size != "open"
-
-
 def claim_sentence(claims: Claims, contrast: tuple[str, str], provisional: bool = False) -> str:
     """What one model's data carry on tasks like these: one sentence, with a place for the names of the models."""
-    ahead = f"{shell_ahead(claims.ahead, contrast)} is ahead" if claims.ahead else ""
+    ahead = f"{_shell_ahead(claims.ahead, contrast)} is ahead" if claims.ahead else ""
     if claims.edge:
         shown = f" They show that {ahead}, not by how much." if ahead else ""
         return f"These tasks cannot tell for {NAMES}, whatever the table's label.{shown}"
@@ -170,14 +158,6 @@ def _intervals(gap: GapEstimate) -> str:
     return f"95 % interval for tasks like these {span(gap.s95)}, for these tasks alone {these}"
 
 
-def _number(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
-
-
-def _also(parts: list[str]) -> str:
-    return f" ({'; '.join(parts)})" if parts else ""
-
-
 CHANGE_WORDS: dict[Change, str] = {
     "vanishes": f"The gap vanishes (less than {NOISE_PP} points)",
     "turns": "The gap turns round",
@@ -187,7 +167,7 @@ MAX_NAMED = 3
 """So many of the tasks without which the row is another are named; the rest stands further down."""
 
 
-def model_warnings(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
+def _model_warnings(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
     """Arms at an edge, and definitions of a pass, tasks and categories on which the result hangs."""
     rates = (gap.paired.baseline_rate.value, gap.paired.challenger_rate.value)
     for shell, rate in zip(model.outcomes.contrast, rates, strict=True):
@@ -209,7 +189,7 @@ def model_warnings(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         if out and out.flips
     ]
     parts += [
-        f"the tasks that lean to {listed([SHELLS[shell].short_title for shell in less.left_out])}"
+        f"the tasks that lean to {listed(short_names(less.left_out))}"
         for less in model.without
         if less.gap and band_of(less.gap.value) != band_of(gap.value)
     ]
@@ -221,7 +201,7 @@ def _any(count: int, noun: str) -> str:
     return f"one {noun}" if count == 1 else f"any one of {count} {'categories' if noun == 'category' else 'tasks'}"
 
 
-def study_warnings(analysis: Analysis, provenance: Provenance) -> Iterator[str]:
+def _study_warnings(analysis: Analysis, provenance: Provenance) -> Iterator[str]:
     """Models that disagree, what was not measured, trials that grew, and what was not announced."""
     yield from _disagreement(analysis)
     missing = [
@@ -248,8 +228,7 @@ def study_warnings(analysis: Analysis, provenance: Provenance) -> Iterator[str]:
     if provenance.registration.precedes(provenance.first_answer_utc) is False:
         yield "The study is exploratory: it was registered after its first answer."
     if count := len(provenance.deviations):
-        points = "1 point" if count == 1 else f"{count} points"
-        yield f"The study departs from its registration in {points} (see Plan and deviations)."
+        yield f"The study departs from its registration in {plural(count, 'point')} (see Plan and deviations)."
 
 
 def _disagreement(analysis: Analysis) -> Iterator[str]:
@@ -260,7 +239,7 @@ def _disagreement(analysis: Analysis) -> Iterator[str]:
         ("on these very tasks", [(model, claims.these_tasks) for model, claims in judged]),
     ):
         ahead = {
-            shell_ahead(side, analysis.contrast): [model.model for model, found in said if found == side]
+            _shell_ahead(side, analysis.contrast): [model.model for model, found in said if found == side]
             for side in DIRECTIONS
         }
         if all(ahead.values()):
@@ -277,8 +256,7 @@ def _disagreement(analysis: Analysis) -> Iterator[str]:
         yield f"The models' rows of the table differ: {'; '.join(f'{k} for {listed(v)}' for k, v in labels.items())}."
 
 
-def shell_ahead(ahead: Direction, contrast: tuple[str, str]) -> str:
-    """The arm's name in a sentence."""
+def _shell_ahead(ahead: Direction, contrast: tuple[str, str]) -> str:
     return SHELLS[contrast[ahead == "challenger"]].short_title
 
 
@@ -293,26 +271,26 @@ def headline_of(model: ModelAnalysis) -> str:
     if gap is None:
         arms = "; ".join(_shell_results(model, shell) for shell in model.tallies)
         return f"{model.model}: no gap: {'; '.join(model.verdict.refused)}. {arms}."
-    return f"{model.model}: {' '.join(headline_parts(model, gap))}"
+    return f"{model.model}: {' '.join(_headline_parts(model, gap))}"
 
 
-def headline_parts(model: ModelAnalysis, gap: GapEstimate) -> list[str]:
-    """The parts of the headline, in the order in which they qualify each other."""
+def _headline_parts(model: ModelAnalysis, gap: GapEstimate) -> list[str]:
     baseline, challenger = model.outcomes.contrast
     tallies = [tally for shell, tally in model.tallies.items() if shell in model.outcomes.contrast]
     measured, planned = sum(tally.measured for tally in tallies), sum(tally.planned for tally in tallies)
     tasks = len(gap.paired.tasks)
+    no_difference = f"0/{tasks} tasks differ: up to {percent(gap.differing_bound)} (Clopper-Pearson) could."
     parts = [
         f"gap {signed(gap.value)} pp ({baseline} {percent(gap.paired.baseline_rate.value)}, "
         f"{challenger} {percent(gap.paired.challenger_rate.value)}; T={tasks}, {measured}/{planned} runs measured).",
-        verdict_sentence(model),
-        f"95 % for tasks like these {span(gap.s95)}{' (floored)' if gap.floored else ''}; {on_these_tasks(gap)}.",
-        *([no_difference(gap)] if gap.floored and not gap.paired.differing else []),
+        _verdict_sentence(model),
+        f"95 % for tasks like these {span(gap.s95)}{' (floored)' if gap.floored else ''}; {_on_these_tasks(gap)}.",
+        *([no_difference] if gap.floored and not gap.paired.differing else []),
         f"Sign-flip p={probability(gap.p)} ({gap.paired.differing} of {tasks} tasks differ).",
         f"Compatible with: {', '.join(model.words[band].label for band in gap.claims.rows)}.",
     ]
     if not model.verdict.refused:
-        parts.append(resolution(model, gap))
+        parts.append(_resolution(model, gap))
     if gap.tasks_out:
         flips = ", ".join(gap.tasks_out.flips)
         flipped = f", the band changes without {flips}" if flips else ", the band survives each deletion"
@@ -320,7 +298,7 @@ def headline_parts(model: ModelAnalysis, gap: GapEstimate) -> list[str]:
     for condition in conditions_of(model.outcomes.contrast):
         found = model.under(condition)
         if condition.in_summary and found is not None:
-            names = " and ".join(SHELLS[shell].short_title for shell in arms_under(condition, model.outcomes.contrast))
+            names = " and ".join(short_names(arms_under(condition, model.outcomes.contrast)))
             title = condition.title[0].upper() + condition.title[1:]
             parts.append(f"{title} for {names} the gap is {signed(found.paired.gap)} pp.")
     shares = " / ".join(f"{model.words[band].label} {percent(share, 0)}" for band, share in gap.shares.items())
@@ -328,8 +306,7 @@ def headline_parts(model: ModelAnalysis, gap: GapEstimate) -> list[str]:
     return parts
 
 
-def verdict_sentence(model: ModelAnalysis) -> str:
-    """The table's verdict, or why there is none."""
+def _verdict_sentence(model: ModelAnalysis) -> str:
     verdict = model.verdict
     if verdict.band is None:
         return f"No verdict: {'; '.join(verdict.refused)}."
@@ -340,8 +317,7 @@ def verdict_sentence(model: ModelAnalysis) -> str:
     return f"Table verdict: {label}"
 
 
-def resolution(model: ModelAnalysis, gap: GapEstimate) -> str:
-    """Whether the data carry the verdict, and what it would take."""
+def _resolution(model: ModelAnalysis, gap: GapEstimate) -> str:
     if model.verdict.resolved:
         return "Resolved."
     if model.verdict.edge:
@@ -360,17 +336,10 @@ def tasks_needed(sizes: SampleSizes) -> str:
     )
 
 
-def on_these_tasks(gap: GapEstimate) -> str:
-    """The fixed-task interval in words."""
+def _on_these_tasks(gap: GapEstimate) -> str:
     if gap.fixed is None:
         return "on these tasks: undefined with one trial"
     return f"on these tasks ±{points(gap.fixed)}" + ("" if gap.fixed else " (no trial varied; not certainty)")
-
-
-def no_difference(gap: GapEstimate) -> str:
-    """No task differed: what that does not rule out."""
-    tasks = len(gap.paired.tasks)
-    return f"0/{tasks} tasks differ: up to {percent(gap.differing_bound)} (Clopper-Pearson) could."
 
 
 def _shell_results(model: ModelAnalysis, shell: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from fluency.analysis.descriptive import Most
+from fluency.analysis.descriptive import CategoryLine, Most
 from fluency.analysis.estimate import Verdict
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.pass_at_k import ShareOfTasks
@@ -16,7 +16,7 @@ from fluency.core.records import Control
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
 from fluency.report.markdown import code, table, text
 from fluency.report.numbers import percent, points, probability, seconds, signed, span
-from fluency.report.sentences import listed
+from fluency.report.sentences import listed, short_names
 
 COUNT_HEADERS = ("model", "arm", "planned", "measured", "missing", "not measured", "why not")
 
@@ -31,7 +31,6 @@ def summary_table(analysis: Analysis) -> str:
 
 
 def _summarised(analysis: Analysis) -> list[Condition]:
-    """The conditions whose gap has a column of its own."""
     return [condition for condition in conditions_of(analysis.contrast) if condition.in_summary]
 
 
@@ -103,7 +102,7 @@ def counts_table(analysis: Analysis) -> str:
 
 def sensitivity_table(model: ModelAnalysis) -> str:
     """The gap under each definition of a pass."""
-    arms = [SHELLS[shell].short_title for shell in model.outcomes.contrast]
+    arms = short_names(model.outcomes.contrast)
     rows = []
     for line in model.sensitivities:
         found = line.estimate
@@ -126,22 +125,21 @@ def sensitivity_table(model: ModelAnalysis) -> str:
 
 def category_table(model: ModelAnalysis) -> str:
     """Means by category; descriptive."""
-    arms = [SHELLS[shell].short_title for shell in model.outcomes.arms]
-    rows = [
-        [line.category, line.tasks, *map(percent, line.rates.values()), signed(line.gap), line.differing]
-        for line in model.categories
-    ]
-    return table(["category", "tasks", *arms, "gap, pp", "tasks that differ"], rows, "lrr" + "r" * len(arms) + "r")
+    return _group_table("category", model, model.categories)
 
 
 def lean_table(model: ModelAnalysis) -> str:
     """Means by the shell that tasks lean to; descriptive."""
-    arms = [SHELLS[shell].short_title for shell in model.outcomes.arms]
+    return _group_table("tasks lean to", model, model.leans)
+
+
+def _group_table(title: str, model: ModelAnalysis, lines: Sequence[CategoryLine]) -> str:
+    shells = short_names(model.outcomes.arms)
     rows = [
         [_leaning(line.category), line.tasks, *map(percent, line.rates.values()), signed(line.gap), line.differing]
-        for line in model.leans
+        for line in lines
     ]
-    return table(["tasks lean to", "tasks", *arms, "gap, pp", "tasks that differ"], rows, "lrr" + "r" * len(arms) + "r")
+    return table([title, "tasks", *shells, "gap, pp", "tasks that differ"], rows, "lrr" + "r" * len(shells) + "r")
 
 
 def _leaning(lean: str) -> str:
@@ -166,7 +164,7 @@ def without_table(model: ModelAnalysis) -> str:
 
 def pass_k_table(model: ModelAnalysis) -> str:
     """pass@k and pass^k with the tasks they are defined for."""
-    arms = [SHELLS[shell].short_title for shell in model.outcomes.arms]
+    arms = short_names(model.outcomes.arms)
     k = model.pass_k.k
     rows = []
     for name, shares in ((f"pass@{k}", model.pass_k.any_of), (f"pass^{k}", model.pass_k.all_of)):
@@ -228,7 +226,7 @@ def failure_table(model: ModelAnalysis) -> str:
         ]
         cell = line.example.cell.path
         rows.append([line.failure_class, *numbers, f"[{cell}](explorer.html#{cell})"])
-    arms = [SHELLS[shell].short_title for shell in model.outcomes.arms]
+    arms = short_names(model.outcomes.arms)
     return table(["failure class", *arms, "example cell"], rows, "l" + "r" * len(arms))
 
 
@@ -292,12 +290,7 @@ LIMIT_HEADERS = (
 
 
 def limits_table(model: ModelAnalysis) -> str:
-    """What the commands of each arm used of their limits."""
-    return table(LIMIT_HEADERS, _limits(model), "lrrrrrrrr")
-
-
-def _limits(model: ModelAnalysis) -> list[list[object]]:
-    """One row an arm: cells that met a limit, then median and largest of what was used."""
+    """Cells of each shell that met a limit, then median and largest of what was used."""
     rows = []
     for shell, arm in model.resources.items():
         if not arm.executed:
@@ -306,7 +299,7 @@ def _limits(model: ModelAnalysis) -> list[list[object]]:
         used = [_used(arm.memory_bytes, _mb), _used(arm.cpu_s, seconds), _used(arm.processes, "{:.0f}".format)]
         numbers = [arm.executed, arm.timed_out, arm.limited, arm.truncated]
         rows.append([SHELLS[shell].title, *numbers, *used, _used(arm.written_bytes, _mb)])
-    return rows
+    return table(LIMIT_HEADERS, rows, "lrrrrrrrr")
 
 
 def _used(most: Most | None, shown: Callable[[float], str]) -> str:
