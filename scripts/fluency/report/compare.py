@@ -49,7 +49,7 @@ def main(a: str, b: str, markdown: Path | None = None) -> int:
 
 @dataclass(frozen=True)
 class StudyTable:
-    """A study's cells table and what was recorded of its run; `provenance` is None where there is none beside it."""
+    """A study's cells table and what was recorded of its run, if anything; models and tasks in the table's order."""
 
     name: str
     path: Path
@@ -58,28 +58,23 @@ class StudyTable:
 
     @property
     def models(self) -> list[str]:
-        """In the table's order."""
         return list(dict.fromkeys(self.frame["model"]))
 
     @property
     def tasks(self) -> list[str]:
-        """In the table's order."""
         return list(dict.fromkeys(self.frame["task"]))
 
     @property
     def trials(self) -> int:
-        """Of the design."""
         return int(self.frame["trial"].max())
 
 
 @dataclass(frozen=True)
 class Change:
-    """The change of one quantity from A to B over the tasks measured in both.
+    """The change of one quantity from A to B, in shares of one, over the `tasks` tasks measured in both.
 
-    what: a shell (its pass@1) or `gap` (the challenger's pass@1 less the baseline's). before, after, change: shares
-    of one.
-    interval: 95 %, for tasks like these. fixed: half-width for these very tasks (None for the gap, and
-    where a task has one trial). p: two-sided, exact sign-flip. differing: tasks that changed at all.
+    what: a shell (its pass@1) or `gap`. interval: 95 %, for tasks like these. fixed: half-width for these very tasks
+    (None for the gap, and where a task has one trial). differing: tasks that changed at all.
     """
 
     what: str
@@ -108,7 +103,6 @@ class TaskChange:
 
     @property
     def size(self) -> Fraction:
-        """How much it changed in all."""
         return sum((abs(self.change(shell) or Fraction()) for shell in self.a), Fraction())
 
 
@@ -238,11 +232,10 @@ def _quantity_change(what: str, a: Outcomes, b: Outcomes) -> Change | None:
 
 
 def _quantity(outcomes: Outcomes, what: str, i: int) -> Fraction:
-    def rate(shell: str) -> Fraction:
-        return Fraction(outcomes.arms[shell].passes[i], outcomes.arms[shell].scored[i])
-
-    baseline, challenger = outcomes.contrast
-    return rate(challenger) - rate(baseline) if what == GAP else rate(what)
+    if what == GAP:
+        baseline, challenger = outcomes.contrast
+        return _quantity(outcomes, challenger, i) - _quantity(outcomes, baseline, i)
+    return Fraction(outcomes.arms[what].passes[i], outcomes.arms[what].scored[i])
 
 
 def _fixed(a: Arm, b: Arm, kept: list[int]) -> float | None:
@@ -260,8 +253,8 @@ def run_differences(a: StudyTable, b: StudyTable, models: Sequence[tuple[str, st
         for study, aliases in zip((a, b), zip(*models, strict=True), strict=True)
     ]
     a_facts, b_facts = facts
-    pairs = [(what, a_facts.get(what, UNKNOWN), b_facts.get(what, UNKNOWN)) for what in a_facts | b_facts]
-    return [pair for pair in pairs if pair[1] != pair[2]]
+    both = [(what, a_facts.get(what, UNKNOWN), b_facts.get(what, UNKNOWN)) for what in a_facts | b_facts]
+    return [fact for fact in both if fact[1] != fact[2]]
 
 
 def _run_facts(study: StudyTable, titles: Mapping[str, str]) -> dict[str, str]:
@@ -342,18 +335,13 @@ def _change_table(model: ModelChange) -> str:
     baseline, challenger = short_names(model.contrast)
     rows = []
     for change in model.changes:
-        gap = change.what == GAP
-        rows.append(
-            [
-                f"gap ({challenger} less {baseline})" if gap else f"pass@1 in {SHELLS[change.what].title}",
-                *(f"{signed(value)} pp" if gap else percent(value) for value in (change.before, change.after)),
-                signed(change.change),
-                span(change.interval),
-                "n/a" if change.fixed is None else f"± {points(change.fixed)}",
-                probability(change.p),
-                f"{change.differing} of {change.tasks}",
-            ]
-        )
+        name = f"pass@1 in {SHELLS[change.what].title}" if change.what != GAP else f"gap ({challenger} less {baseline})"
+        shown = [percent(change.before), percent(change.after)]
+        if change.what == GAP:
+            shown = [f"{signed(change.before)} pp", f"{signed(change.after)} pp"]
+        fixed = "n/a" if change.fixed is None else f"± {points(change.fixed)}"
+        sure = [span(change.interval), fixed, probability(change.p)]
+        rows.append([name, *shown, signed(change.change), *sure, f"{change.differing} of {change.tasks}"])
     headers = ["", "A", "B", "change, pp", "95 % interval", "these tasks", "p", "changed tasks"]
     return table(headers, rows, "lrrrrrrr")
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from fluency.analysis.outcomes import Rate
 from fluency.analysis.plan import MISSING_APART
-from fluency.analysis.robustness import MISSING_PROGRAM, BriefEstimate, conditions_of, setting_for
+from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of, setting_for
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
@@ -71,16 +70,14 @@ def _composition(model: ModelAnalysis, shell: Shell) -> str:
     if arm is None or not arm.answers:
         return f"There are no {shell.short_title} answers."
     counts = {line.made_of: line.answers for line in arm.lines}
-    part = ", ".join(
-        f"{counts.get(kind, 0)} {words}"
-        for kind, words in (
-            ("cmdlets-only", "hold cmdlets only"),
-            ("mixed", "mix in Unix programs"),
-            ("unix-only", "are Unix programs only"),
-            ("delegation", "hand over to another shell or language"),
-        )
-    )
-    other = arm.answers - sum(counts.get(kind, 0) for kind in ("cmdlets-only", "mixed", "unix-only", "delegation"))
+    kinds = {
+        "cmdlets-only": "hold cmdlets only",
+        "mixed": "mix in Unix programs",
+        "unix-only": "are Unix programs only",
+        "delegation": "hand over to another shell or language",
+    }
+    part = ", ".join(f"{counts.get(kind, 0)} {words}" for kind, words in kinds.items())
+    other = arm.answers - sum(counts.get(kind, 0) for kind in kinds)
     rest = f"; the other {other} hold no command or do not parse" if other else ""
     executed = "" if arm.measured else " They could not be executed here."
     return f"Of {arm.answers} {shell.short_title} answers, {part}{rest}.{executed}"
@@ -193,24 +190,16 @@ def sandbox_effects(model: ModelAnalysis) -> str:
     measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
     counted = {line.failure_class: line.counts for line in model.failures}
     older = EARLIER_CLASS[MISSING_PROGRAM]
-    lines = [
-        (words, counted.get(name, {}))
-        for name, words in (
-            (older, "a command that is not there")
-            if older in counted
-            else (MISSING_PROGRAM, "a program that is missing here"),
-            ("timeout", "stopped at the deadline"),
-            ("resource-limit", "met another limit"),
-            ("table-noise", "a right answer under a table header"),
-        )
-    ]
+    missing = {older: "a command that is not there"} if older in counted else {}
+    kinds = missing or {MISSING_PROGRAM: "a program that is missing here"}
+    kinds |= {"timeout": "stopped at the deadline", "resource-limit": "met another limit"}
+    kinds |= {"table-noise": "a right answer under a table header"}
+    lines = [(words, counted.get(name, {})) for name, words in kinds.items()]
     ended = _right_output_bad_exit(model)
     if ended is not None:
         lines.append(("the right output, failed for how the command ended", ended))
-    return (
-        "; ".join(f"{words}: {_counts_by_shell(counts, measured)}" for words, counts in lines if measured)
-        or "nothing measured"
-    )
+    shown = [f"{words}: {_counts_by_shell(counts, measured)}" for words, counts in lines if measured]
+    return "; ".join(shown) or "nothing measured"
 
 
 def _right_output_bad_exit(model: ModelAnalysis) -> dict[str, int] | None:
@@ -219,13 +208,9 @@ def _right_output_bad_exit(model: ModelAnalysis) -> dict[str, int] | None:
     output, headline = estimates["output"], estimates["headline"]
     if output is None or headline is None:
         return None
-    pairs = zip(_rates(output), _rates(headline), strict=True)
-    passes = [of_output.passes - of_headline.passes for of_output, of_headline in pairs]
-    return dict(zip(model.outcomes.contrast, passes, strict=True))
-
-
-def _rates(estimate: BriefEstimate) -> tuple[Rate, Rate]:
-    return estimate.paired.baseline_rate, estimate.paired.challenger_rate
+    baseline = output.paired.baseline_rate.passes - headline.paired.baseline_rate.passes
+    challenger = output.paired.challenger_rate.passes - headline.paired.challenger_rate.passes
+    return dict(zip(model.outcomes.contrast, (baseline, challenger), strict=True))
 
 
 def _share(name: str, counts: dict[str, int], measured: dict[str, int]) -> str:
@@ -237,16 +222,8 @@ def _counts_by_shell(counts: dict[str, int], measured: dict[str, int]) -> str:
 
 
 MAX_LISTED = 8
-STATED_ELSEWHERE = {
-    "schema_version",
-    "decision",
-    "task_sha256",
-    "registration",
-    "deviations",
-    "conditions",
-    "limits",
-    "first_answer_utc",
-}
+STATED_ELSEWHERE = {"schema_version", "decision", "task_sha256", "registration", "deviations", "first_answer_utc"}
+STATED_ELSEWHERE |= {"conditions", "limits"}
 """What the report states in other places, from the study."""
 
 
