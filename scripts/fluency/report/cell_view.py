@@ -9,7 +9,7 @@ from fluency.core.held_out import HeldOutTask
 from fluency.core.records import Execution, Generation, Result, Run, Score, Stream, WorldScore, changed_paths
 from fluency.core.shells import CONDITIONS, EXTRA_CONDITIONS, SHELLS
 from fluency.core.study import Cell
-from fluency.core.table import CellRecords
+from fluency.core.table import RECORD_TYPES, CellRecords
 from fluency.core.tasks import Task
 from fluency.report.difference import Difference, difference
 from fluency.report.sentences import attempt
@@ -37,7 +37,7 @@ def cell_view(
     `runs`, `provenance` (nested), `files` (the records' names under results/).
     """
     if isinstance(task, HeldOutTask):
-        return _held_out(task)
+        return _private(task)
     generation, execution, score = records.generation, records.execution, records.score
     extraction = execution.extraction if execution else None
     lenient = extraction.lenient if extraction and extraction.lenient != extraction.strict else None
@@ -52,14 +52,14 @@ def cell_view(
         "runs": _runs(execution, score, task, size),
         "provenance": _provenance(records),
         "files": [
-            f"{folder}/{cell.path}.json"
-            for folder, record in (("generations", generation), ("executions", execution), ("scores", score))
+            f"{stage}/{cell.path}.json"
+            for stage, record in zip(RECORD_TYPES, records, strict=True)
             if record is not None
         ],
     }
 
 
-def _held_out(task: HeldOutTask) -> dict[str, Any]:
+def _private(task: HeldOutTask) -> dict[str, Any]:
     """The view of a private task's cell, whatever its records hold."""
     hashes = {"Task": task.sha256, "Prompt": task.prompt_sha256, "Check": task.check_sha256}
     return {
@@ -94,11 +94,6 @@ def cell_title(cell: Cell) -> str:
     return f"{cell.model}, {SHELLS[cell.shell].title}, {cell.task}, trial {cell.trial}"
 
 
-def stream_text(stream: Stream) -> str:
-    """The kept part of a stream as text; bytes that are not UTF-8 show as \\xNN."""
-    return stream.raw().decode("utf-8", "backslashreplace")
-
-
 def _waiting(records: CellRecords) -> str:
     stage = "judged" if records.execution else "run" if records.generation else "asked"
     return f"not {stage} yet"
@@ -129,9 +124,13 @@ def _run(run: Run, judged: WorldScore | None, task: Task | None, size: ViewSize)
         "why": judged.why if judged else "not judged",
         "facts": run_facts(result),
         "diff": _difference(judged, result.stdout.raw(), task, size),
-        "stdout": excerpt(stream_text(result.stdout), size.characters, result.stdout.bytes),
-        "stderr": excerpt(stream_text(result.stderr), size.characters, result.stderr.bytes),
+        "stdout": _stream(result.stdout, size),
+        "stderr": _stream(result.stderr, size),
     }
+
+
+def _stream(stream: Stream, size: ViewSize) -> dict[str, Any] | None:
+    return excerpt(stream.raw().decode("utf-8", "backslashreplace"), size.characters, stream.bytes)
 
 
 def _difference(judged: WorldScore | None, stdout: bytes, task: Task | None, size: ViewSize) -> dict[str, Any] | None:
@@ -160,13 +159,12 @@ def _provenance(records: CellRecords) -> dict[str, Any]:
         answer["request"] = {key: value for key, value in answer["request"].items() if key != "prompt"}
         parts["generation"] = {**answer, **{key: whole[key] for key in ("price", "task_sha256", "provenance")}}
     if records.execution:
-        kept = ("schema_version", "request_key", "image", "limits", "timeout_s", "engine", "provenance")
-        whole = records.execution.model_dump(mode="json", include=set(kept))
+        kept = {"schema_version", "request_key", "image", "limits", "timeout_s", "engine", "provenance"}
+        whole = records.execution.model_dump(mode="json", include=kept)
         parts["execution"] = whole | {"worlds": {str(run.seed): run.world_sha256 for run in records.execution.runs}}
     if records.score:
-        parts["score"] = records.score.model_dump(
-            mode="json", include={"schema_version", "request_key", "task_sha256", "provenance"}
-        )
+        kept = {"schema_version", "request_key", "task_sha256", "provenance"}
+        parts["score"] = records.score.model_dump(mode="json", include=kept)
     return parts
 
 
@@ -185,24 +183,14 @@ def generation_facts(generation: Generation | None) -> list[list[str]]:
     if generation is None:
         return []
     answer, usage = generation.answer, generation.answer.usage
-    tokens = [
-        f"{count} {kind}"
-        for count, kind in (
-            (usage.input_tokens, "in"),
-            (usage.output_tokens, "out"),
-            (usage.thinking_tokens, "of them thinking"),
-        )
-        if count is not None
-    ]
-    echoed = answer.model_echoed
-    asked = answer.request.model_id
-    temperature = answer.request.temperature
+    counts = {"in": usage.input_tokens, "out": usage.output_tokens, "of them thinking": usage.thinking_tokens}
+    echoed, asked, temperature = answer.model_echoed, answer.request.model_id, answer.request.temperature
     return _pairs(
         {
             "Outcome": answer.outcome + (f" ({answer.stop_reason})" if answer.stop_reason else ""),
             "Model": asked if echoed in (None, asked) else f"{asked}, answered as {echoed}",
             "Temperature": "provider's default" if temperature is None else temperature,
-            "Tokens": ", ".join(tokens),
+            "Tokens": ", ".join(f"{count} {kind}" for kind, count in counts.items() if count is not None),
             "Cost": None if generation.cost_usd is None else f"${generation.cost_usd:.6f}".rstrip("0").rstrip("."),
             "Time to answer": _seconds(answer.latency_s) or ("not known: batch" * (answer.transport == "batch")),
             "Attempts": answer.attempts if answer.attempts != 1 else None,
@@ -226,10 +214,7 @@ def score_facts(score: Score | None) -> list[list[str]]:
             "Exit 0": yes[score.exit_ok],
             "Output right, any exit": yes[score.content_ok],
             "Passed when read leniently": yes[score.lenient_passed],
-            **{
-                f"Passed {condition.title}": yes[getattr(score, condition.score_field)]
-                for condition in EXTRA_CONDITIONS
-            },
+            **{f"Passed {extra.title}": yes[getattr(score, extra.score_field)] for extra in EXTRA_CONDITIONS},
             "Side effects": ", ".join(score.side_effects),
         }
     )

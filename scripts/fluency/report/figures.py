@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from math import ceil
 from typing import Any, NamedTuple
@@ -155,7 +155,9 @@ FURTHER_MARKS = (Mark("^", 30, 0.8, 6, LIGHT), Mark("s", 25, 0.8, 5, LIGHT), Mar
 def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
     """Dots of all arms per task, by category and then by rate; None if nothing was measured."""
     rates = {task: _rates(model, place) for place, task in enumerate(analysis.tasks)}
-    if not any(_is_any_known(by_shell.values()) for by_shell in rates.values()):
+    marks = _marks(model)
+    shown = [shell for shell in marks if any(by_shell[shell] is not None for by_shell in rates.values())]
+    if not shown:
         return None
     contrast = model.outcomes.contrast
     order = {category: place for place, category in enumerate(dict.fromkeys(analysis.categories.values()))}
@@ -168,14 +170,12 @@ def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
     figure, axes = new_axes(left + 3.9 + right, 1.25 + TASK_ROW * len(tasks), (left, 0.5, right, 0.75))
     axes.set_xlim(-4, 104)
     axes.set_ylim(len(tasks) - 0.4, -0.6)
-    marks = _marks(model)
     _dots(axes, [rates[task] for task in tasks], marks, contrast)
     _categories(axes, [analysis.categories[task] for task in tasks])
     label_rows(axes, tasks)
     axes.set_xticks([0, 20, 40, 60, 80, 100])
     axes.set_xlabel(f"trials passed, % (of {model.outcomes.trials} at most)")
     axes.spines["left"].set_visible(False)
-    shown = [shell for shell in marks if _is_any_known(by_shell[shell] for by_shell in rates.values())]
     _task_legend(axes, marks, shown)
     alt = (
         f"Pass rate of each task in {'both' if len(marks) == 2 else 'all'} shells for {model.model}. "
@@ -188,10 +188,6 @@ def _model_drawing(kind: str, title: str, model: ModelAnalysis, figure: Figure, 
     figure.text(0.1 / figure.get_figwidth(), 1 - top / figure.get_figheight(), model.model, weight="bold")
     svg = to_svg(figure, f"{title}, {model.model}", alt)
     return Drawing(kind, model.model, f"{kind}-{model.model}.svg", svg, alt)
-
-
-def _is_any_known(values: Iterable[float | None]) -> bool:
-    return any(value is not None for value in values)
 
 
 def _rates(model: ModelAnalysis, place: int) -> Rates:
@@ -369,7 +365,8 @@ def draw_times(model: ModelAnalysis, rows: pd.DataFrame) -> Drawing | None:
         axes.ecdf(taken, label=label, linewidth=1.6, color=colour, linestyle=dashes)
     low, high = min(v[0] for v in values.values()), max(v[-1] for v in values.values())
     axes.set_xlim(low / 1.6, high * 1.6)
-    ticks = [t for t in _ticks() if low / 1.6 <= t <= high * 1.6]
+    decades = [base * 10.0**power for power in range(-4, 4) for base in (1, 2, 5)]
+    ticks = [tick for tick in decades if low / 1.6 <= tick <= high * 1.6]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100"])
@@ -383,7 +380,3 @@ def draw_times(model: ModelAnalysis, rows: pd.DataFrame) -> Drawing | None:
         for shell, taken in values.items()
     )
     return _model_drawing("times", "Times", model, figure, alt, top=0.2)
-
-
-def _ticks() -> list[float]:
-    return [base * 10.0**power for power in range(-4, 4) for base in (1, 2, 5)]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 def table(headers: Sequence[str], rows: Sequence[Sequence[object]], align: str = "") -> str:
     """A table; `align` holds one of `l`, `r`, `c` for each column (default left). Cells are Markdown already.
 
-    Text that is not this project's own must have passed `escape.text` before.
+    Text that is not this project's own must have passed `text` before.
     """
     align = (align + "l" * len(headers))[: len(headers)]
     cells = [[str(cell) for cell in row] for row in rows]

@@ -18,8 +18,6 @@ from fluency.report.markdown import code, table, text
 from fluency.report.numbers import percent, points, probability, seconds, signed, span
 from fluency.report.sentences import listed, short_names
 
-COUNT_HEADERS = ("model", "arm", "planned", "measured", "missing", "not measured", "why not")
-
 
 def summary_table(analysis: Analysis) -> str:
     """The one table that says it all, headers included, so that no two documents can label it differently."""
@@ -97,7 +95,8 @@ def counts_table(analysis: Analysis) -> str:
                 reasons += f"; {len(tally.reasons) - 3} more"
             numbers = [tally.planned, tally.measured, tally.missing, tally.not_measured]
             rows.append([model.model, SHELLS[shell].title, *numbers, reasons or "-"])
-    return table(COUNT_HEADERS, rows, "llrrrrl")
+    headers = ["model", "arm", "planned", "measured", "missing", "not measured", "why not"]
+    return table(headers, rows, "llrrrrl")
 
 
 def sensitivity_table(model: ModelAnalysis) -> str:
@@ -109,17 +108,10 @@ def sensitivity_table(model: ModelAnalysis) -> str:
         if found is None:
             rows.append([line.label, *["n/a"] * 5, "no task was measured this way in both shells"])
             continue
-        rows.append(
-            [
-                line.label,
-                _rate(found.paired.baseline_rate),
-                _rate(found.paired.challenger_rate),
-                signed(found.paired.gap),
-                span(found.interval),
-                probability(found.p),
-                f"{model.words[found.band].label}, {len(found.paired.tasks)} tasks",
-            ]
-        )
+        rates = [_rate(found.paired.baseline_rate), _rate(found.paired.challenger_rate)]
+        shown = [signed(found.paired.gap), span(found.interval), probability(found.p)]
+        by_table = f"{model.words[found.band].label}, {len(found.paired.tasks)} tasks"
+        rows.append([line.label, *rates, *shown, by_table])
     return table(["a pass is", *arms, "gap, pp", "95 %, tasks like these", "p", "by the table"], rows, "lrrrrrl")
 
 
@@ -230,34 +222,19 @@ def failure_table(model: ModelAnalysis) -> str:
     return table(["failure class", *arms, "example cell"], rows, "l" + "r" * len(arms))
 
 
-TIME_HEADERS = (
-    "arm",
-    "passes",
-    "T_run, median (quartiles)",
-    "t_exec, median (quartiles)",
-    "T_first, restricted mean, same tasks",
-    "ERT, median task",
-    "tasks never passed",
-)
-
-
 def time_table(model: ModelAnalysis) -> str:
     """The three times of each arm."""
     rows = []
     for shell in model.tallies:
         arm = model.times.arms[shell]
-        rows.append(
-            [
-                SHELLS[shell].title,
-                f"{arm.passes}/{arm.scored}" if arm.scored else "not measured",
-                _quartiles(arm.t_run),
-                _quartiles(arm.t_exec),
-                f"{seconds(arm.t_first)} ({arm.first_tasks} tasks)" if arm.t_first is not None else "n/a",
-                seconds(arm.expected),
-                f"{arm.never_passed}/{arm.tasks}" if arm.tasks else "n/a",
-            ]
-        )
-    return table(TIME_HEADERS, rows, "lrrrrrr")
+        passes = f"{arm.passes}/{arm.scored}" if arm.scored else "not measured"
+        first = f"{seconds(arm.t_first)} ({arm.first_tasks} tasks)" if arm.t_first is not None else "n/a"
+        never = f"{arm.never_passed}/{arm.tasks}" if arm.tasks else "n/a"
+        spreads = [_quartiles(arm.t_run), _quartiles(arm.t_exec)]
+        rows.append([SHELLS[shell].title, passes, *spreads, first, seconds(arm.expected), never])
+    headers = ["arm", "passes", "T_run, median (quartiles)", "t_exec, median (quartiles)"]
+    headers += ["T_first, restricted mean, same tasks", "ERT, median task", "tasks never passed"]
+    return table(headers, rows, "lrrrrrr")
 
 
 def drift_table(model: ModelAnalysis) -> str:
@@ -276,30 +253,19 @@ def _quartiles(spread: Quartiles | None) -> str:
     return f"{seconds(spread.median)} ({seconds(spread.low)} to {seconds(spread.high)})" if spread else "n/a"
 
 
-LIMIT_HEADERS = (
-    "arm",
-    "executed",
-    "past the deadline",
-    "resource limits",
-    "output cut",
-    "memory, MB",
-    "CPU time",
-    "processes",
-    "written, MB",
-)
-
-
 def limits_table(model: ModelAnalysis) -> str:
     """Cells of each shell that met a limit, then median and largest of what was used."""
     rows = []
     for shell, arm in model.resources.items():
         if not arm.executed:
-            rows.append([SHELLS[shell].title, 0, *["n/a"] * (len(LIMIT_HEADERS) - 2)])
+            rows.append([SHELLS[shell].title, 0, *["n/a"] * 7])
             continue
         used = [_used(arm.memory_bytes, _mb), _used(arm.cpu_s, seconds), _used(arm.processes, "{:.0f}".format)]
         numbers = [arm.executed, arm.timed_out, arm.limited, arm.truncated]
         rows.append([SHELLS[shell].title, *numbers, *used, _used(arm.written_bytes, _mb)])
-    return table(LIMIT_HEADERS, rows, "lrrrrrrrr")
+    headers = ["arm", "executed", "past the deadline", "resource limits", "output cut"]
+    headers += ["memory, MB", "CPU time", "processes", "written, MB"]
+    return table(headers, rows, "lrrrrrrrr")
 
 
 def _used(most: Most | None, shown: Callable[[float], str]) -> str:
