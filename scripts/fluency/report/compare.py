@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from fluency.analysis.intervals import Interval, PValue, fixed_task_halfwidth, floored_interval, sign_flip, t_interval
-from fluency.analysis.outcomes import Arm, Outcomes, count_outcomes, mean, pair
+from fluency.analysis.outcomes import Arm, Outcomes, count_outcomes, mean, pair_by_task
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import RESULTS
@@ -242,7 +242,7 @@ def _fixed(a: Arm, b: Arm, kept: list[int]) -> float | None:
     """The report's interval for these very tasks, with A and B in the places of the contrasted arms."""
     arms = [Arm(tuple(arm.passes[i] for i in kept), tuple(arm.scored[i] for i in kept)) for arm in (a, b)]
     as_arms = Outcomes("A against B", tuple(str(i) for i in kept), 1, dict(zip("AB", arms, strict=True)), ("A", "B"))
-    return fixed_task_halfwidth(as_arms) if pair(as_arms) else None
+    return fixed_task_halfwidth(as_arms) if pair_by_task(as_arms) else None
 
 
 def run_differences(a: StudyTable, b: StudyTable, models: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from fluency.analysis.plan import MISSING_APART
+from fluency.analysis.plan import MISSING_PROGRAM_GAP
 from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of, setting_for
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.common.canonical import canonical_json
@@ -145,7 +145,7 @@ def deadlines(analysis: Analysis, study: Study) -> str:
     return listed([f"{seconds(limits[shell])} in {SHELLS[shell].short_title}" for shell in analysis.arms])
 
 
-LEAST_PP = int(100 * MISSING_APART)
+LEAST_PP = int(100 * MISSING_PROGRAM_GAP)
 
 
 def missing_programs(model: ModelAnalysis) -> str:
@@ -169,7 +169,7 @@ def missing_programs(model: ModelAnalysis) -> str:
         return said
     shares = {shell: Fraction(lacked.get(shell, 0), measured[shell]) for shell in (baseline, challenger)}
     apart = abs(shares[challenger] - shares[baseline])
-    if apart < MISSING_APART:
+    if apart < MISSING_PROGRAM_GAP:
         return f"{said} The arms differ by {points(apart)} points in the first, less than {LEAST_PP}."
     spared = min(shares, key=shares.__getitem__)
     gaps = {line.key: signed(line.estimate.paired.gap) if line.estimate else "n/a" for line in model.sensitivities}

@@ -212,10 +212,11 @@ def _study_warnings(analysis: Analysis, provenance: Provenance) -> Iterator[str]
     ]
     if missing:
         yield f"The study is unfinished or was stopped early, runs are missing: {', '.join(missing)}."
-    again = [f"{len(model.repeated)} for {model.model}" for model in analysis.models if model.repeated]
+    again = [f"{len(model.retried_cells)} for {model.model}" for model in analysis.models if model.retried_cells]
     if again:
         yield f"Runs with more than one attempt, as the engine or somebody outside ended one: {', '.join(again)}."
-    grew = [f"{listed(list(map(str, m.grew_after)))} for {m.model}" for m in analysis.models if m.grew_after]
+    later = [(model.model, list(map(str, model.trials_added_later))) for model in analysis.models]
+    grew = [f"{listed(trials)} for {name}" for name, trials in later if trials]
     if grew:
         yield (
             f"The study grew: trials beyond {', '.join(grew)} were asked for when the earlier ones had been answered, "

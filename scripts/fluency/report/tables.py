@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fluency.analysis.descriptive import CategoryLine, Most
+from fluency.analysis.descriptive import CategoryLine, Spread
 from fluency.analysis.estimate import Verdict
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.pass_at_k import ShareOfTasks
@@ -197,7 +197,7 @@ def composition_table(model: ModelAnalysis) -> str:
     rows = []
     for shell, arm in model.composition.items():
         for line in arm.lines:
-            counts = [(line.passed, line.measured), *(line.again[condition.name] for condition in under)]
+            counts = [(line.passed, line.measured), *(line.passed_under[condition.name] for condition in under)]
             passes = [f"{passed}/{of}" if of else "not run" for passed, of in counts]
             rows.append([SHELLS[shell].title, line.made_of, f"{line.answers}/{arm.answers}", *passes])
         if arm.without_command:
@@ -238,12 +238,12 @@ def time_table(model: ModelAnalysis) -> str:
 
 
 def drift_table(model: ModelAnalysis) -> str:
-    """Passes and median time of generation of each arm, by stretches of the time of asking."""
+    """Passes and median time of generation of each arm, by slices of the time of asking."""
     arms = [f"{SHELLS[shell].title}, {what}" for shell in model.tallies for what in ("passes", "t_gen")]
     rows = []
-    for stretch in model.drift:
-        row = [text(f"{stretch.first_utc[:16]} to {stretch.last_utc[:16]}")]
-        for arm in stretch.arms.values():
+    for piece in model.drift:
+        row = [text(f"{piece.first_utc[:16]} to {piece.last_utc[:16]}")]
+        for arm in piece.arms.values():
             row += [f"{arm.passes}/{arm.scored}", seconds(arm.t_gen)]
         rows.append(row)
     return table(["answered, UTC", *arms], rows, "l" + "r" * len(arms))
@@ -268,7 +268,7 @@ def limits_table(model: ModelAnalysis) -> str:
     return table(headers, rows, "lrrrrrrrr")
 
 
-def _used(most: Most | None, shown: Callable[[float], str]) -> str:
+def _used(most: Spread | None, shown: Callable[[float], str]) -> str:
     return "n/a" if most is None else f"{shown(most.median)}, most {shown(most.largest)}"
 
 
