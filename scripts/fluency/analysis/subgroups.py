@@ -14,6 +14,7 @@ from fluency.analysis.outcomes import Arm, Outcomes, PairedRates, PoolingError, 
 from fluency.core.study import ModelConfig
 
 UNDECLARED = "not declared"
+GAP = "gap"  # the name of the difference of the gaps
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,6 @@ def _without(
     return WithoutLeaning(left_out, len(tasks), gap, judge_gap(kept, gap, tallies))
 
 
-GAP = "gap"
-"""Name of the difference of the gaps, beside those of the arms."""
-
-
 @dataclass(frozen=True)
 class AliasDifference:
     """The second alias less the first in one arm, or in the gap, over the `tasks` tasks measured well enough in both.
@@ -100,7 +97,7 @@ def alias_pairs(models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes])
     for pair in combinations(sorted(models, key=lambda model: model.interface == "tool"), 2):
         if pair[0].id == pair[1].id:
             made = compare_aliases(*(outcomes[model.alias] for model in pair))
-            found.append(AliasPair(made.first, made.second, made.differences, pair[0].id))
+            found.append(replace(made, model_id=pair[0].id))
     return tuple(found)
 
 
