@@ -14,8 +14,7 @@ from fluency.report.difference import MOST, difference
 from fluency.report.explorer import ValuePool, page, page_details, script_json
 from fluency.scoring import checks
 from fluency.scoring.checks import content_problem as check
-
-from .factory import make_explorer, make_task
+from tests.report.explorer_factory import make_explorer, make_task
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8),

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from fluency.report.explorer import write_explorer
-
-from .browser import Browser, Page, find_chromium
-from .factory import Made
+from tests.report.browser import Browser, Page, find_chromium
+from tests.report.explorer_factory import Made
 
 
 @pytest.fixture(scope="session")

@@ -17,9 +17,8 @@ from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, record_path
 from fluency.report.cell_view import cell_title
 from fluency.report.show import show, terminal
-
-from .factory import make_explorer
-from .hostile import MARKUP, WITH_NUL
+from tests.report.explorer_factory import make_explorer
+from tests.report.hostile import MARKUP, WITH_NUL
 
 CELL = Cell("qwen-0.5b", "bash", "stale-lockfiles-0", 1)
 

@@ -12,9 +12,8 @@ from fluency.common.paths import TASKS
 from fluency.core.study import Cell
 from fluency.core.table import CellRecords, gather_rows, to_frame
 from fluency.scoring.score_cell import score_cell
-
-from .factory import Made, make_explorer
-from .test_explorer_use import DIALOG, FIRST, FOCUSED, choose
+from tests.report.explorer_factory import Made, make_explorer
+from tests.report.test_explorer_use import DIALOG, FIRST, FOCUSED, choose
 
 COUNT = "document.getElementById('count').textContent"
 TITLE = f"{DIALOG}.querySelector('h2').textContent"

@@ -6,8 +6,7 @@ import pytest
 
 from fluency.core.records import Paths, Result, Stream, TreeChanges, Used
 from fluency.report.cell_view import bytes_text, generation_facts, run_facts, score_facts
-
-from .factory import make_explorer
+from tests.report.explorer_factory import make_explorer
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from fluency.core.shells import SHELLS
-
-from .factory import make_explorer, make_study
+from tests.report.explorer_factory import make_explorer, make_study
 
 FIRST = "qwen-0.5b/bash/stale-lockfiles-0"
 FOCUSED = "document.activeElement.getAttribute('aria-label')"

@@ -1,4 +1,4 @@
-"""The table on limits: a limit that one arm meets shows in that arm's row and nowhere else."""
+"""The report's tables: what a row says and how sure it is said to be, and which shell met a limit."""
 
 from __future__ import annotations
 
@@ -7,15 +7,49 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fluency.analysis.study_analysis import analyse
 from fluency.common.errors import UserError
 from fluency.core.records import Execution, Extraction, Result, Run, Stream, Used
 from fluency.core.study import Cell
 from fluency.core.table import COLUMNS, LATER, CellRecords, _full_row, read_table, to_frame, write_table
 from fluency.report.report import write_report
+from fluency.report.tables import summary_table
 from tests.report.test_report import check_shape
-from tests.synthetic_tables import make_rows, make_study, make_tasks, view_of
+from tests.synthetic_tables import level_but_for, make_frame, make_rows, make_study, make_tasks, view_of
 
-TASKS = make_tasks(2)
+TASKS, STUDY = make_tasks(), make_study()
+
+
+def rows(*pairs: tuple[int, int]) -> list[list[str]]:
+    """The table of a study whose first tasks passed so often in Bash and in PowerShell; the others 3 of 5 in both."""
+    table = summary_table(analyse(make_frame(STUDY, TASKS, level_but_for(TASKS, *pairs)), STUDY, TASKS))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "judged"),
+    [
+        ([(0, 4)] * 15 + [(1, 4)] * 5, "PowerShell, resolved"),
+        ([(4, 0)] * 15 + [(4, 1)] * 5, "Bash, resolved"),
+        ([(0, 5), (0, 5), (0, 3)], "PowerShell, not resolved"),
+        ([(2, 3), (3, 2)], "noise, resolved"),
+        ([(5, 5)] * 20, "cannot tell, both at the ceiling (label: noise)"),
+    ],
+)
+def test_a_row_says_what_was_found_and_whether_it_is_resolved(pairs, judged) -> None:
+    _, _, row = rows(*pairs)
+    assert row[-1] == judged
+
+
+def test_numbers_stand_to_the_right_and_words_to_the_left() -> None:
+    head, rule, row = rows((2, 3), (3, 2))
+    assert len(head) == len(rule) == len(row)
+    assert row[:5] == ["model-x", "200/200", "59.0 % (59/100)", "59.0 % (59/100)", "0.0"]
+    right = [cell.endswith(":") for cell in rule]
+    assert right == [False, *[True] * (len(rule) - 2), False]
+
+
+FEW = make_tasks(2)
 USED = {
     "peak_memory_bytes": 20 << 20,
     "cpu_s": 0.02,
@@ -25,16 +59,16 @@ USED = {
 }
 
 
-def rows_of(change) -> list:
+def used_rows(change) -> list:
     """Rows of two tasks, three trials; `change(row)` gives the fields that differ from a modest use."""
-    made = make_rows(make_study(trials=3), TASKS, lambda cell: cell.trial > 1)
+    made = make_rows(make_study(trials=3), FEW, lambda cell: cell.trial > 1)
     return [row.model_copy(update=USED | change(row)) if row.status == "measured" else row for row in made]
 
 
 def section(tmp_path: Path, frame: pd.DataFrame) -> dict[str, list[str]]:
     """The cells of the section's table by arm."""
     path = tmp_path / "report.md"
-    write_report(path, frame, view_of(make_study(trials=3), TASKS))
+    write_report(path, frame, view_of(make_study(trials=3), FEW))
     text = path.read_text(encoding="utf-8")
     check_shape(text, tmp_path)
     lines = [line for line in text.split("## What the limits did")[1].split("\n## ")[0].splitlines() if line[:1] == "|"]
@@ -51,7 +85,7 @@ def test_what_one_arm_meets_shows_in_its_row(tmp_path: Path) -> None:
             "output_truncated": True
         }
 
-    table = section(tmp_path, to_frame(rows_of(change)))
+    table = section(tmp_path, to_frame(used_rows(change)))
     assert table["Bash"] == ["6", "0", "0", "0", "20, most 20", "20 ms, most 20 ms", "4, most 4", "0.0, most 0.0"]
     assert table["PowerShell 7"] == [
         *("6", "1", "1", "1"),
@@ -60,7 +94,7 @@ def test_what_one_arm_meets_shows_in_its_row(tmp_path: Path) -> None:
 
 
 def test_an_arm_that_never_ran_and_a_kernel_that_does_not_tell(tmp_path: Path) -> None:
-    rows = rows_of(lambda row: {"peak_processes": None, "peak_memory_bytes": None})
+    rows = used_rows(lambda row: {"peak_processes": None, "peak_memory_bytes": None})
     rows = [row.model_copy(update={"t_exec_s": None}) if row.shell == "pwsh" else row for row in rows]
     table = section(tmp_path, to_frame(rows))
     assert table["Bash"][4:7] == ["n/a", "20 ms, most 20 ms", "n/a"]
@@ -93,7 +127,7 @@ def test_a_cell_has_the_worst_of_its_worlds_and_of_no_other_run() -> None:
 
 def test_a_table_from_before_these_columns_is_read_with_them_unknown(tmp_path: Path) -> None:
     path = tmp_path / "cells.csv"
-    write_table(path, rows_of(lambda row: {}))
+    write_table(path, used_rows(lambda row: {}))
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     frame.drop(columns=sorted(LATER)).to_csv(path, index=False)
     read = read_table(path)

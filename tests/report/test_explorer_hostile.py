@@ -7,8 +7,8 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from .factory import FAILURES, make_explorer
-from .hostile import CANARY, HOSTILE, MARKUP, RIGHT_TO_LEFT, WITH_NUL
+from tests.report.explorer_factory import FAILURES, make_explorer
+from tests.report.hostile import CANARY, HOSTILE, MARKUP, RIGHT_TO_LEFT, WITH_NUL
 
 OURS = {
     "HTML", "HEAD", "META", "TITLE", "STYLE", "BODY", "HEADER", "H1", "H2", "H3", "H4", "SPAN", "P", "MAIN", "FORM", "LABEL", "INPUT",
