@@ -17,7 +17,7 @@ SLOW = (
     "generation/test_killed.py",
     "mutate/",
     "project/test_bench.py",
-    "report/explorer/test_explorer_hostile.py",
+    "report/test_explorer_hostile.py",
     "report/test_figures.py",
     "workflow/test_example.py",
     "workflow/test_scheduler.py",

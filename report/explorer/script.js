@@ -6,22 +6,10 @@
   const $ = (id) => document.getElementById(id);
   const data = JSON.parse($("index").textContent);
 
-  // The details are unpacked when they are first needed, or when the table has been drawn.
-  const inflated = (text) => {
-    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-    const stream = new DecompressionStream("deflate");
-    const writer = stream.writable.getWriter();
-    writer.write(bytes);
-    writer.close();
-    return new Response(stream.readable).text();
-  };
+  // The details are parsed when they are first needed, or when the table has been drawn.
   let details = null;
-  const loadDetails = () => {
-    if (!details) {
-      const block = $("details");
-      const text = block.type.endsWith("/deflate") ? inflated(block.textContent) : Promise.resolve(block.textContent);
-      details = text.then((json) => JSON.parse(json));
-    }
+  const loadDetails = async () => {
+    details ??= JSON.parse($("details").textContent);
     return details;
   };
   const unpack = (from, number) => {

@@ -121,7 +121,7 @@ def show(cell: str) -> int:
 @MARKDOWN
 def compare(a: str, b: str, markdown: Path | None) -> int:
     """Compare two studies task by task."""
-    from fluency.report.compare.comparison_page import main as compare_studies
+    from fluency.report.compare import main as compare_studies
 
     for name, given in (("A", a), ("B", b)):
         if not given:

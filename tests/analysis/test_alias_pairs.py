@@ -13,7 +13,7 @@ from fluency.analysis.outcomes import Arm, Outcomes, PoolingError
 from fluency.analysis.study_analysis import analyse
 from fluency.analysis.subgroups import compare_aliases
 from fluency.core.study import validate_study
-from fluency.report.pair_rows import pair_tables
+from fluency.report.tables import pair_tables
 from tests.synthetic_tables import from_counts, make_frame, make_tasks
 
 TRIALS = 5

@@ -12,8 +12,8 @@ import pytest
 from fluency.analysis.study_analysis import analyse
 from fluency.core.provenance import Provenance
 from fluency.core.shells import SHELLS
-from fluency.report.headline import headline
-from fluency.report.writer import write_report
+from fluency.report.report import write_report
+from fluency.report.summary import headline
 from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes, view_of
 
 TASKS = make_tasks()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fluency.analysis.descriptive import STRETCHES, drift
+from fluency.analysis.descriptive import TIME_SLICES, drift
 from fluency.core.table import to_frame
 from tests.synthetic_tables import make_frame, make_rows, make_study, make_tasks, random_passes
 
@@ -17,7 +17,7 @@ def test_every_measured_answer_is_in_one_stretch_and_time_only_goes_on() -> None
     frame = make_frame(STUDY, TASKS, random_passes())
     found = drift(frame, SHELLS)
     sizes = [sum(arm.scored for arm in stretch.arms.values()) for stretch in found]
-    assert len(found) == STRETCHES and sum(sizes) == len(frame) and max(sizes) - min(sizes) <= 1
+    assert len(found) == TIME_SLICES and sum(sizes) == len(frame) and max(sizes) - min(sizes) <= 1
     assert sum(arm.passes for stretch in found for arm in stretch.arms.values()) == frame["passed"].sum()
     times = [time for stretch in found for time in (stretch.first_utc, stretch.last_utc)]
     assert times == sorted(times)

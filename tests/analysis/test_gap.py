@@ -11,11 +11,11 @@ from fluency.analysis.outcomes import (
     Arm,
     Outcomes,
     PoolingError,
+    count_cells,
     count_outcomes,
     missing_bounds,
     one_model,
-    pair,
-    tally,
+    pair_by_task,
 )
 from fluency.analysis.robustness import sensitivities
 from fluency.analysis.study_analysis import analyse_model
@@ -30,27 +30,27 @@ def outcomes(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: i
 
 
 def test_a_task_enters_with_half_of_its_trials_rounded_up_in_both_shells() -> None:
-    paired = pair(outcomes([(1, 3), (1, 2), (0, 5)], [(3, 3), (2, 5), (0, 2)]))
+    paired = pair_by_task(outcomes([(1, 3), (1, 2), (0, 5)], [(3, 3), (2, 5), (0, 2)]))
     assert paired.tasks == ("t0",)
     assert paired.dropped == ("t1", "t2")
     assert paired.gap == Fraction(2, 3)
 
 
 def test_with_one_trial_one_is_enough_and_with_none_there_is_no_gap() -> None:
-    assert pair(outcomes([(1, 1)], [(0, 1)], trials=1)).gap == -1
-    assert pair(outcomes([(0, 0)], [(1, 1)], trials=1)) is None
+    assert pair_by_task(outcomes([(1, 1)], [(0, 1)], trials=1)).gap == -1
+    assert pair_by_task(outcomes([(0, 0)], [(1, 1)], trials=1)) is None
 
 
 def test_tasks_weigh_the_same_however_many_trials_they_have() -> None:
-    paired = pair(outcomes([(0, 3), (5, 5)], [(3, 3), (5, 5)]))
+    paired = pair_by_task(outcomes([(0, 3), (5, 5)], [(3, 3), (5, 5)]))
     assert paired.gap == Fraction(1, 2)
     assert (paired.baseline_rate.passes, paired.baseline_rate.scored) == (5, 8)
 
 
 def test_missing_bounds_are_the_best_and_worst_over_all_tasks() -> None:
     low, high = missing_bounds(outcomes([(5, 5), (0, 4)], [(5, 5), (2, 3)]))
-    worst = pair(outcomes([(5, 5), (1, 5)], [(5, 5), (2, 5)])).gap
-    best = pair(outcomes([(5, 5), (0, 5)], [(5, 5), (4, 5)])).gap
+    worst = pair_by_task(outcomes([(5, 5), (1, 5)], [(5, 5), (2, 5)])).gap
+    best = pair_by_task(outcomes([(5, 5), (0, 5)], [(5, 5), (4, 5)])).gap
     assert (low, high) == (worst, best)
 
 
@@ -63,7 +63,7 @@ def test_nothing_that_computes_with_passes_takes_two_models() -> None:
         lambda rows: count_outcomes(rows, ids, 5, DESIGN_SHELLS),
         lambda rows: sensitivities(rows, ids, 5, DESIGN_SHELLS),
         lambda rows: times(rows, 5, DESIGN_SHELLS),
-        lambda rows: tally(rows, "model-x", "bash", ids, 5),
+        lambda rows: count_cells(rows, "model-x", "bash", ids, 5),
         lambda rows: analyse_model(rows, "model-x", DESIGN_SHELLS, dict.fromkeys(ids, "c"), 5),
     ):
         with pytest.raises(PoolingError, match="never pooled"):

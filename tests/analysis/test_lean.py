@@ -7,8 +7,8 @@ from fractions import Fraction
 from fluency.analysis.plan import MIN_TASKS
 from fluency.analysis.study_analysis import analyse
 from fluency.core.provenance import Provenance
-from fluency.report.first_paragraph import paragraph
-from fluency.report.result_rows import lean_table, without_table
+from fluency.report.summary import opening_paragraph
+from fluency.report.tables import lean_table, without_table
 from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks
 
 STUDY = make_study()
@@ -60,7 +60,7 @@ def test_the_verdict_without_each_group_and_without_both_stands_beside_the_headl
 
 def test_the_first_paragraph_names_a_group_without_which_the_row_is_another() -> None:
     frame = make_frame(STUDY, TASKS, from_counts({task.id: PASSES[task.lean] for task in TASKS}))
-    said = paragraph(analyse(frame, STUDY, TASKS), Provenance())
+    said = opening_paragraph(analyse(frame, STUDY, TASKS), Provenance())
     assert "the tasks that lean to PowerShell" in said
     assert "the tasks that lean to Bash or" not in said, "without these it stays in the row"
 

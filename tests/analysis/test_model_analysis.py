@@ -15,8 +15,8 @@ from fluency.analysis.study_analysis import analyse
 from fluency.common.errors import UserError
 from fluency.core.shells import DESIGN_SHELLS, EXTRA_CONDITIONS
 from fluency.core.table import to_frame
-from fluency.report.headline import headline, headline_of
 from fluency.report.numbers import signed
+from fluency.report.summary import headline, headline_of
 from tests.synthetic_tables import (
     from_counts,
     level_but_for,

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from fluency.analysis.outcomes import Arm, pair
+from fluency.analysis.outcomes import Arm, pair_by_task
 from fluency.analysis.robustness import CeilingAndFloor, ceiling_and_floor
 from fluency.core.shells import DESIGN_SHELLS
 from tests.synthetic_tables import contrasted
@@ -15,7 +15,7 @@ from tests.synthetic_tables import contrasted
 def found(bash: list[int], pwsh: list[int], trials: int = 10) -> CeilingAndFloor:
     """What 20 tasks show whose passes of 10 trials are these, over and over."""
     arms = [Arm(tuple((passes * 20)[:20]), (trials,) * 20) for passes in (bash, pwsh)]
-    return ceiling_and_floor(pair(contrasted(*arms, trials)), DESIGN_SHELLS)
+    return ceiling_and_floor(pair_by_task(contrasted(*arms, trials)), DESIGN_SHELLS)
 
 
 def warned(words: str, *arms: list[int]) -> bool:

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fluency.analysis import intervals as module
-from fluency.analysis.intervals import PValue, in_units, sign_flip
-from fluency.analysis.plan import FLIPS, MAX_STATES
+from fluency.analysis.intervals import PValue, reduced_steps, sign_flip
+from fluency.analysis.plan import MAX_EXACT_UNITS, SIGN_FLIP_SAMPLES
 from fluency.report.numbers import probability
 
 rates = st.sampled_from([Fraction(c, n) for n in (3, 4, 5) for c in range(n + 1)])
@@ -31,7 +31,7 @@ def example(seed: int, tasks: int, trials: tuple[int, int]) -> list[Fraction]:
 
 def drawn(differences: list[Fraction], monkeypatch: pytest.MonkeyPatch) -> PValue:
     with monkeypatch.context() as patch:
-        patch.setattr(module, "MAX_STATES", 0)
+        patch.setattr(module, "MAX_EXACT_UNITS", 0)
         return sign_flip(differences)
 
 
@@ -110,11 +110,11 @@ def test_a_tie_counts_as_far_out_when_drawn_too(monkeypatch) -> None:
 
 def test_above_the_cap_it_is_drawn_and_says_so() -> None:
     within, beyond = (
-        [Fraction(MAX_STATES - 1, MAX_STATES), Fraction(1, MAX_STATES)],
-        [Fraction(1), Fraction(1, MAX_STATES)],
+        [Fraction(MAX_EXACT_UNITS - 1, MAX_EXACT_UNITS), Fraction(1, MAX_EXACT_UNITS)],
+        [Fraction(1), Fraction(1, MAX_EXACT_UNITS)],
     )
-    assert sum(map(abs, in_units(within))) == MAX_STATES and sign_flip(within).error == 0
-    assert sum(map(abs, in_units(beyond))) == MAX_STATES + 1 and sign_flip(beyond).error > 0
+    assert sum(map(abs, reduced_steps(within))) == MAX_EXACT_UNITS and sign_flip(within).error == 0
+    assert sum(map(abs, reduced_steps(beyond))) == MAX_EXACT_UNITS + 1 and sign_flip(beyond).error > 0
     assert probability(sign_flip(within)) == "0.500"
     assert probability(sign_flip(beyond)) == "0.497 ± 0.003 (drawn)"
     assert probability(PValue(Fraction(1, 10**6), 1e-6)) == "<0.001 ± 0.001 (drawn)"
@@ -124,10 +124,10 @@ def test_above_the_cap_it_is_drawn_and_says_so() -> None:
 def test_the_work_is_bounded_whatever_was_measured(tasks: int, trials: tuple[int, int], monkeypatch) -> None:
     """Sums to be counted, or flips to be drawn: never more, where counting all would take 2^tasks."""
     work: list[int] = []
-    counted, taken = module._counted, module._drawn
-    monkeypatch.setattr(module, "_counted", lambda sizes, seen: work.append(sum(sizes)) or counted(sizes, seen))
-    monkeypatch.setattr(module, "_drawn", lambda sizes, seen: work.append(FLIPS) or taken(sizes, seen))
+    counted, taken = module._exact_p, module._sampled_p
+    monkeypatch.setattr(module, "_exact_p", lambda sizes, seen: work.append(sum(sizes)) or counted(sizes, seen))
+    monkeypatch.setattr(module, "_sampled_p", lambda sizes, seen: work.append(SIGN_FLIP_SAMPLES) or taken(sizes, seen))
     for seed in range(3):
         sign_flip(example(seed, tasks, trials))
-    assert len(work) == 3 and max(work) <= max(MAX_STATES, FLIPS)
-    assert (FLIPS in work) == (trials[1] - trials[0] > 3)
+    assert len(work) == 3 and max(work) <= max(MAX_EXACT_UNITS, SIGN_FLIP_SAMPLES)
+    assert (SIGN_FLIP_SAMPLES in work) == (trials[1] - trials[0] > 3)

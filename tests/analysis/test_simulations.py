@@ -10,7 +10,7 @@ import pytest
 
 from fluency.analysis.estimate import claims_of
 from fluency.analysis.intervals import fixed_task_halfwidth, floored_interval, sign_flip, t_interval
-from fluency.analysis.outcomes import Arm, pair
+from fluency.analysis.outcomes import Arm, pair_by_task
 from fluency.analysis.plan import BANDS, band_of
 from fluency.analysis.robustness import leave_tasks_out
 from tests.synthetic_tables import contrasted
@@ -52,7 +52,7 @@ def test_on_arrays_the_methods_are_the_reports() -> None:
     rows, kept = methods.rows_of(found.steps.sum(axis=1), 100), methods.survives(found)
     for i in range(40):
         outcomes = contrasted(*(Arm(tuple(arm[i].tolist()), (5,) * 20) for arm in (found.baseline, found.challenger)))
-        paired = pair(outcomes)
+        paired = pair_by_task(outcomes)
         exact = paired.differences
         own, near = (t_interval(exact, level) or floored_interval(exact, level) for level in (0.95, 0.90))
         assert (t95[0][i].clip(-1), t95[1][i].clip(-1, 1)) == pytest.approx(own)

@@ -9,13 +9,13 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 from fluency.analysis.descriptive import passed_in_some_worlds, variance_shares
-from fluency.analysis.outcomes import Arm, pair
+from fluency.analysis.outcomes import Arm, pair_by_task
 from tests.synthetic_tables import contrasted, make_frame, make_study, make_tasks
 
 
 def shares(bash: list[int], pwsh: list[int], trials: int = 5):
     outcomes = contrasted(*(Arm(tuple(arm), (trials,) * len(arm)) for arm in (bash, pwsh)), trials)
-    return variance_shares(outcomes, pair(outcomes))
+    return variance_shares(outcomes, pair_by_task(outcomes))
 
 
 @pytest.mark.parametrize("seed", range(4))

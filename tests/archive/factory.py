@@ -33,7 +33,7 @@ from fluency.generation.providers import read_reply
 from fluency.generation.reply import answer_of
 from fluency.generation.request import build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
-from fluency.report.writer import write_products
+from fluency.report.report import write_products
 from fluency.scoring.score_cell import score_cell
 from fluency.world import World
 from tests.generation.endpoint import completion

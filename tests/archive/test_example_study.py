@@ -19,10 +19,9 @@ from fluency.core.provenance import Provenance
 from fluency.core.study import PILOT, Study
 from fluency.core.table import to_frame
 from fluency.core.tasks import load_tasks
-from fluency.report.figure_gaps import draw_gaps
-from fluency.report.first_paragraph import paragraph
-from fluency.report.headline import headline_of
-from fluency.report.result_rows import summary_table
+from fluency.report.figures import draw_gaps
+from fluency.report.summary import headline_of, opening_paragraph
+from fluency.report.tables import summary_table
 from tests.archive.hostile import contents
 from tests.archive.test_old_archives import EVIDENCE
 
@@ -76,7 +75,7 @@ def test_a_model_that_passes_nothing_gets_no_verdict(replayed):
     analysis = analyse(to_frame(replayed.rows), study, load_tasks(PILOT))
     weaker, stronger = analysis.models
     about_weaker, about_stronger = (
-        paragraph(analysis, Provenance()).split("**qwen-0.5b**: ")[1].split("**qwen-1.5b**: ")
+        opening_paragraph(analysis, Provenance()).split("**qwen-0.5b**: ")[1].split("**qwen-1.5b**: ")
     )
     assert about_weaker.startswith("these tasks cannot tell for this model: both arms stand at the floor")
     assert about_weaker.index("cannot tell") < about_weaker.index("the hypothesis is falsified")

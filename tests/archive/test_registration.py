@@ -21,7 +21,7 @@ from fluency.core.provenance import Provenance
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
 from fluency.core.tasks import load_task, load_tasks
-from fluency.report.provenance_facts import registered_how
+from fluency.report.sentences import registration_summary
 from fluency.world import build_world
 from tests.archive.factory import Made, make, make_study, products
 from tools.pages.config import SECTIONS
@@ -259,7 +259,7 @@ def test_an_older_registration_is_read_and_its_time_is_not_known(study, tasks, p
     assert deviations(study, tasks, older(path), FIRST_ANSWER) == []
     made = registered("a.json", path)
     assert (made.utc, made.commit, made.dirty, made.precedes(FIRST_ANSWER)) == (None, None, None, None)
-    how = registered_how(Provenance(registration=made, first_answer_utc=FIRST_ANSWER))
+    how = registration_summary(Provenance(registration=made, first_answer_utc=FIRST_ANSWER))
     assert how[0] == "Registered" and "a time that is not known" in how[1]
     elsewhere = changed(study, models=[study.models[0].model_dump() | {"base_url": "http://127.0.0.1:9"}])
     assert deviations(elsewhere, tasks, path) == [], "it did not freeze the address"

@@ -17,7 +17,7 @@ from fluency.core.study import Cell
 from fluency.core.table import _full_row, load_records
 from fluency.core.task_world import world_for
 from fluency.execution.execute import MAX_ATTEMPTS, add_failed_attempt, failed_attempts
-from fluency.report.explorer.cell_view import cell_view
+from fluency.report.cell_view import cell_view
 from fluency.scoring.score_cell import score_cell
 from fluency.workflow.pipeline import Pipeline
 from tests.archive.factory import Executor, Made, make_study, measure

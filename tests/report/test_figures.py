@@ -14,7 +14,7 @@ from matplotlib.collections import PathCollection
 
 from fluency.analysis.study_analysis import analyse
 from fluency.common.paths import ROOT
-from fluency.report import figure_gaps, figure_tasks
+from fluency.report import figures
 from fluency.report.figures import draw_figures
 from fluency.report.numbers import signed, span
 from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks, random_passes
@@ -164,13 +164,13 @@ def test_the_tasks_that_each_arm_leads_are_counted_in_words() -> None:
 
 def test_the_arms_stand_evenly_above_and_below_their_row(monkeypatch) -> None:
     kept: list = []
-    monkeypatch.setattr(figure_tasks, "to_svg", lambda figure, *words: kept.append(figure) or "")
+    monkeypatch.setattr(figures, "to_svg", lambda figure, *words: kept.append(figure) or "")
     drawings()
-    drawn = [mark for axes in kept[0].axes[:1] for mark in axes.collections if isinstance(mark, PathCollection)]
+    drawn = [mark for axes in kept[1].axes[:1] for mark in axes.collections if isinstance(mark, PathCollection)]
     beside = {round(y - round(y), 6) for mark in drawn for _, y in mark.get_offsets()}
-    assert beside == {-figure_tasks.SHIFT, figure_tasks.SHIFT}
-    plot = kept[0].axes[0]
-    legend = plot.get_legend().get_window_extent(FigureCanvasAgg(kept[0]).get_renderer())
+    assert beside == {-figures.SHIFT, figures.SHIFT}
+    plot = kept[1].axes[0]
+    legend = plot.get_legend().get_window_extent(FigureCanvasAgg(kept[1]).get_renderer())
     assert legend.x0 >= plot.get_window_extent().x0, "the legend begins where the plot does"
 
 
@@ -185,7 +185,7 @@ def test_the_title_stands_a_quarter_of_an_inch_below_the_edge(kind: str) -> None
 
 def test_the_gaps_axis_holds_every_interval_and_the_paper_every_name(monkeypatch) -> None:
     kept: list = []
-    monkeypatch.setattr(figure_gaps, "to_svg", lambda figure, *words: kept.append(figure) or "")
+    monkeypatch.setattr(figures, "to_svg", lambda figure, *words: kept.append(figure) or "")
     analysis, _ = drawings(models=("a-model-with-an-alias-of-forty-characters", "b"))
     (axes,) = kept[0].axes
     reach = max(100 * abs(edge) for model in analysis.models for edge in model.gap.s95)
@@ -219,7 +219,7 @@ timezone: Pacific/Kiritimati
 WRITE = """
 import sys
 from pathlib import Path
-from fluency.report.writer import write_report
+from fluency.report.report import write_report
 from tests.synthetic_tables import make_frame, make_study, make_tasks, random_passes, view_of
 study, tasks = make_study(("model-x",), 5), make_tasks()
 write_report(Path(sys.argv[1]) / "report.md", make_frame(study, tasks, random_passes()), view_of(study, tasks))

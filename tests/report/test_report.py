@@ -14,9 +14,8 @@ from fluency.core.provenance import Provenance, Registered, Sampling, parse_prov
 from fluency.core.records import ImageInfo
 from fluency.core.study import Cell
 from fluency.core.table import read_table, to_frame, write_table
-from fluency.report.render import render
-from fluency.report.writer import write_report
-from tests.report.test_escape import HOSTILE, Tags
+from fluency.report.report import render, write_report
+from tests.report.test_markdown import HOSTILE, Tags
 from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, random_passes, view_of
 
 TASKS = make_tasks()

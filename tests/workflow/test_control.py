@@ -6,7 +6,7 @@ import pytest
 
 from fluency.core.records import CONTROL_FILE, Control, read_control
 from fluency.core.schema import read_record, write_record
-from fluency.report.control_rows import control_table, surprises
+from fluency.report.tables import control_table, unexpected_controls
 from tests.workflow.project import TASKS, Project, model
 
 pytestmark = pytest.mark.engine
@@ -31,7 +31,7 @@ def control(controlled) -> Control:
 
 def test_references_pass_and_wrong_commands_do_not(control, sandbox):
     assert [run.task for run in control.of(SHELL, "reference")] == TASKS == [r.task for r in control.of(SHELL, "wrong")]
-    assert all(run.as_it_must for run in control.runs) and surprises(control) == []
+    assert all(run.as_it_must for run in control.runs) and unexpected_controls(control) == []
     assert set(control.not_measured) == {name for name, version in sandbox.image.shells.items() if not version} & {
         "bash",
         "pwsh",
@@ -60,7 +60,7 @@ def test_what_did_not_come_out_as_it_must_is_told(control, tmp_path, kind, says)
     ]
     write_record(tmp_path / CONTROL_FILE, control.model_copy(update={"runs": turned}))
     broken = read_record(Control, tmp_path / CONTROL_FILE)
-    assert len(surprises(broken)) == len({run.shell for run in control.runs})
-    assert says in surprises(broken)[0] and TASKS[0] in surprises(broken)[0]
+    assert len(unexpected_controls(broken)) == len({run.shell for run in control.runs})
+    assert says in unexpected_controls(broken)[0] and TASKS[0] in unexpected_controls(broken)[0]
     of = {"reference": "1 of 2", "wrong": "1 of 2"}[kind]
     assert of in control_table(broken)

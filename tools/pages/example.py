@@ -10,7 +10,7 @@ from pathlib import Path
 from fluency.archive.archived_study import write_opened
 from fluency.archive.decision import write_decision
 from fluency.common.paths import ROOT
-from tests.report.explorer.browser import Browser, Page, find_chromium
+from tests.report.browser import Browser, Page, find_chromium
 
 EXAMPLE = ROOT / "example"
 CELL = "qwen-1.5b/pwsh/largest-rust-files/3"

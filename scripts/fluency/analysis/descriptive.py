@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from fluency.analysis.intervals import task_sd
-from fluency.analysis.outcomes import Arm, Outcomes, Paired, arms_of, mean, one_model, rate_over, trial_noise
+from fluency.analysis.outcomes import Arm, Outcomes, PairedRates, arms_of, mean, one_model, rate_over, trial_noise
 from fluency.core.records import FailureClass, MadeOf
 from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell
@@ -41,7 +41,7 @@ class MadeOfLine:
     answers: int
     measured: int
     passed: int
-    again: dict[str, tuple[int, int]]
+    passed_under: dict[str, tuple[int, int]]
     """Condition -> passed, and known, under it."""
 
 
@@ -78,21 +78,21 @@ class FailureLine:
     example: FailureExample
 
 
-def category_lines(outcomes: Outcomes, paired: Paired, categories: Mapping[str, str]) -> tuple[CategoryLine, ...]:
+def category_lines(outcomes: Outcomes, paired: PairedRates, categories: Mapping[str, str]) -> tuple[CategoryLine, ...]:
     """Means over the compared tasks by category, in the order the categories first appear."""
     by_task = dict(zip(paired.tasks, paired.differences, strict=True))
     lines = []
     for category in dict.fromkeys(categories[task] for task in paired.tasks):
         chosen = [task for task in paired.tasks if categories[task] == category]
         places = [outcomes.tasks.index(task) for task in chosen]
-        rates = {shell: _mean_rate(arm, places, outcomes.enough) for shell, arm in outcomes.arms.items()}
+        rates = {shell: _mean_rate(arm, places, outcomes.min_trials) for shell, arm in outcomes.arms.items()}
         differences = [by_task[task] for task in chosen]
         lines.append(CategoryLine(category, len(chosen), rates, mean(differences), sum(d != 0 for d in differences)))
     return tuple(lines)
 
 
-def _mean_rate(arm: Arm, places: Sequence[int], enough: int) -> Fraction | None:
-    kept = [place for place in places if arm.scored[place] >= enough]
+def _mean_rate(arm: Arm, places: Sequence[int], min_trials: int) -> Fraction | None:
+    kept = [place for place in places if arm.scored[place] >= min_trials]
     return rate_over(arm, kept).value if kept else None
 
 
@@ -107,8 +107,8 @@ def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> CompositionOfAr
         if len(part):
             marks = part["passed"].dropna()
             under = {condition.name: part[condition.score_field].dropna() for condition in EXTRA_CONDITIONS}
-            again = {name: (int(known.sum()), len(known)) for name, known in under.items()}
-            lines.append(MadeOfLine(kind, len(part), len(marks), int(marks.sum()), again))
+            passed_under = {name: (int(known.sum()), len(known)) for name, known in under.items()}
+            lines.append(MadeOfLine(kind, len(part), len(marks), int(marks.sum()), passed_under))
     names = Counter(name for text in known["commands"].dropna() for name in dict.fromkeys(text.split()))
     ranked = sorted(names.items(), key=lambda item: (-item[1], item[0]))
     measured = int((arm["status"] == "measured").sum())
@@ -142,7 +142,7 @@ def side_effects(rows: pd.DataFrame) -> tuple[Cell, ...]:
 
 
 @dataclass(frozen=True)
-class Repeated:
+class RetriedCell:
     """A cell whose first attempt the engine or somebody outside ended; not `measured`: given up."""
 
     cell: Cell
@@ -150,15 +150,15 @@ class Repeated:
     measured: bool
 
 
-def repeated(rows: pd.DataFrame) -> tuple[Repeated, ...]:
+def retried_cells(rows: pd.DataFrame) -> tuple[RetriedCell, ...]:
     """The cells that were attempted more than once."""
     model = one_model(rows)
     part = rows[rows["attempts"].notna() & (rows["attempts"] > 1).fillna(False)]
     columns = zip(part["shell"], part["task"], part["trial"], part["attempts"], part["status"], strict=True)
-    return tuple(Repeated(Cell(model, s, t, int(n)), int(a), how == "measured") for s, t, n, a, how in columns)
+    return tuple(RetriedCell(Cell(model, s, t, int(n)), int(a), how == "measured") for s, t, n, a, how in columns)
 
 
-class Most(NamedTuple):
+class Spread(NamedTuple):
     """Median and largest over an arm's executed cells."""
 
     median: float
@@ -174,10 +174,10 @@ class ResourceUse:
     timed_out: int
     limited: int
     truncated: int
-    memory_bytes: Most | None
-    cpu_s: Most | None
-    processes: Most | None
-    written_bytes: Most | None
+    memory_bytes: Spread | None
+    cpu_s: Spread | None
+    processes: Spread | None
+    written_bytes: Spread | None
 
 
 def resource_use(rows: pd.DataFrame, shell: str) -> ResourceUse:
@@ -191,25 +191,25 @@ def resource_use(rows: pd.DataFrame, shell: str) -> ResourceUse:
         timed_out=int(arm["timed_out"].fillna(False).sum()),
         limited=int((arm["failure_class"] == "resource-limit").fillna(False).sum()),
         truncated=int(arm["output_truncated"].fillna(False).sum()),
-        memory_bytes=_most(arm["peak_memory_bytes"]),
-        cpu_s=_most(arm["cpu_s"]),
-        processes=_most(arm["peak_processes"]),
-        written_bytes=_most(arm["written_bytes"]),
+        memory_bytes=_spread(arm["peak_memory_bytes"]),
+        cpu_s=_spread(arm["cpu_s"]),
+        processes=_spread(arm["peak_processes"]),
+        written_bytes=_spread(arm["written_bytes"]),
     )
 
 
-def _most(column: pd.Series) -> Most | None:
+def _spread(column: pd.Series) -> Spread | None:
     known = column.dropna()
-    return Most(float(known.median()), float(known.max())) if len(known) else None
+    return Spread(float(known.median()), float(known.max())) if len(known) else None
 
 
-STRETCHES = 4
+TIME_SLICES = 4
 ENOUGH = 20
 
 
 @dataclass(frozen=True)
-class StretchOfArm:
-    """One shell within a stretch; t_gen: median seconds of generation, None where none was taken."""
+class TimeSliceOfArm:
+    """One shell within a time slice; t_gen: median seconds of generation, None where none was taken."""
 
     passes: int
     scored: int
@@ -217,33 +217,33 @@ class StretchOfArm:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class TimeSlice:
     """Some answers in a row: when the first and the last of them came (UTC), and how each shell did."""
 
     first_utc: str
     last_utc: str
-    arms: dict[str, StretchOfArm]
+    arms: dict[str, TimeSliceOfArm]
 
 
-def drift(rows: pd.DataFrame, shells: list[str]) -> tuple[Stretch, ...]:
-    """Up to four stretches, none empty, of sizes that differ by one answer at most; only measured cells count."""
+def drift(rows: pd.DataFrame, shells: list[str]) -> tuple[TimeSlice, ...]:
+    """Up to four slices, none empty, of sizes that differ by one answer at most; only measured cells count."""
     one_model(rows)
     known = rows[(rows["status"] == "measured") & rows["passed"].notna() & rows["asked_utc"].notna()]
     ordered = known.sort_values(["asked_utc", "shell", "task", "trial"])
-    parts = np.array_split(np.arange(len(ordered)), min(STRETCHES, len(ordered)) or 1)
-    return tuple(_stretch(ordered.iloc[part], shells) for part in parts if len(part))
+    parts = np.array_split(np.arange(len(ordered)), min(TIME_SLICES, len(ordered)) or 1)
+    return tuple(_time_slice(ordered.iloc[part], shells) for part in parts if len(part))
 
 
-def _stretch(part: pd.DataFrame, shells: list[str]) -> Stretch:
+def _time_slice(part: pd.DataFrame, shells: list[str]) -> TimeSlice:
     arms = {}
     for shell in shells:
         own = part[part["shell"] == shell]
         taken = [float(value) for value in own["t_gen_s"].dropna()]
-        arms[shell] = StretchOfArm(int(own["passed"].sum()), len(own), median(taken) if taken else None)
-    return Stretch(part["asked_utc"].iloc[0], part["asked_utc"].iloc[-1], arms)
+        arms[shell] = TimeSliceOfArm(int(own["passed"].sum()), len(own), median(taken) if taken else None)
+    return TimeSlice(part["asked_utc"].iloc[0], part["asked_utc"].iloc[-1], arms)
 
 
-def grew_after(rows: pd.DataFrame) -> tuple[int, ...]:
+def trials_added_later(rows: pd.DataFrame) -> tuple[int, ...]:
     """The trials of one model after which its study grew: the later ones were asked for when those had been answered.
 
     In one run trials are asked in one mixed order. So a study grew where 95 % of the answers up to a trial came before
@@ -270,7 +270,7 @@ class VarianceShares:
     trial: float
 
 
-def variance_shares(outcomes: Outcomes, paired: Paired) -> VarianceShares | None:
+def variance_shares(outcomes: Outcomes, paired: PairedRates) -> VarianceShares | None:
     """The shares over both contrasted arms; None with fewer than two tasks or trials, or where no run varied.
 
     The expected mean squares of a task x shell design with replicates; with two shells the variance between tasks is

@@ -18,7 +18,7 @@ from fluency.analysis.intervals import (
     t_interval,
     task_sd,
 )
-from fluency.analysis.outcomes import Outcomes, Paired, Tally, missing_bounds, pair
+from fluency.analysis.outcomes import Outcomes, PairedRates, Tally, missing_bounds, pair_by_task
 from fluency.analysis.plan import (
     ALPHA,
     DIRECTION,
@@ -54,7 +54,7 @@ class GapEstimate:
     that differ.
     """
 
-    paired: Paired
+    paired: PairedRates
     value: Fraction
     sd: float
     s95: Interval
@@ -89,7 +89,7 @@ class Verdict:
 
 def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstimate | None:
     """Estimate one model's gap; None if no task was measured well enough in both arms."""
-    paired = pair(outcomes)
+    paired = pair_by_task(outcomes)
     if paired is None:
         return None
     differences = paired.differences
@@ -141,7 +141,7 @@ def refusals(outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, 
             reasons.append(f"{title} was not measured: {arm.reasons[0][0]}")
         elif arm.state == "missing":
             reasons.append(f"nothing was measured in {title} yet ({arm.planned} cells planned)")
-        elif arm.lacking > MAX_MISSING:
+        elif arm.unmeasured_share > MAX_MISSING:
             reasons.append(
                 f"{arm.planned - arm.measured} of {arm.planned} cells in {title} have no measurement, "
                 f"more than {float(MAX_MISSING):.0%}"

@@ -13,7 +13,16 @@ from scipy.stats import beta, norm
 from scipy.stats import t as student
 
 from fluency.analysis.outcomes import Outcomes, integers, mean
-from fluency.analysis.plan import ALPHA, BANDS, FLIPS, MAX_STATES, RESAMPLE_SEED, RESAMPLES, Band, band_of
+from fluency.analysis.plan import (
+    ALPHA,
+    BANDS,
+    MAX_EXACT_UNITS,
+    RESAMPLE_SEED,
+    RESAMPLES,
+    SIGN_FLIP_SAMPLES,
+    Band,
+    band_of,
+)
 
 
 class Interval(NamedTuple):
@@ -62,7 +71,7 @@ def fixed_task_halfwidth(outcomes: Outcomes, level: float = 1 - ALPHA) -> float 
     tasks = 0
     for i in range(len(outcomes.tasks)):
         cells = [(arm.passes[i], arm.scored[i]) for arm in (outcomes.baseline, outcomes.challenger)]
-        if min(n for _, n in cells) < outcomes.enough:
+        if min(n for _, n in cells) < outcomes.min_trials:
             continue
         if min(n for _, n in cells) < 2:
             return None
@@ -109,19 +118,19 @@ class PValue(NamedTuple):
 
 def sign_flip(differences: Sequence[Fraction]) -> PValue:
     """The p of one model's per-task differences."""
-    steps = in_units(differences)
+    steps = reduced_steps(differences)
     observed, sizes = abs(sum(steps)), sorted(map(abs, steps), reverse=True)
-    return _drawn(sizes, observed) if sum(sizes) > MAX_STATES else PValue(_counted(sizes, observed))
+    return _sampled_p(sizes, observed) if sum(sizes) > MAX_EXACT_UNITS else PValue(_exact_p(sizes, observed))
 
 
-def in_units(differences: Sequence[Fraction]) -> list[int]:
+def reduced_steps(differences: Sequence[Fraction]) -> list[int]:
     """The differences that are not 0, in their largest common unit: the sums to be counted lie within their total."""
     scaled = [value for value in integers(differences)[0] if value]
     unit = gcd(*scaled)
     return [value // unit for value in scaled]
 
 
-def _counted(sizes: Sequence[int], observed: int) -> Fraction:
+def _exact_p(sizes: Sequence[int], observed: int) -> Fraction:
     """All 2^T sign patterns, as the coefficients of Π (1 + x^size), packed side by side into one integer."""
     if not observed:
         return Fraction(1)
@@ -133,15 +142,15 @@ def _counted(sizes: Sequence[int], observed: int) -> Fraction:
     return Fraction(2 * (beyond % ((1 << width) - 1)), 1 << len(sizes))
 
 
-def _drawn(sizes: Sequence[int], observed: int) -> PValue:
+def _sampled_p(sizes: Sequence[int], observed: int) -> PValue:
     """The share of seeded sign patterns at least as far out, the observed one counted among them.
 
     In shares of the largest difference, since the units can be too small for machine integers; a tie counts as far out.
     """
     rng, values = np.random.default_rng(RESAMPLE_SEED), np.array([size / sizes[0] for size in sizes])
     beyond, edge = 0, observed / sizes[0] - 1e-9
-    for size in [FLIPS // 10] * 10:
+    for size in [SIGN_FLIP_SAMPLES // 10] * 10:
         signs = 2.0 * rng.integers(0, 2, size=(size, len(values)), dtype=np.int8) - 1
         beyond += int((np.abs(signs @ values) >= edge).sum())
-    p = Fraction(beyond + 1, FLIPS + 1)
-    return PValue(p, sqrt(max(float(p * (1 - p)), 1 / FLIPS) / FLIPS))
+    p = Fraction(beyond + 1, SIGN_FLIP_SAMPLES + 1)
+    return PValue(p, sqrt(max(float(p * (1 - p)), 1 / SIGN_FLIP_SAMPLES) / SIGN_FLIP_SAMPLES))

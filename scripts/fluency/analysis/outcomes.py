@@ -33,12 +33,11 @@ class Tally:
         return "not-measured" if self.not_measured else "missing"
 
     @property
-    def lacking(self) -> Fraction:
-        """Share of planned cells without a measurement."""
+    def unmeasured_share(self) -> Fraction:
         return Fraction(self.planned - self.measured, self.planned) if self.planned else Fraction()
 
 
-def tally(rows: pd.DataFrame, model: str, shell: str, tasks: Sequence[str], trials: int) -> Tally:
+def count_cells(rows: pd.DataFrame, model: str, shell: str, tasks: Sequence[str], trials: int) -> Tally:
     """Count one arm of one model; a cell of the design that has no row is missing."""
     if len(rows):
         one_model(rows)
@@ -94,12 +93,10 @@ class Arm:
 
     @property
     def total_passes(self) -> int:
-        """Over all tasks."""
         return sum(self.passes)
 
     @property
     def total_scored(self) -> int:
-        """Over all tasks."""
         return sum(self.scored)
 
 
@@ -115,16 +112,14 @@ class Outcomes:
 
     @property
     def baseline(self) -> Arm:
-        """The arm whose pass@1 is taken away."""
         return self.arms[self.contrast[0]]
 
     @property
     def challenger(self) -> Arm:
-        """The arm whose pass@1 it is taken from."""
         return self.arms[self.contrast[1]]
 
     @property
-    def enough(self) -> int:
+    def min_trials(self) -> int:
         """Measured trials a task needs in an arm to enter: ceil(trials / 2)."""
         return ceil(self.trials / 2)
 
@@ -165,7 +160,7 @@ def count_outcomes(
 def pass_at_1(outcomes: Outcomes, shell: str) -> Rate | None:
     """Pass@1 of one arm alone, over the tasks with enough measured trials in it; None if there is no such task."""
     arm = outcomes.arms[shell]
-    kept = [i for i, scored in enumerate(arm.scored) if scored >= outcomes.enough]
+    kept = [i for i, scored in enumerate(arm.scored) if scored >= outcomes.min_trials]
     return rate_over(arm, kept) if kept else None
 
 
@@ -177,7 +172,7 @@ def rate_over(arm: Arm, places: Sequence[int]) -> Rate:
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairedRates:
     """The tasks measured well enough in both contrasted arms, and their rates; never empty."""
 
     tasks: tuple[str, ...]
@@ -194,12 +189,10 @@ class Paired:
 
     @property
     def gap(self) -> Fraction:
-        """Mean of the per-task differences."""
         return mean(self.differences)
 
     @property
     def differing(self) -> int:
-        """Tasks whose two rates differ."""
         return sum(d != 0 for d in self.differences)
 
 
@@ -208,15 +201,15 @@ def mean(values: Sequence[Fraction]) -> Fraction:
     return sum(values, Fraction()) / len(values)
 
 
-def pair(outcomes: Outcomes) -> Paired | None:
+def pair_by_task(outcomes: Outcomes) -> PairedRates | None:
     """The tasks that enter the comparison, or None if there are none."""
     arms = (outcomes.baseline, outcomes.challenger)
-    kept = [i for i in range(len(outcomes.tasks)) if min(arm.scored[i] for arm in arms) >= outcomes.enough]
+    kept = [i for i in range(len(outcomes.tasks)) if min(arm.scored[i] for arm in arms) >= outcomes.min_trials]
     if not kept:
         return None
     baseline, challenger = (tuple(Fraction(arm.passes[i], arm.scored[i]) for i in kept) for arm in arms)
     baseline_rate, challenger_rate = (rate_over(arm, kept) for arm in arms)
-    return Paired(
+    return PairedRates(
         tasks=tuple(outcomes.tasks[i] for i in kept),
         dropped=tuple(task for i, task in enumerate(outcomes.tasks) if i not in set(kept)),
         baseline=baseline,
@@ -242,7 +235,7 @@ def missing_bounds(outcomes: Outcomes) -> tuple[Fraction, Fraction]:
     return Fraction(against, size), Fraction(in_favour, size)
 
 
-def trial_noise(outcomes: Outcomes, paired: Paired) -> tuple[float, float] | None:
+def trial_noise(outcomes: Outcomes, paired: PairedRates) -> tuple[float, float] | None:
     """Mean over the compared tasks of what trials alone give a per-task difference: (with one trial, as measured).
 
     None where a task has a single trial in an arm.

@@ -144,14 +144,14 @@ MIN_TASKS = 15
 MAX_MISSING = Fraction(10, 100)
 RESAMPLES = 10_000
 RESAMPLE_SEED = 20260430
-MAX_STATES = 100_000
-FLIPS = 100_000
+MAX_EXACT_UNITS = 100_000
+SIGN_FLIP_SAMPLES = 100_000
 MIN_INFORMATIVE = 10
 MIN_DIFFERING = 6
 CEILING = Fraction(9, 10)
 FLOOR = Fraction(1, 10)
 HORIZON_S = 60.0
-MISSING_APART = Fraction(3, 100)
+MISSING_PROGRAM_GAP = Fraction(3, 100)
 
 
 def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
@@ -189,8 +189,8 @@ def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
             "5 to 10 pp": "ahead, and the 90 % interval is between",
         },
         "primary_interval": "paired t over the per-task differences",
-        "primary_p": f"exact sign-flip over tasks, two-sided; {FLIPS} seeded flips where its sums are more than "
-        f"{MAX_STATES} units apart, held against alpha with the end of their 95 % interval",
+        "primary_p": f"exact sign-flip over tasks, two-sided; {SIGN_FLIP_SAMPLES} seeded flips where its sums are more "
+        f"than {MAX_EXACT_UNITS} units apart, held against alpha with the end of their 95 % interval",
         "fixed_task_interval": "normal, binomial trial noise within task and shell",
         "floored_interval": "two pseudo-tasks at +-1/2 in the variance only, df = T + 1",
         "alpha": ALPHA,
@@ -198,7 +198,7 @@ def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
         "resamples": RESAMPLES,
         "resample_seed": RESAMPLE_SEED,
         "time_horizon_s": HORIZON_S,
-        "missing_programs_apart": str(MISSING_APART),
+        "missing_programs_apart": str(MISSING_PROGRAM_GAP),
         "conditions": {
             shell: {c.name: f"{c.setting}. {c.caveat}" for c in SHELLS[shell].conditions} for shell in contrast
         },

@@ -14,7 +14,7 @@ from scipy.stats import chi2, nct, norm
 from scipy.stats import t as student
 
 from fluency.analysis.intervals import task_sd
-from fluency.analysis.outcomes import Outcomes, count_outcomes, pair, trial_noise
+from fluency.analysis.outcomes import Outcomes, count_outcomes, pair_by_task, trial_noise
 from fluency.analysis.plan import ALPHA, DIRECTION, DIRECTION_PP, NOISE, POWER
 from fluency.analysis.scenarios import SCENARIOS, Scenario, moments
 from fluency.analysis.simulated import SAMPLE_SIZES
@@ -164,7 +164,7 @@ def pilot_variance(outcomes: Outcomes) -> Pilot | None:
     None where a task has fewer than two trials in a shell, or fewer than two tasks were measured: the two
     cannot be told apart then.
     """
-    paired = pair(outcomes)
+    paired = pair_by_task(outcomes)
     if paired is None or len(paired.tasks) < 2:
         return None
     noise = trial_noise(outcomes, paired)

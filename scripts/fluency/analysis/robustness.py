@@ -10,7 +10,7 @@ from typing import Literal
 import pandas as pd
 
 from fluency.analysis.intervals import Interval, PValue, floored_interval, sign_flip, t_interval
-from fluency.analysis.outcomes import Outcomes, Paired, arms_of, count_outcomes, mean, pair
+from fluency.analysis.outcomes import Outcomes, PairedRates, arms_of, count_outcomes, mean, pair_by_task
 from fluency.analysis.plan import MIN_DIFFERING, MIN_INFORMATIVE, NOISE, Band, band_of, common_edge, edge_of
 from fluency.core.records import EARLIER_CLASS, FailureClass
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition, gap_shells
@@ -30,7 +30,7 @@ class LeaveOut:
 class BriefEstimate:
     """A gap with its band, its 95 % interval for tasks like these and its sign-flip p."""
 
-    paired: Paired
+    paired: PairedRates
     band: Band
     interval: Interval
     p: PValue
@@ -57,17 +57,17 @@ class CeilingAndFloor:
     at_floor: tuple[str, ...] = ()
 
 
-def leave_tasks_out(paired: Paired) -> LeaveOut | None:
+def leave_tasks_out(paired: PairedRates) -> LeaveOut | None:
     """Leave each task out in turn; None for a single task."""
     return _leave_out(paired, {task: task for task in paired.tasks})
 
 
-def leave_categories_out(paired: Paired, categories: Mapping[str, str]) -> LeaveOut | None:
+def leave_categories_out(paired: PairedRates, categories: Mapping[str, str]) -> LeaveOut | None:
     """Leave each category out in turn; None if all tasks are of one."""
     return _leave_out(paired, {task: categories[task] for task in paired.tasks})
 
 
-def _leave_out(paired: Paired, part_of: Mapping[str, str]) -> LeaveOut | None:
+def _leave_out(paired: PairedRates, part_of: Mapping[str, str]) -> LeaveOut | None:
     parts = list(dict.fromkeys(part_of[task] for task in paired.tasks))
     if len(parts) < 2:
         return None
@@ -78,7 +78,7 @@ def _leave_out(paired: Paired, part_of: Mapping[str, str]) -> LeaveOut | None:
     return LeaveOut(min(gaps.values()), max(gaps.values()), flips, len(parts))
 
 
-def ceiling_and_floor(paired: Paired, contrast: tuple[str, str]) -> CeilingAndFloor:
+def ceiling_and_floor(paired: PairedRates, contrast: tuple[str, str]) -> CeilingAndFloor:
     """Tasks at the ceiling, at the floor, informative; with warnings where the design has little to go on."""
     both = list(zip(paired.baseline, paired.challenger, strict=True))
     at_ceiling, at_floor = (
@@ -145,7 +145,7 @@ def with_derived_marks(rows: pd.DataFrame) -> pd.DataFrame:
     An answer without a command is run under no condition; it fails in each, as it fails the headline. Where scores are
     of before missing programs were a class of their own, what a room that has them would change is unknown.
     """
-    unread = rows["command"].isna() & rows["passed"].eq(False).fillna(False)
+    no_command = rows["command"].isna() & rows["passed"].eq(False).fillna(False)
     rows = rows.copy()
     rows["_no_refusals"] = rows["passed"].mask(rows["outcome"].eq("refusal").fillna(False))
     rows["_no_delegation"] = rows["passed"].mask(rows["made_of"].eq("delegation").fillna(False), False)
@@ -156,7 +156,7 @@ def with_derived_marks(rows: pd.DataFrame) -> pd.DataFrame:
     rows["_missing_passed"] = known.mask(lacked & known.notna(), True)
     for condition in EXTRA_CONDITIONS:
         mark = rows[condition.score_field]
-        rows[f"_{condition.name}"] = mark.mask(mark.isna() & unread, False)
+        rows[f"_{condition.name}"] = mark.mask(mark.isna() & no_command, False)
     return rows
 
 
@@ -197,7 +197,7 @@ def sensitivities(
 
 def sensitivity(key: str, label: str, outcomes: Outcomes) -> Sensitivity:
     """One line of the table."""
-    paired = pair(outcomes)
+    paired = pair_by_task(outcomes)
     if paired is None:
         return Sensitivity(key, label, None)
     differences = paired.differences

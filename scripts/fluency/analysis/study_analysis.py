@@ -13,19 +13,19 @@ from fluency.analysis.descriptive import (
     CategoryLine,
     CompositionOfArm,
     FailureLine,
-    Repeated,
     ResourceUse,
-    Stretch,
+    RetriedCell,
+    TimeSlice,
     VarianceShares,
     category_lines,
     composition,
     drift,
     failure_lines,
-    grew_after,
     passed_in_some_worlds,
-    repeated,
     resource_use,
+    retried_cells,
     side_effects,
+    trials_added_later,
     variance_shares,
 )
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
@@ -34,16 +34,16 @@ from fluency.analysis.outcomes import (
     Rate,
     Tally,
     arms_of,
+    count_cells,
     count_outcomes,
     one_model,
     pass_at_1,
-    tally,
     unknown_marks,
 )
 from fluency.analysis.pass_at_k import PassK, pass_k
 from fluency.analysis.plan import Band, BandWords, band_words, plan_for, plan_sha256
 from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivities
-from fluency.analysis.subgroups import AliasPair, Without, alias_pairs, lean_lines, without_leaning
+from fluency.analysis.subgroups import AliasPair, WithoutLeaning, alias_pairs, lean_lines, without_leaning
 from fluency.analysis.times import Times, times
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.held_out import HeldOutTask
@@ -92,16 +92,16 @@ class ModelAnalysis:
     sensitivities: tuple[Sensitivity, ...]
     categories: tuple[CategoryLine, ...]
     leans: tuple[CategoryLine, ...]
-    without: tuple[Without, ...]
+    without: tuple[WithoutLeaning, ...]
     composition: dict[str, CompositionOfArm]
     failures: tuple[FailureLine, ...]
     side_effects: tuple[Cell, ...]
-    repeated: tuple[Repeated, ...]
+    retried_cells: tuple[RetriedCell, ...]
     times: Times
     variance: VarianceShares | None
     in_some_worlds: dict[str, int]
-    drift: tuple[Stretch, ...]
-    grew_after: tuple[int, ...]
+    drift: tuple[TimeSlice, ...]
+    trials_added_later: tuple[int, ...]
     resources: dict[str, ResourceUse]
     answer_summary: AnswerSummary
 
@@ -137,7 +137,7 @@ def analyse_model(
             hint=REBUILD_HINT,
         )
     tasks = tuple(categories)
-    tallies = {shell: tally(rows, model, shell, tasks, trials) for shell in shells}
+    tallies = {shell: count_cells(rows, model, shell, tasks, trials) for shell in shells}
     outcomes = count_outcomes(rows, tasks, trials, shells)
     gap = estimate_gap(outcomes, categories)
     return ModelAnalysis(
@@ -156,12 +156,12 @@ def analyse_model(
         composition={shell: composition(rows, shell) for shell in shells},
         failures=failure_lines(rows, shells),
         side_effects=side_effects(rows),
-        repeated=repeated(rows),
+        retried_cells=retried_cells(rows),
         times=times(rows, trials, shells),
         variance=variance_shares(outcomes, gap.paired) if gap else None,
         in_some_worlds={shell: passed_in_some_worlds(rows, shell) for shell in shells},
         drift=drift(rows, list(shells)),
-        grew_after=grew_after(rows),
+        trials_added_later=trials_added_later(rows),
         resources={shell: resource_use(rows, shell) for shell in shells},
         answer_summary=_answer_summary(rows),
     )
@@ -235,22 +235,18 @@ class Analysis:
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """In report order."""
         return arms_of(self.shells)
 
     @property
     def words(self) -> dict[Band, BandWords]:
-        """The decision table in words."""
         return band_words(self.contrast)
 
     @property
     def plan(self) -> dict[str, Any]:
-        """What was fixed before the results."""
         return plan_for(self.contrast)
 
     @property
     def plan_sha256(self) -> str:
-        """SHA-256 of `plan`."""
         return plan_sha256(self.plan)
 
 

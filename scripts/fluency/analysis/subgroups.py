@@ -10,14 +10,15 @@ from itertools import combinations
 from fluency.analysis.descriptive import CategoryLine, category_lines
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
 from fluency.analysis.intervals import Interval, floored_interval, t_interval
-from fluency.analysis.outcomes import Arm, Outcomes, Paired, PoolingError, Tally, mean
+from fluency.analysis.outcomes import Arm, Outcomes, PairedRates, PoolingError, Tally, mean
 from fluency.core.study import ModelConfig
 
 UNDECLARED = "not declared"
+GAP = "gap"  # the name of the difference of the gaps
 
 
 @dataclass(frozen=True)
-class Without:
+class WithoutLeaning:
     """The gap and the verdict over the `tasks` tasks that lean to none of the shells `left_out`."""
 
     left_out: tuple[str, ...]
@@ -26,7 +27,7 @@ class Without:
     verdict: Verdict
 
 
-def lean_lines(outcomes: Outcomes, paired: Paired, leans: Mapping[str, str]) -> tuple[CategoryLine, ...]:
+def lean_lines(outcomes: Outcomes, paired: PairedRates, leans: Mapping[str, str]) -> tuple[CategoryLine, ...]:
     """Means over the compared tasks by lean: the contrasted shells first, then the others by name."""
     lines = category_lines(outcomes, paired, {task: leans.get(task) or UNDECLARED for task in paired.tasks})
     first = {shell: place for place, shell in enumerate(outcomes.contrast)}
@@ -35,7 +36,7 @@ def lean_lines(outcomes: Outcomes, paired: Paired, leans: Mapping[str, str]) -> 
 
 def without_leaning(
     outcomes: Outcomes, tallies: Mapping[str, Tally], leans: Mapping[str, str], categories: Mapping[str, str]
-) -> tuple[Without, ...]:
+) -> tuple[WithoutLeaning, ...]:
     """Without the tasks that lean to the one contrasted shell, to the other, and to either, where there are such.
 
     Whether enough was measured is asked of the study's `tallies`, and of the number of tasks that are left.
@@ -52,7 +53,7 @@ def _without(
     leans: Mapping[str, str],
     categories: Mapping[str, str],
     left_out: tuple[str, ...],
-) -> Without:
+) -> WithoutLeaning:
     places = [place for place, task in enumerate(outcomes.tasks) if leans.get(task) not in left_out]
     tasks = tuple(outcomes.tasks[place] for place in places)
     arms = {
@@ -61,11 +62,7 @@ def _without(
     }
     kept = replace(outcomes, tasks=tasks, arms=arms)
     gap = estimate_gap(kept, categories)
-    return Without(left_out, len(tasks), gap, judge_gap(kept, gap, tallies))
-
-
-GAP = "gap"
-"""Name of the difference of the gaps, beside those of the arms."""
+    return WithoutLeaning(left_out, len(tasks), gap, judge_gap(kept, gap, tallies))
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ def alias_pairs(models: Sequence[ModelConfig], outcomes: Mapping[str, Outcomes])
     for pair in combinations(sorted(models, key=lambda model: model.interface == "tool"), 2):
         if pair[0].id == pair[1].id:
             made = compare_aliases(*(outcomes[model.alias] for model in pair))
-            found.append(AliasPair(made.first, made.second, made.differences, pair[0].id))
+            found.append(replace(made, model_id=pair[0].id))
     return tuple(found)
 
 
@@ -109,20 +106,14 @@ def compare_aliases(first: Outcomes, second: Outcomes) -> AliasPair:
     if (first.tasks, first.trials, first.contrast) != (second.tasks, second.trials, second.contrast):
         raise PoolingError("these outcomes are not of one design")
     arms = [(shell, (first.arms[shell], second.arms[shell])) for shell in first.contrast]
-    lines = [_difference(shell, both, _kept(both, first.enough), (1,)) for shell, both in arms]
-    four = (first.baseline, first.challenger, second.baseline, second.challenger)
-    return AliasPair(
-        first.model, second.model, (*lines, _difference(GAP, _crossed(four), _kept(four, first.enough), (-1, 1)))
-    )
+    lines = [_difference(shell, both, _kept(both, first.min_trials), (1,)) for shell, both in arms]
+    four = (first.baseline, second.baseline, first.challenger, second.challenger)
+    gaps = _difference(GAP, four, _kept(four, first.min_trials), (-1, 1))
+    return AliasPair(first.model, second.model, (*lines, gaps))
 
 
-def _crossed(four: tuple[Arm, Arm, Arm, Arm]) -> tuple[Arm, ...]:
-    """Arms as (first, second) pairs: of the baseline, then of the challenger."""
-    return four[0], four[2], four[1], four[3]
-
-
-def _kept(arms: Sequence[Arm], enough: int) -> list[int]:
-    return [i for i in range(len(arms[0].scored)) if min(arm.scored[i] for arm in arms) >= enough]
+def _kept(arms: Sequence[Arm], min_trials: int) -> list[int]:
+    return [i for i in range(len(arms[0].scored)) if min(arm.scored[i] for arm in arms) >= min_trials]
 
 
 def _difference(name: str, arms: Sequence[Arm], kept: Sequence[int], signs: Sequence[int]) -> AliasDifference:

@@ -27,7 +27,7 @@ from fluency.core.study_view import StudyView
 from fluency.core.table import CellRecords, Row, cell_row, read_table, record_path
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_task
-from fluency.report.writer import write_products
+from fluency.report.report import write_products
 from fluency.world import World
 
 MAX_TASK_BYTES = 256 << 10

@@ -48,7 +48,7 @@ STAGES: Mapping[str, Stage] = {
     "gather": Stage(("fluency.core.table", "fluency.core.provenance")),
     "analyse": Stage(("fluency.analysis.study_analysis",)),
     "report": Stage(
-        ("fluency.report.writer", "fluency.report.explorer"),
+        ("fluency.report.report",),
         ("report/report.md.j2", "report/sections/*", "report/explorer*", "report/explorer/*", "tasks/sets.yaml"),
     ),
     "archive": Stage(("fluency.archive.pack", "fluency.archive.registration")),

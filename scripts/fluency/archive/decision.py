@@ -19,10 +19,8 @@ from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.core.provenance import read_provenance
 from fluency.core.table import read_table
-from fluency.report import first_paragraph, result_rows, wording
-from fluency.report.headline import headline_of
-from fluency.report.provenance_facts import other_builds, registered_how
-from fluency.report.render import render
+from fluency.report.report import render
+from fluency.report.summary import headline_of
 
 TEMPLATE = "decision.md.j2"
 
@@ -76,15 +74,10 @@ def _text(archive: Path, title: str, date: str, report: VerifyReport) -> str:
         "gate": archived.study.decision or (registration or {}).get("decision", ""),
         "study": archived.study,
         "analysis": analysis,
-        "results": result_rows,
-        "opening": first_paragraph,
-        "wording": wording,
         "models": [_lines(model) for model in analysis.models],
         "proposes": any(model.verdict.band and not model.verdict.edge for model in analysis.models),
         "registration": registration,
         "provenance": provenance,
-        "registered": registered_how(provenance),
-        "other_builds": other_builds(provenance),
         "manifest": report.manifest,
         "archive": archive.name,
         "sha256": report.sha256,

@@ -24,7 +24,7 @@ from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell
 from fluency.core.table import CellRecords, Row, read_table, write_table
 from fluency.core.tasks import Task
-from fluency.report.writer import write_products
+from fluency.report.report import write_products
 from fluency.scoring.score_cell import score_cell
 
 _OUTCOMES = ("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed", "no_unix_tools_passed")

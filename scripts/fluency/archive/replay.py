@@ -22,9 +22,8 @@ from fluency.core.table import CellRecords, Row, headline_runs, to_frame
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task
 from fluency.execution.execute import execute_cell
-from fluency.report.escape import code, text, visible
-from fluency.report.headline import headline_of
-from fluency.report.markdown import table
+from fluency.report.markdown import code, table, text, visible
+from fluency.report.summary import headline_of
 from fluency.scoring.score_cell import score_cell
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from fluency.core.shells import SHELLS
 from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, load_records, record_path
 from fluency.core.tasks import Task, load_task, task_folder
-from fluency.report.explorer.cell_facts import bytes_text
-from fluency.report.explorer.cell_view import cell_title, cell_view
+from fluency.report.cell_view import bytes_text, cell_title, cell_view
 
 MARKS = {True: ("● passed", "green"), False: ("× failed", "red"), None: ("○ not judged", "yellow")}
 OPS = {"-": ("- ", "red"), "+": ("+ ", "cyan"), "=": ("  ", "")}
@@ -36,21 +35,22 @@ def show(cell: Cell, results: Path = RESULTS, console: Console | None = None) ->
     """
     console = console or terminal()
     if not any(record_path(results, stage, cell).exists() for stage in RECORD_TYPES):
-        raise _nothing(cell, Path(results))
+        raise _no_such_cell(cell, Path(results))
     records = load_records(results, cell)
     view = cell_view(cell, records, _task_of(cell))
-    passed = records.score.passed if records.score else None
     _heading(console, cell_title(cell))
-    mark, style = MARKS[passed]
-    failure = records.score.failure_class if records.score else None
-    _line(console, Text(mark + (f" ({_words(failure)})" if failure else ""), style=f"bold {style}"))
+    mark, style = MARKS[records.score.passed if records.score else None]
+    failure = (records.score.failure_class if records.score else None) or ""
+    words = failure.replace("-", " ").replace("non zero", "non-zero")
+    _line(console, Text(mark + (f" ({words})" if words else ""), style=f"bold {style}"))
     _line(console, Text(escape_controls(view["why"])))
+    lexer = SHELLS[cell.shell].lexer
     _texts(console, "Prompt", view["prompt"])
     _texts(console, "Reply as it came", view["reply"])
-    _texts(console, "Command", view["command"], SHELLS[cell.shell].lexer)
+    _texts(console, "Command", view["command"], lexer)
     for note in view["notes"]:
         _line(console, Text(escape_controls(f"Note: {note}"), style="italic"))
-    _texts(console, "Command when the reply is read leniently", view["lenient"], SHELLS[cell.shell].lexer)
+    _texts(console, "Command when the reply is read leniently", view["lenient"], lexer)
     if view["facts"]:
         _heading(console, "Answer and score")
         _facts(console, view["facts"])
@@ -78,10 +78,6 @@ def _task_of(cell: Cell) -> Task | None:
         return None
 
 
-def _words(name: str) -> str:
-    return name.replace("-", " ").replace("non zero", "non-zero")
-
-
 def _line(console: Console, text: Text) -> None:
     console.print(text, soft_wrap=True)
 
@@ -92,10 +88,9 @@ def _heading(console: Console, title: str) -> None:
 
 
 def _texts(console: Console, title: str, part: dict[str, Any] | None, lexer: str | None = None) -> None:
-    if part is None:
-        return
-    _heading(console, title)
-    _excerpt(console, part, lexer)
+    if part is not None:
+        _heading(console, title)
+        _excerpt(console, part, lexer)
 
 
 def _excerpt(console: Console, part: dict[str, Any], lexer: str | None = None) -> None:
@@ -138,7 +133,7 @@ def _run(console: Console, run: dict[str, Any]) -> None:
             _excerpt(console, part)
 
 
-def _nothing(cell: Cell, results: Path) -> UserError:
+def _no_such_cell(cell: Cell, results: Path) -> UserError:
     """Names what exists where the cell's path first leaves what exists."""
     there = {
         path.relative_to(results / stage).with_suffix("").parts

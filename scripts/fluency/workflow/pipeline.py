@@ -233,7 +233,7 @@ class Pipeline:
         """Write the report with its figures, and the explorer."""
         from fluency.core.provenance import read_provenance
         from fluency.core.table import read_table
-        from fluency.report.writer import write_products
+        from fluency.report.report import write_products
 
         bring_to_present(input)
         view = self.loaded.view(read_provenance(Path(input.provenance)))
@@ -328,7 +328,7 @@ def provenance_of(loaded: LoadedStudy) -> Provenance:
 def write_partial_report(loaded: LoadedStudy) -> int:
     """Write results/<study>/partial/ of an unfinished study and print the report's path; missing cells are counted."""
     from fluency.core.table import to_frame, write_table
-    from fluency.report.writer import write_products
+    from fluency.report.report import write_products
 
     folder = RESULTS / loaded.study.study / "partial"
     view = loaded.view(provenance_of(loaded))

@@ -11,8 +11,8 @@ from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.records import read_control
 from fluency.core.table import read_table
-from fluency.report.control_rows import control_sentence
-from fluency.report.headline import headline
+from fluency.report.summary import headline
+from fluency.report.tables import control_sentence
 from fluency.workflow.cluster import run_on_cluster, slice_processors
 from fluency.workflow.doctor import missing_engine
 from fluency.workflow.plan import render_plan

@@ -1,0 +1,152 @@
+"""The explorer: one HTML file that shows any cell of a study, asks for nothing and runs nothing but its own script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+from markupsafe import Markup
+
+from fluency.common.files import write_atomic
+from fluency.common.paths import REPORT
+from fluency.core.shells import SHELLS
+from fluency.core.study import Cell
+from fluency.core.study_view import StudyView
+from fluency.report.cell_view import NARROW, WIDE, ViewSize, cell_view
+from fluency.report.sentences import attempt
+
+WIDE_LIMIT = 20_000_000  # characters of details: what a browser reads in well under a second
+_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+def write_explorer(path_to_html: Path, frame: pd.DataFrame, view: StudyView) -> None:
+    """Write the explorer of a study; the same inputs give the same bytes.
+
+    frame: the cells table. Long outputs are shown in part; the page states every text's full size and names the
+    record that holds it.
+    """
+    write_atomic(path_to_html, page(view.study.study, page_index(frame, view), page_details(frame, view)))
+
+
+def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
+    """What the page draws and filters its table with; small, so that it is there at once.
+
+    `cells` are in the table's order: model, shell, task (each a number in `names`), trial, then state,
+    failure class, make-up and attempt, likewise.
+    """
+    study = view.study
+    categories = {task.id: task.category for task in view.tasks}
+    categories |= dict(zip(frame["task"], frame["category"], strict=True))
+    names = ValuePool()
+    return {
+        "study": study.study,
+        "shells": [[shell, SHELLS[shell].title, SHELLS[shell].grammar] for shell in study.shells],
+        "models": [[model.alias, model.id] for model in study.models],
+        "tasks": [[name, category] for name, category in categories.items()],
+        "cells": [_entry(row, names) for row in frame.to_dict("records")],
+        "names": names.values,
+    }
+
+
+def _entry(row: dict[Hashable, Any], names: ValuePool) -> list[Any]:
+    def known(name: str) -> Any:
+        return None if pd.isna(row[name]) else row[name]
+
+    state, failure, made = map(known, ("status", "failure_class", "made_of"))
+    if state == "measured":
+        state = "passed" if known("passed") else "failed"
+    where = [*(names.add(row[name]) for name in ("model", "shell", "task")), int(row["trial"])]
+    tried = attempt(known("attempts"), row["status"] == "measured")
+    return where + [names.add(label) for label in (state, failure, made, tried)]
+
+
+def page_details(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
+    """The cells' views: wide, or narrow where the wide ones are more than a browser reads at once."""
+    return _details(frame, view, WIDE, WIDE_LIMIT) or _details(frame, view, NARROW, float("inf"))
+
+
+def _details(frame: pd.DataFrame, view: StudyView, size: ViewSize, limit: float) -> dict[str, Any]:
+    """The views at one size; empty as soon as they have more characters than the limit."""
+    tasks = {task.id: task for task in view.tasks}
+    pool, cells = ValuePool(), []
+    for model, shell, task, trial in zip(*(frame[name] for name in ("model", "shell", "task", "trial")), strict=True):
+        cell = Cell(model, shell, task, int(trial))
+        cells.append(pool.add(cell_view(cell, view.records(cell), tasks.get(task), size)))
+        if pool.size > limit:
+            return {}
+    return {"cells": cells, "shapes": pool.shapes, "pool": pool.values}
+
+
+def page(study: str, index: dict[str, Any], details: dict[str, Any]) -> str:
+    """The page's HTML. Style and script are allowed by their hashes, so nothing else can be either."""
+    style, script = ((REPORT / "explorer" / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(REPORT),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("explorer.html.j2").render(
+        study=study,
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=_csp_hash(style),
+        script_hash=_csp_hash(script),
+        index=Markup(script_json(index)),
+        details=Markup(script_json(details)),
+    )
+
+
+def _csp_hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def script_json(value: Any) -> str:
+    """JSON in pure ASCII without `<`, `>` and `&`: inside a script element nothing in it can be markup.
+
+    U+2028, direction marks and lone surrogates are escapes in it; NaN is refused.
+    """
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).translate(_HTML)
+
+
+class ValuePool:
+    """Distinct values by number: half of a study's texts are the same text, so they are stored once.
+
+    A list is `[-1, number…]`, a mapping `[shape, number…]`, the rest is itself. shapes: the keys of each kind of
+    mapping, in the order of its numbers. size: about how many characters of JSON the values are.
+    """
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.shapes: list[list[str]] = []
+        self.size = 0
+        self._value_numbers: dict[Any, int] = {}
+        self._shape_numbers: dict[tuple[str, ...], int] = {}
+
+    def add(self, value: Any) -> int:
+        """The number of a JSON-ready value; equal values have one number."""
+        if isinstance(value, dict):
+            keys = tuple(map(str, value))
+            shape = self._shape_numbers.setdefault(keys, len(self.shapes))
+            if shape == len(self.shapes):
+                self.shapes.append(list(keys))
+            return self._keep([shape, *map(self.add, value.values())])
+        if isinstance(value, list | tuple):
+            return self._keep([-1, *map(self.add, value)])
+        return self._keep(round(value, 6) if isinstance(value, float) else value)
+
+    def _keep(self, value: Any) -> int:
+        key = tuple(value) if isinstance(value, list) else (type(value), value)
+        number = self._value_numbers.setdefault(key, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+            self.size += len(value) + 3 if isinstance(value, str) else 5 * len(value) if isinstance(value, list) else 6
+        return number

@@ -1,0 +1,287 @@
+"""Sentences inside the report's sections, and the provenance as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from fluency.analysis.plan import MISSING_PROGRAM_GAP
+from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of, setting_for
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis
+from fluency.common.canonical import canonical_json
+from fluency.common.files import sha256
+from fluency.core.provenance import Provenance
+from fluency.core.records import EARLIER_CLASS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS, Condition, Shell
+from fluency.core.study import Study
+from fluency.report.numbers import points, seconds, signed, span
+
+
+def question(analysis: Analysis) -> str:
+    """What the study asks of each model."""
+    baseline, challenger = (SHELLS[shell].title for shell in analysis.contrast)
+    return f"Does a model write a working one-shot command more often in {challenger} than in {baseline}?"
+
+
+def attempt(number: int | None, measured: bool) -> str | None:
+    """At which attempt a cell was measured or given up; None at the first, or where none was made."""
+    if number is None or number == 1:
+        return None
+    ordinal = f"{number}{ {2: 'nd', 3: 'rd'}.get(number, 'th') }"
+    return f"measured at the {ordinal} attempt" if measured else f"given up after the {ordinal} attempt"
+
+
+def extra_shells_note(analysis: Analysis) -> str:
+    """Which arms are in the gap, with a blank before it; empty where the study has no other."""
+    others = listed(short_names(shell for shell in analysis.arms if shell not in analysis.contrast))
+    pair = listed(short_names(analysis.contrast))
+    if not others:
+        return ""
+    return f" The rest ({others}) stands beside them and enters no gap: *both shells* below means {pair}."
+
+
+def composition_title(analysis: Analysis) -> str:
+    """The question that the classification of the answers is for."""
+    names = listed([shell.short_title for shell in _with_foreign_programs(analysis.arms)])
+    return f"How much of the {names} arm is {names}?" if names else "What the answers are made of"
+
+
+def composition_sentences(analysis: Analysis) -> str:
+    """Why an answer's shell alone does not tell its language; empty where that is no question."""
+    return " ".join(
+        f"{shell.unix_programs_note} Without the split below, the {shell.short_title} arm cannot be read as a measure "
+        f"of {shell.short_title}."
+        for shell in _with_foreign_programs(analysis.arms)
+    )
+
+
+def composition_of_shells(model: ModelAnalysis) -> str:
+    """How many answers of each arm that runs foreign programs are in its own language."""
+    return " ".join(_composition(model, shell) for shell in _with_foreign_programs(model.outcomes.arms))
+
+
+def _with_foreign_programs(arms: Iterable[str]) -> list[Shell]:
+    return [SHELLS[shell] for shell in arms if SHELLS[shell].unix_programs_note]
+
+
+def _composition(model: ModelAnalysis, shell: Shell) -> str:
+    arm = model.composition.get(shell.name)
+    if arm is None or not arm.answers:
+        return f"There are no {shell.short_title} answers."
+    counts = {line.made_of: line.answers for line in arm.lines}
+    kinds = {
+        "cmdlets-only": "hold cmdlets only",
+        "mixed": "mix in Unix programs",
+        "unix-only": "are Unix programs only",
+        "delegation": "hand over to another shell or language",
+    }
+    part = ", ".join(f"{counts.get(kind, 0)} {words}" for kind, words in kinds.items())
+    other = arm.answers - sum(counts.get(kind, 0) for kind in kinds)
+    rest = f"; the other {other} hold no command or do not parse" if other else ""
+    executed = "" if arm.measured else " They could not be executed here."
+    return f"Of {arm.answers} {shell.short_title} answers, {part}{rest}.{executed}"
+
+
+def summary_columns(analysis: Analysis) -> str:
+    """What the summary's columns on conditions say, a line of its legend each."""
+    return "".join(
+        f"- *{condition.title}*: the gap with {setting_for(condition, analysis.contrast)} (see the next section).\n"
+        for condition in conditions_of(analysis.contrast)
+        if condition.in_summary
+    )
+
+
+def gaps_under_conditions(model: ModelAnalysis) -> str:
+    """The gap of the same answers under each condition, a paragraph each; empty where no arm has one."""
+    return "\n\n".join(_gap_under(model, condition) for condition in conditions_of(model.outcomes.contrast))
+
+
+def _gap_under(model: ModelAnalysis, condition: Condition) -> str:
+    setting = setting_for(condition, model.outcomes.contrast)
+    found = model.under(condition)
+    if found is None:
+        return f"The gap with {setting} was not measured."
+    paired = found.paired
+    baseline, challenger = short_names(model.outcomes.contrast)
+    return (
+        f"With {setting}, the gap is **{signed(paired.gap)} pp** "
+        f"({challenger} {paired.challenger_rate.passes}/{paired.challenger_rate.scored}, "
+        f"{baseline} {paired.baseline_rate.passes}/{paired.baseline_rate.scored}, {len(paired.tasks)} tasks; "
+        f"95 % {span(found.interval)}), against {signed(model.gap.value) if model.gap else 'n/a'} pp as designed. "
+        f"{condition.caveat}"
+    )
+
+
+def leakage_sentence(model: ModelAnalysis) -> str:
+    """Answers that failed for being written in another shell's language, over the arms that were measured."""
+    counts = next((line.counts for line in model.failures if line.failure_class == "other-dialect"), {})
+    parts = [
+        f"{counts.get(shell, 0)} of {tally.measured} measured {SHELLS[shell].title} answers failed "
+        f"for being written in {_other_language(SHELLS[shell])}"
+        for shell, tally in model.tallies.items()
+        if tally.measured
+    ]
+    return f"Dialect leakage: {'; '.join(parts)}." if parts else ""
+
+
+def _other_language(shell: Shell) -> str:
+    return next(other.short_title for other in SHELLS.values() if other.grammar != shell.grammar)
+
+
+def short_names(shells: Iterable[str]) -> list[str]:
+    """As they stand in sentences and headers."""
+    return [SHELLS[shell].short_title for shell in shells]
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
+
+
+def deadlines(analysis: Analysis, study: Study) -> str:
+    """Each arm's deadline."""
+    limits = study.sandbox.limits.timeout_s
+    return listed([f"{seconds(limits[shell])} in {SHELLS[shell].short_title}" for shell in analysis.arms])
+
+
+LEAST_PP = int(100 * MISSING_PROGRAM_GAP)
+
+
+def missing_programs(model: ModelAnalysis) -> str:
+    """How often each arm called what this room lacks, and called what nobody has; and what it may do to the gap."""
+    measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
+    counted = {line.failure_class: line.counts for line in model.failures}
+    if older := sum(counted.get(EARLIER_CLASS[MISSING_PROGRAM], {}).values()):
+        both = _share(EARLIER_CLASS[MISSING_PROGRAM], counted[EARLIER_CLASS[MISSING_PROGRAM]], measured)
+        return (
+            f"Failed for a command that is not there: {both}. These {older} cells were judged when a program that this "
+            "room lacks and a name that nobody has were one class."
+        )
+    lacked = counted.get(MISSING_PROGRAM, {})
+    parts = [_share(name, counted.get(name, {}), measured) for name in (MISSING_PROGRAM, "invented-command")]
+    said = (
+        f"Failed for a program that other machines have and this room lacks: {parts[0]}; for a name that nobody has: "
+        f"{parts[1]}."
+    )
+    baseline, challenger = model.outcomes.contrast
+    if not measured.keys() >= {baseline, challenger}:
+        return said
+    shares = {shell: Fraction(lacked.get(shell, 0), measured[shell]) for shell in (baseline, challenger)}
+    apart = abs(shares[challenger] - shares[baseline])
+    if apart < MISSING_PROGRAM_GAP:
+        return f"{said} The arms differ by {points(apart)} points in the first, less than {LEAST_PP}."
+    spared = min(shares, key=shares.__getitem__)
+    gaps = {line.key: signed(line.estimate.paired.gap) if line.estimate else "n/a" for line in model.sensitivities}
+    return (
+        f"{said} **The room may favour {SHELLS[spared].short_title}**: the arms differ by {points(apart)} points in "
+        f"the first, {LEAST_PP} or more. The gap is {gaps['missing_left_out']} pp with those cells left out and "
+        f"{gaps['missing_passed']} pp with all of them passed, against {gaps['headline']} pp as designed."
+    )
+
+
+def has_sandbox_table(analysis: Analysis) -> bool:
+    """Whether the study contrasts the two shells that the table of the room speaks of."""
+    return analysis.contrast == DESIGN_SHELLS
+
+
+def sandbox_effects(model: ModelAnalysis) -> str:
+    """What the room did to one model's answers, by arm: failed cells / measured ones."""
+    measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
+    counted = {line.failure_class: line.counts for line in model.failures}
+    older = EARLIER_CLASS[MISSING_PROGRAM]
+    missing = {older: "a command that is not there"} if older in counted else {}
+    kinds = missing or {MISSING_PROGRAM: "a program that is missing here"}
+    kinds |= {"timeout": "stopped at the deadline", "resource-limit": "met another limit"}
+    kinds |= {"table-noise": "a right answer under a table header"}
+    lines = [(words, counted.get(name, {})) for name, words in kinds.items()]
+    ended = _right_output_bad_exit(model)
+    if ended is not None:
+        lines.append(("the right output, failed for how the command ended", ended))
+    shown = [f"{words}: {_counts_by_shell(counts, measured)}" for words, counts in lines if measured]
+    return "; ".join(shown) or "nothing measured"
+
+
+def _right_output_bad_exit(model: ModelAnalysis) -> dict[str, int] | None:
+    """Cells of each contrasted arm whose output is right and that failed all the same; None without a comparison."""
+    estimates = {line.key: line.estimate for line in model.sensitivities}
+    output, headline = estimates["output"], estimates["headline"]
+    if output is None or headline is None:
+        return None
+    baseline = output.paired.baseline_rate.passes - headline.paired.baseline_rate.passes
+    challenger = output.paired.challenger_rate.passes - headline.paired.challenger_rate.passes
+    return dict(zip(model.outcomes.contrast, (baseline, challenger), strict=True))
+
+
+def _share(name: str, counts: dict[str, int], measured: dict[str, int]) -> str:
+    return f"{_counts_by_shell(counts, measured)} (`{name}`)"
+
+
+def _counts_by_shell(counts: dict[str, int], measured: dict[str, int]) -> str:
+    return ", ".join(f"{SHELLS[shell].short_title} {counts.get(shell, 0)}/{of}" for shell, of in measured.items())
+
+
+MAX_LISTED = 8
+STATED_ELSEWHERE = {"schema_version", "decision", "task_sha256", "registration", "deviations", "first_answer_utc"}
+STATED_ELSEWHERE |= {"conditions", "limits"}
+"""What the report states in other places, from the study."""
+
+
+def provenance_facts(provenance: Provenance) -> list[tuple[str, str]]:
+    """Every fact as (dotted key, value), in a fixed order; what is empty is left out, an unknown commit is said."""
+    values = provenance.model_dump(mode="json", exclude=STATED_ELSEWHERE)
+    values["image"], values["engine"] = values.pop("images"), values.pop("engines")
+    head = [("commit", "commit"), ("uncommitted changes", "dirty"), ("version", "version")]
+    stated = [(title, values.pop(key)) for title, key in head]
+    facts = [(title, "unknown" if value is None else _shown(value)) for title, value in stated]
+    for key in ("config_files", "start_up_s", *sorted(values.keys() - {"config_files", "start_up_s"})):
+        if values[key] is not None:
+            facts += _flat(key, values[key])
+    return facts
+
+
+def unofficial_builds(provenance: Provenance) -> list[str]:
+    """A sentence for each shell that was not the official release's build, since a verdict is on that build then."""
+    found = {(shell, image.archives.get(shell, "unknown")) for image in provenance.images for shell in image.unofficial}
+    return [
+        f"{SHELLS[shell].short_title if shell in SHELLS else shell} here is another build than the official release's "
+        f"(its archive has SHA-256 {digest}): what is said of it is said of that build."
+        for shell, digest in sorted(found)
+    ]
+
+
+def registration_summary(provenance: Provenance) -> tuple[str, str]:
+    """How a registration stands to the first answer, in two or three words and in a sentence; empty without one."""
+    made, first = provenance.registration, provenance.first_answer_utc
+    if made is None:
+        return "", ""
+    if made.utc is None:
+        return "Registered", "at a time that is not known: the registration is of an older form that does not say it."
+    tree = "" if made.dirty is None else ", with uncommitted changes" if made.dirty else ", with no uncommitted change"
+    commit = f"at commit {made.commit}{tree}" if made.commit else "at a commit that is not known"
+    said = f"on {made.utc} {commit}; " + (f"the first answer came {first}." if first else "no answer has come yet.")
+    told = {True: "Registered in advance", False: "Registered, but not in advance", None: "Registered"}
+    return told[made.precedes(first)], f"{said} A clock can be set: what proves the order is in docs/archive.md."
+
+
+def _flat(key: str, value: Any) -> list[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        return [fact for name in sorted(value, key=str) for fact in _flat(f"{key}.{name}", value[name])]
+    if isinstance(value, list):
+        if len(value) == 1:
+            return _flat(key, value[0])
+        if any(isinstance(item, Mapping | list) for item in value):
+            return [fact for place, item in enumerate(value) for fact in _flat(f"{key}.{place}", item)]
+        if len(value) > MAX_LISTED:
+            digest = sha256(canonical_json([_shown(item) for item in value]))
+            return [(key, f"{len(value)} values, SHA-256 of their list {digest}")]
+        return [(key, ", ".join(map(_shown, value)))] if value else []
+    return [(key, _shown(value))]
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

@@ -1,0 +1,329 @@
+"""Every table of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fluency.analysis.descriptive import CategoryLine, Spread
+from fluency.analysis.estimate import Verdict
+from fluency.analysis.outcomes import Rate
+from fluency.analysis.pass_at_k import ShareOfTasks
+from fluency.analysis.robustness import conditions_of
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis
+from fluency.analysis.subgroups import GAP, AliasDifference, AliasPair
+from fluency.analysis.times import Quartiles
+from fluency.core.records import Control
+from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
+from fluency.report.markdown import code, table, text
+from fluency.report.numbers import percent, points, probability, seconds, signed, span
+from fluency.report.sentences import listed, short_names
+
+
+def summary_table(analysis: Analysis) -> str:
+    """The one table that says it all, headers included, so that no two documents can label it differently."""
+    rates = [f"{SHELLS[shell].short_title} pass@1" for shell in analysis.arms]
+    under = [condition.title for condition in _summarised(analysis)]
+    intervals = ["95 %, tasks like these", "95 %, these tasks"]
+    headers = ["model", "runs measured", *rates, "gap, pp", *under, *intervals, "p (sign-flip)", "by the table"]
+    return table(headers, [_summary(analysis, model) for model in analysis.models], "l" + "r" * (len(headers) - 2))
+
+
+def _summarised(analysis: Analysis) -> list[Condition]:
+    return [condition for condition in conditions_of(analysis.contrast) if condition.in_summary]
+
+
+def _summary(analysis: Analysis, model: ModelAnalysis) -> list[str]:
+    """Runs measured, pass@1 of each arm, gap, intervals, p, verdict, resolved."""
+    planned = sum(tally.planned for tally in model.tallies.values())
+    measured = sum(tally.measured for tally in model.tallies.values())
+    row = [model.model, f"{measured}/{planned}", *(rate_cell(model, shell) for shell in analysis.arms)]
+    gap = model.gap
+    under = [model.under(condition) for condition in _summarised(analysis)]
+    if gap is None:
+        return [*row, *["n/a"] * (4 + len(under)), "no verdict"]
+    return [
+        *row,
+        signed(gap.value),
+        *("n/a" if found is None else signed(found.paired.gap) for found in under),
+        span(gap.s95) + (" (floored)" if gap.floored else ""),
+        "undefined" if gap.fixed is None else f"±{points(gap.fixed)}",
+        probability(gap.p),
+        _judged(model, model.verdict),
+    ]
+
+
+def _judged(model: ModelAnalysis, verdict: Verdict) -> str:
+    if verdict.band is None:
+        return "no verdict"
+    label = model.words[verdict.band].label
+    provisional = ", provisional" if verdict.provisional else ""
+    if verdict.edge:
+        return f"cannot tell, both at the {verdict.edge} (label: {label}{provisional})"
+    return f"{label}, {'resolved' if verdict.resolved else 'not resolved'}{provisional}"
+
+
+def rate_cell(model: ModelAnalysis, shell: str) -> str:
+    """`61.0 % (61/100)`: over the compared tasks, or over the arm's own where it is in no comparison."""
+    if shell not in model.tallies:
+        return "not in study"
+    rate = model.rates[shell]
+    if model.gap is not None and shell in model.outcomes.contrast:
+        paired = model.gap.paired
+        rate = paired.baseline_rate if shell == model.outcomes.contrast[0] else paired.challenger_rate
+    if rate is None:
+        return "not measured" if model.tallies[shell].state == "not-measured" else "missing"
+    return _rate(rate)
+
+
+def _rate(rate: Rate) -> str:
+    return f"{percent(rate.value)} ({rate.passes}/{rate.scored})"
+
+
+def decision_table(analysis: Analysis) -> str:
+    """The decision table as the report prints it."""
+    rows = [[words.condition, words.reading] for words in analysis.words.values()]
+    return table(["gap on pass@1", "reading"], rows)
+
+
+def counts_table(analysis: Analysis) -> str:
+    """Cells planned, measured, missing, not measured, by model and arm, with the reasons."""
+    rows = []
+    for model in analysis.models:
+        for shell, tally in model.tallies.items():
+            reasons = "; ".join(f"{text(reason)} ({count})" for reason, count in tally.reasons[:3])
+            if len(tally.reasons) > 3:
+                reasons += f"; {len(tally.reasons) - 3} more"
+            numbers = [tally.planned, tally.measured, tally.missing, tally.not_measured]
+            rows.append([model.model, SHELLS[shell].title, *numbers, reasons or "-"])
+    headers = ["model", "arm", "planned", "measured", "missing", "not measured", "why not"]
+    return table(headers, rows, "llrrrrl")
+
+
+def sensitivity_table(model: ModelAnalysis) -> str:
+    """The gap under each definition of a pass."""
+    arms = short_names(model.outcomes.contrast)
+    rows = []
+    for line in model.sensitivities:
+        found = line.estimate
+        if found is None:
+            rows.append([line.label, *["n/a"] * 5, "no task was measured this way in both shells"])
+            continue
+        rates = [_rate(found.paired.baseline_rate), _rate(found.paired.challenger_rate)]
+        shown = [signed(found.paired.gap), span(found.interval), probability(found.p)]
+        by_table = f"{model.words[found.band].label}, {len(found.paired.tasks)} tasks"
+        rows.append([line.label, *rates, *shown, by_table])
+    return table(["a pass is", *arms, "gap, pp", "95 %, tasks like these", "p", "by the table"], rows, "lrrrrrl")
+
+
+def category_table(model: ModelAnalysis) -> str:
+    """Means by category; descriptive."""
+    return _group_table("category", model, model.categories)
+
+
+def lean_table(model: ModelAnalysis) -> str:
+    """Means by the shell that tasks lean to; descriptive."""
+    return _group_table("tasks lean to", model, model.leans)
+
+
+def _group_table(title: str, model: ModelAnalysis, lines: Sequence[CategoryLine]) -> str:
+    shells = short_names(model.outcomes.arms)
+    rows = [
+        [_leaning(line.category), line.tasks, *map(percent, line.rates.values()), signed(line.gap), line.differing]
+        for line in lines
+    ]
+    return table([title, "tasks", *shells, "gap, pp", "tasks that differ"], rows, "lrr" + "r" * len(shells) + "r")
+
+
+def _leaning(lean: str) -> str:
+    return SHELLS[lean].short_title if lean in SHELLS else lean
+
+
+def without_table(model: ModelAnalysis) -> str:
+    """The gap and the verdict without the tasks that lean to a shell; the first line is the headline."""
+    whole = [("-", len(model.outcomes.tasks), model.gap, model.verdict)]
+    less = [(listed([_leaning(s) for s in w.left_out]), w.tasks, w.gap, w.verdict) for w in model.without]
+    rows = []
+    for left_out, tasks, gap, verdict in whole + less:
+        if gap is None:
+            rows.append([left_out, tasks, *["n/a"] * 3, "no verdict"])
+            continue
+        label = model.words[gap.claims.band].label
+        said = _judged(model, verdict) if verdict.band else f"no verdict, too little measured (label: {label})"
+        rows.append([left_out, tasks, signed(gap.value), span(gap.s95), probability(gap.p), said])
+    heads = ["left out: tasks that lean to", "tasks left", "gap, pp", "95 %, tasks like these", "p", "by the table"]
+    return table(heads, rows, "lrrrrl")
+
+
+def pass_k_table(model: ModelAnalysis) -> str:
+    """pass@k and pass^k with the tasks they are defined for."""
+    arms = short_names(model.outcomes.arms)
+    k = model.pass_k.k
+    rows = []
+    for name, shares in ((f"pass@{k}", model.pass_k.any_of), (f"pass^{k}", model.pass_k.all_of)):
+        below, above = (shares[shell] for shell in model.outcomes.contrast)
+        gap = "n/a"
+        if below.value is not None and above.value is not None and below.tasks == above.tasks:
+            gap = signed(above.value - below.value)
+        rows.append([name, *map(_share_of_tasks, shares.values()), gap])
+    return table(["measure", *arms, "gap, pp"], rows, "lr" + "r" * len(arms))
+
+
+def _share_of_tasks(share: ShareOfTasks) -> str:
+    if share.value is None or share.interval is None:
+        return "n/a"
+    low, high = share.interval
+    return f"{percent(share.value)} of {share.tasks} tasks ({percent(low)} to {percent(high)})"
+
+
+GLYPHS = {"pass": "●", "fail": "○", "refusal": "R", "no-command": "F", "missing": "·", "not-measured": "–"}
+
+
+def task_table(analysis: Analysis, model: ModelAnalysis) -> str:
+    """One row a task: the trials' glyphs in each arm and the passes."""
+    rows = []
+    for place, task in enumerate(analysis.tasks):
+        row = [task, analysis.categories[task]]
+        for shell, arm in model.outcomes.arms.items():
+            glyphs = "".join(GLYPHS[mark] for mark in model.marks[task, shell])
+            row += [glyphs, f"{arm.passes[place]}/{arm.scored[place]}" if arm.scored[place] else "-"]
+        rows.append(row)
+    arms = [header for shell in model.outcomes.arms for header in (SHELLS[shell].short_title, "passes")]
+    return table(["task", "category", *arms], rows, "ll" + "lr" * len(model.outcomes.arms))
+
+
+def composition_table(model: ModelAnalysis) -> str:
+    """What the answers of each arm are made of, pass rates, and passes under each further condition."""
+    under = [c for c in EXTRA_CONDITIONS if any(c in SHELLS[shell].conditions for shell in model.outcomes.arms)]
+    rows = []
+    for shell, arm in model.composition.items():
+        for line in arm.lines:
+            counts = [(line.passed, line.measured), *(line.passed_under[condition.name] for condition in under)]
+            passes = [f"{passed}/{of}" if of else "not run" for passed, of in counts]
+            rows.append([SHELLS[shell].title, line.made_of, f"{line.answers}/{arm.answers}", *passes])
+        if arm.without_command:
+            none = ["-"] * (1 + len(under))
+            rows.append([SHELLS[shell].title, "not classified", f"{arm.without_command}/{arm.answers}", *none])
+    passes = ["passed", *(f"passed {condition.title}" for condition in under)]
+    return table(["arm", "made of", "answers", *passes], rows, "llr" + "r" * len(passes))
+
+
+def failure_table(model: ModelAnalysis) -> str:
+    """Failure classes with their counts and a link to an example."""
+    measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
+    rows = []
+    for line in model.failures:
+        numbers = [
+            f"{count}/{measured[shell]}" if shell in measured else "not measured"
+            for shell, count in line.counts.items()
+        ]
+        cell = line.example.cell.path
+        rows.append([line.failure_class, *numbers, f"[{cell}](explorer.html#{cell})"])
+    arms = short_names(model.outcomes.arms)
+    return table(["failure class", *arms, "example cell"], rows, "l" + "r" * len(arms))
+
+
+def time_table(model: ModelAnalysis) -> str:
+    """The three times of each arm."""
+    rows = []
+    for shell in model.tallies:
+        arm = model.times.arms[shell]
+        passes = f"{arm.passes}/{arm.scored}" if arm.scored else "not measured"
+        first = f"{seconds(arm.t_first)} ({arm.first_tasks} tasks)" if arm.t_first is not None else "n/a"
+        never = f"{arm.never_passed}/{arm.tasks}" if arm.tasks else "n/a"
+        spreads = [_quartiles(arm.t_run), _quartiles(arm.t_exec)]
+        rows.append([SHELLS[shell].title, passes, *spreads, first, seconds(arm.expected), never])
+    headers = ["arm", "passes", "T_run, median (quartiles)", "t_exec, median (quartiles)"]
+    headers += ["T_first, restricted mean, same tasks", "ERT, median task", "tasks never passed"]
+    return table(headers, rows, "lrrrrrr")
+
+
+def drift_table(model: ModelAnalysis) -> str:
+    """Passes and median time of generation of each arm, by slices of the time of asking."""
+    arms = [f"{SHELLS[shell].title}, {what}" for shell in model.tallies for what in ("passes", "t_gen")]
+    rows = []
+    for piece in model.drift:
+        row = [text(f"{piece.first_utc[:16]} to {piece.last_utc[:16]}")]
+        for arm in piece.arms.values():
+            row += [f"{arm.passes}/{arm.scored}", seconds(arm.t_gen)]
+        rows.append(row)
+    return table(["answered, UTC", *arms], rows, "l" + "r" * len(arms))
+
+
+def _quartiles(spread: Quartiles | None) -> str:
+    return f"{seconds(spread.median)} ({seconds(spread.low)} to {seconds(spread.high)})" if spread else "n/a"
+
+
+def limits_table(model: ModelAnalysis) -> str:
+    """Cells of each shell that met a limit, then median and largest of what was used."""
+    rows = []
+    for shell, arm in model.resources.items():
+        if not arm.executed:
+            rows.append([SHELLS[shell].title, 0, *["n/a"] * 7])
+            continue
+        used = [_used(arm.memory_bytes, _mb), _used(arm.cpu_s, seconds), _used(arm.processes, "{:.0f}".format)]
+        numbers = [arm.executed, arm.timed_out, arm.limited, arm.truncated]
+        rows.append([SHELLS[shell].title, *numbers, *used, _used(arm.written_bytes, _mb)])
+    headers = ["arm", "executed", "past the deadline", "resource limits", "output cut"]
+    headers += ["memory, MB", "CPU time", "processes", "written, MB"]
+    return table(headers, rows, "lrrrrrrrr")
+
+
+def _used(most: Spread | None, shown: Callable[[float], str]) -> str:
+    return "n/a" if most is None else f"{shown(most.median)}, most {shown(most.largest)}"
+
+
+def _mb(value: float) -> str:
+    return f"{value / 2**20:.1f}" if value < 10 << 20 else f"{value / 2**20:.0f}"
+
+
+def control_table(control: Control) -> str:
+    """A row a shell: references and wrong commands that passed, of those that ran."""
+    rows = []
+    for shell in control.shells():
+        counts = [_passed(control, shell, kind) for kind in ("reference", "wrong")]
+        rows.append([SHELLS[shell].title, *counts, text(control.not_measured.get(shell, "-"))])
+    return table(["shell", "references that passed", "wrong commands that passed", "why not"], rows, "lrr")
+
+
+def control_sentence(control: Control) -> str:
+    """The table in one line, for a terminal."""
+    parts = []
+    for shell in control.shells():
+        right, wrong = (_passed(control, shell, kind) for kind in ("reference", "wrong"))
+        measured = f"{right} references and {wrong} wrong commands passed"
+        parts.append(f"{SHELLS[shell].short_title} {'not measured' if shell in control.not_measured else measured}")
+    return f"Control: {', '.join(parts)}."
+
+
+def _passed(control: Control, shell: str, kind: str) -> str:
+    runs = control.of(shell, kind)
+    return f"{sum(run.passed for run in runs)} of {len(runs)}" if runs else "not measured"
+
+
+def unexpected_controls(control: Control) -> list[str]:
+    """A sentence for each command that did not come out as it must."""
+    return [
+        f"{SHELLS[run.shell].title}, {text(run.task)}: the {run.kind} command {code(run.command)} "
+        f"{'passed' if run.passed else 'failed'}: {code(run.why)}"
+        for run in control.runs
+        if not run.as_it_must
+    ]
+
+
+def pair_tables(analysis: Analysis) -> str:
+    """A heading and a table for each pair."""
+    return "\n\n".join(f"**{text(pair.model_id)}**\n\n{_pair_table(pair)}" for pair in analysis.pairs)
+
+
+def _pair_table(pair: AliasPair) -> str:
+    headers = ["", "tasks", text(pair.first), text(pair.second), "difference, pp", "95 %, tasks like these"]
+    return table(headers, [_pair_row(line) for line in pair.differences], "lrrrrr")
+
+
+def _pair_row(line: AliasDifference) -> list[str]:
+    name = "gap of the arms" if line.name == GAP else f"{SHELLS[line.name].short_title} pass@1"
+    if line.value is None or line.rates is None or line.interval is None:
+        return [name, "0", *["n/a"] * 4]
+    shown = signed if line.name == GAP else percent
+    interval = span(line.interval) + (" (floored)" if line.floored else "")
+    return [name, str(line.tasks), *map(shown, line.rates), signed(line.value), interval]

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fluency.report.explorer import write_explorer
+from tests.report.browser import Browser, Page, find_chromium
+from tests.report.explorer_factory import Made
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = find_chromium()
+    if program is None:
+        pytest.skip("there is no Chromium here and this user may not install it (apt-get install chromium)")
+    with Browser(program) as started:
+        yield started
+
+
+@pytest.fixture
+def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens pages and closes them after the test; a page that ran into trouble fails it."""
+    opened: list[Page] = []
+
+    def make(**options: object) -> Page:
+        opened.append(browser.page(**options))
+        return opened[-1]
+
+    yield make
+    troubles = [trouble for page in opened for trouble in page.troubles()]
+    for page in opened:
+        page.close()
+    assert not troubles
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[Made], Path]:
+    """Writes the explorer of a made-up study."""
+
+    def to_file(made: Made) -> Path:
+        path = tmp_path / "results" / made.study.study / "explorer.html"
+        write_explorer(path, made.frame, made.view)
+        return path
+
+    return to_file

@@ -1,0 +1,79 @@
+"""The facts beside a cell: sizes in the right unit, and the way a command ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from fluency.core.records import Paths, Result, Stream, TreeChanges, Used
+from fluency.report.cell_view import bytes_text, generation_facts, run_facts, score_facts
+from tests.report.explorer_factory import make_explorer
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (None, None),
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1_000, "1.0 kB"),
+        (999_000, "999.0 kB"),
+        (1_000_000, "1.0 MB"),
+        (20_500_000, "20.5 MB"),
+    ],
+)
+def test_a_size_is_divided_by_its_unit(size: int | None, text: str | None) -> None:
+    assert bytes_text(size) == text
+
+
+def facts(**how) -> dict[str, str]:
+    result = Result(
+        stdout=Stream.of(b""), stderr=Stream.of(b""), used=Used(), **({"exit_code": None, "wall_s": 0.25} | how)
+    )
+    return dict(map(tuple, run_facts(result)))
+
+
+@pytest.mark.parametrize(
+    ("how", "ended"),
+    [
+        ({"exit_code": 0}, "exit 0"),
+        ({"exit_code": 3}, "exit 3"),
+        ({"exit_code": 137, "signal": 9}, "exit 137"),
+        ({"signal": 9}, "signal 9"),
+        ({"signal": 9, "timed_out": True}, "signal 9, timed out"),
+        ({"spawn_error": "no such file"}, "did not start"),
+        ({}, "no exit code"),
+    ],
+)
+def test_the_end_of_a_command_is_its_exit_code_or_what_kept_it_from_one(how: dict, ended: str) -> None:
+    assert facts(**how)["Ended"] == ended
+
+
+def test_only_what_is_out_of_the_ordinary_is_told() -> None:
+    assert set(facts(exit_code=0)) == {"Ended", "Time to run"}
+    told = facts(exit_code=0, helpers_intact=False, tree_changed=True, leftover=["sleep"], spawn_error="why")
+    assert told["Helper processes harmed"] == told["Working folder changed"] == "yes"
+    assert (told["Left running"], told["Not started"]) == ("sleep", "why")
+
+
+def test_what_was_done_to_the_working_folder_is_told_path_by_path() -> None:
+    none = Paths(count=0, paths=[])
+    made = Paths(count=60, paths=[f"f{number:02}" for number in range(50)])
+    changes = TreeChanges(
+        created=made, changed=none, removed=Paths(count=1, paths=["a\nb"]), bytes=61_440, complete=False
+    )
+    said = facts(exit_code=0, tree_changed=True, changes=changes)["Working folder changed"]
+    assert said.startswith("60 created: f00, f01, ")
+    assert said.endswith("f19, …; 1 removed: a\nb; 61.4 kB written; not all of it was looked at")
+
+
+def test_the_labels_are_words_for_readers() -> None:
+    made = make_explorer(1, 1, 1, states={"qwen-0.5b/bash/stale-lockfiles-0/1": "passed"})
+    (cell,) = [cell for cell in made.study.cells([made.tasks[0].id]) if cell.shell == "bash"]
+    records = made.load(cell)
+    of_answer = [label for label, _ in generation_facts(records.generation)]
+    of_score = [label for label, _ in score_facts(records.score)]
+    words = ["Outcome", "Model", "Temperature", "Tokens", "Cost", "Time to answer", "Asked of", "Received"]
+    assert of_answer == words
+    passes = ["Exit 0 and structure", "Exit 0", "Output right, any exit", "Passed when read leniently"]
+    assert of_score == ["Made of", "Commands", *passes]

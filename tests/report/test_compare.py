@@ -1,0 +1,354 @@
+"""`make compare`: the change between two studies, against other people's formulas and on odd pairs of studies."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from scipy.stats import permutation_test, ttest_rel
+
+from fluency.archive.unpack import unpacked
+from fluency.common.errors import UserError
+from fluency.common.paths import TASKS as TASKS_FOLDER
+from fluency.core.shells import SHELLS
+from fluency.core.study import Study
+from fluency.core.table import Row, write_table
+from fluency.core.tasks import load_task, load_tasks
+from fluency.report.compare import compare, comparison_markdown, main, paired_models
+from tests.archive.factory import Executor, gather, make_study, measure
+from tests.archive.fixture import FOLDER
+
+TASKS = [f"task-{n:02d}" for n in range(12)]
+
+
+def study(results, name, passes, models=("one",), tasks=TASKS, trials=5, shells=("bash", "pwsh"), **fields):
+    """Writes a study's table; `passes(model, shell, task number, trial)` is a pass, a fail, or None: missing."""
+    rows = []
+    for model in models:
+        for shell in shells:
+            for number, task in enumerate(tasks):
+                for trial in range(1, trials + 1):
+                    mark = passes(model, shell, number, trial)
+                    base = {"model": model, "shell": shell, "task": task, "trial": trial, "category": "text-processing"}
+                    state = (
+                        {"status": "missing", "reason": "no generation yet"}
+                        if mark is None
+                        else {"status": "measured", "passed": mark}
+                    )
+                    rows.append(Row(**base, **state, **fields))
+    write_table(results / name / "cells.csv", rows)
+    return name
+
+
+def dice(seed, lift=0.0):
+    rng = np.random.default_rng(seed)
+    rates = {shell: np.clip(rng.beta(0.8, 0.6, len(TASKS)) + lift, 0, 1) for shell in ("bash", "pwsh")}
+    draws = {shell: rng.random((len(TASKS), 6)) for shell in rates}
+    return lambda model, shell, task, trial: bool(draws[shell][task, trial - 1] < rates[shell][task])
+
+
+def rates(passes, shell, trials=5):
+    return np.array([sum(passes("one", shell, t, n) for n in range(1, trials + 1)) / trials for t in range(len(TASKS))])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_change_agrees_with_scipy(tmp_path, seed) -> None:
+    old, new = dice(seed), dice(seed + 100, 0.15)
+    study(tmp_path, "old", old)
+    study(tmp_path, "new", new)
+    (model,) = compare("old", "new", tmp_path).models
+    by_what = {change.what: change for change in model.changes}
+    assert list(by_what) == ["bash", "pwsh", "gap"]
+    before, after = ({s: rates(p, s) for s in ("bash", "pwsh")} for p in (old, new))
+    for what, x, y in (
+        ("bash", before["bash"], after["bash"]),
+        ("pwsh", before["pwsh"], after["pwsh"]),
+        ("gap", before["pwsh"] - before["bash"], after["pwsh"] - after["bash"]),
+    ):
+        change = by_what[what]
+        assert float(change.change) == pytest.approx((y - x).mean())
+        assert (float(change.before), float(change.after)) == pytest.approx((x.mean(), y.mean()))
+        expected = ttest_rel(y, x).confidence_interval(0.95)
+        assert tuple(change.interval) == pytest.approx((max(-1, expected.low), min(1, expected.high)))
+        # In whole trials: the sums of floats that scipy compares would be unequal by rounding.
+        counts = np.rint(np.array([y, x]) * 5)
+        flips = permutation_test(
+            (counts[0], counts[1]),
+            lambda u, v, axis: np.sum(u - v, axis=axis),
+            permutation_type="samples",
+            n_resamples=np.inf,
+            vectorized=True,
+        )
+        assert float(change.p.value) == pytest.approx(min(1, flips.pvalue))
+        assert change.differing == np.count_nonzero(counts[0] - counts[1])
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 10**6))
+def test_swapping_the_studies_turns_every_sign(tmp_path_factory, seed) -> None:
+    folder = tmp_path_factory.mktemp("swap")
+    study(folder, "x", dice(seed))
+    study(folder, "y", dice(seed + 1))
+    there, back = (compare(*names, folder).models[0] for names in (("x", "y"), ("y", "x")))
+    for one, other in zip(there.changes, back.changes, strict=True):
+        assert one.change == -other.change and one.p == other.p and one.fixed == other.fixed
+        assert tuple(one.interval) == pytest.approx((-other.interval.high, -other.interval.low))
+
+
+def test_a_study_against_itself_has_changed_nowhere(tmp_path) -> None:
+    study(tmp_path, "same", dice(3))
+    found = compare("same", "same", tmp_path)
+    assert all(
+        change.change == 0 and change.p.value == 1 and change.interval.low < 0 for change in found.models[0].changes
+    )
+    text = comparison_markdown(found)
+    assert "0 of 12 tasks changed, 12 did not" in text and "Nothing that was recorded differs." in text
+
+
+def test_one_task_that_changed_is_named_with_its_counts(tmp_path) -> None:
+    study(tmp_path, "old", lambda m, s, t, n: t != 4)
+    study(tmp_path, "new", lambda m, s, t, n: t != 4 or (s == "pwsh" and n <= 3))
+    found = compare("old", "new", tmp_path)
+    pwsh = next(change for change in found.models[0].changes if change.what == "pwsh")
+    assert pwsh.change == Fraction(3, 5) / 12 and pwsh.differing == 1
+    line = next(line for line in comparison_markdown(found).splitlines() if line.startswith("| task-04"))
+    assert [cell.strip() for cell in line.strip("|").split("|")] == ["task-04", "0/5", "0/5", "0", "0/5", "3/5", "+60"]
+    assert "task-05" not in comparison_markdown(found)
+
+
+def test_tasks_and_models_of_one_study_are_listed_and_left_out(tmp_path) -> None:
+    study(tmp_path, "old", lambda m, s, t, n: t < 6, models=("one", "two"), tasks=TASKS[:8])
+    study(tmp_path, "new", lambda m, s, t, n: t < 6, models=("one",), tasks=TASKS[2:])
+    found = compare("old", "new", tmp_path)
+    assert found.only_a == {"tasks": TASKS[:2], "models": ["two"]}
+    assert found.only_b == {"tasks": TASKS[8:], "models": []}
+    assert {change.tasks for change in found.models[0].changes} == {6}
+    assert "task-00, task-01" in comparison_markdown(found)
+
+
+def test_models_are_paired_by_alias_and_a_lone_rest_as_versions() -> None:
+    assert paired_models(["a", "b"], ["b", "a"]) == [("a", "a"), ("b", "b")]
+    assert paired_models(["a", "old"], ["a", "new"]) == [("a", "a"), ("old", "new")]
+    assert paired_models(["a", "x", "y"], ["a", "z"]) == [("a", "a")]
+    assert paired_models(["x", "y"], ["z"]) == []
+
+
+def test_too_few_measured_trials_leave_a_task_out_and_no_arm_breaks_it(tmp_path) -> None:
+    study(tmp_path, "old", lambda m, s, t, n: None if s == "pwsh" else (None if t == 0 and n > 2 else t % 2 == 0))
+    study(tmp_path, "new", lambda m, s, t, n: t % 3 == 0)
+    found = compare("old", "new", tmp_path)
+    (bash,) = found.models[0].changes
+    assert bash.what == "bash" and bash.tasks == 11
+    assert "n/a" in comparison_markdown(found)
+
+
+def test_studies_of_different_numbers_of_trials_compare(tmp_path) -> None:
+    study(tmp_path, "demo", lambda m, s, t, n: t < 6, trials=1)
+    study(tmp_path, "full", lambda m, s, t, n: t < 6 or n == 1, trials=5)
+    found = compare("demo", "full", tmp_path)
+    assert ("trials", "1", "5") in found.differences
+    assert found.models[0].changes[0].change == Fraction(6, 12) / 5
+    assert found.models[0].changes[0].fixed is None
+
+
+SMALL = make_study(("stale-lockfiles", "tree-size-bytes"), trials=1)
+
+
+def real(folder, study=None, tasks=None, **more) -> str:
+    """A study as the stages measure and gather it; returns its table's path."""
+    made = measure(folder, study or SMALL, **more)
+    gather(replace(made, tasks=tasks(made, folder) if tasks else made.tasks))
+    return str(made.results / made.study.study / "cells.csv")
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory) -> str:
+    return real(tmp_path_factory.mktemp("base"))
+
+
+def executor(**other) -> Executor:
+    """The stand-in of the sandbox, in which something is otherwise."""
+    made = Executor(load_tasks(SMALL.tasks), ("bash", "pwsh"))
+    made.image = made.image.model_copy(update=other.get("image", {}))
+    made.engine = made.engine | other.get("engine", {})
+    return made
+
+
+def asked_by(**model):
+    known = {"alias": "qwen-0.5b", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
+    return Study.model_validate(SMALL.model_dump() | {"models": [known | model]})
+
+
+def allowed(**limits):
+    return Study.model_validate(SMALL.model_dump() | {"sandbox": {"limits": limits}})
+
+
+def edited(made, folder):
+    """The bank with one task edited."""
+    shutil.copytree(TASKS_FOLDER / "stale-lockfiles", folder / "stale-lockfiles")
+    with (folder / "stale-lockfiles" / "answer.py").open("a", encoding="utf-8") as file:
+        file.write("# edited\n")
+    return [load_task(folder / "stale-lockfiles"), made.tasks[1]]
+
+
+DIFFERENCES = {
+    "image": (
+        {"sandbox": {"image": {"image_id": "sha256:22", "base": "debian:13", "shells": {"bash": "5.3", "pwsh": None}}}},
+        {
+            "images: base": ("debian", "debian:13"),
+            "images: shells": ("bash 5.2.15, pwsh 7.6.5", "bash 5.3, pwsh none"),
+            "conditions": ("as_designed, no_unix_tools", "as_designed"),
+        },
+    ),
+    "engine": ({"sandbox": {"engine": {"version": "1"}}}, {"engines: version": ("0", "1")}),
+    "new fact of an engine": (
+        {"sandbox": {"engine": {"rootless": True}}},
+        {"engines: rootless": ("not recorded", "True")},
+    ),
+    "limits": (
+        {"study": allowed(memory_mb=2048, timeout_s={"pwsh": 60})},
+        {"limits: memory_mb": ("1024", "2048"), "limits: timeout_s": ("bash 30.0, pwsh 30.0", "bash 30.0, pwsh 60.0")},
+    ),
+    "sampling": (
+        {"study": asked_by(temperature=1.0, max_tokens=99, extra_body={"top_p": 0.5})},
+        {
+            "qwen-0.5b: temperature_requested": ("0.7", "1.0"),
+            "qwen-0.5b: temperature_sent": ("0.7", "1"),
+            "qwen-0.5b: max_tokens": ("512", "99"),
+            "qwen-0.5b: extra_body": ("none", "top_p 0.5"),
+        },
+    ),
+    "thinking": (
+        {
+            "study": asked_by(
+                temperature="provider-default", thinking={"type": "enabled"}, effort="high", extra_headers={"x-a": "b"}
+            )
+        },
+        {
+            "qwen-0.5b: temperature_requested": ("0.7", "provider-default"),
+            "qwen-0.5b: temperature_sent": ("0.7", "provider-default"),
+            "qwen-0.5b: thinking": ("none", "type enabled"),
+            "qwen-0.5b: effort": ("none", "high"),
+            "qwen-0.5b: headers": ("none", "x-a b"),
+        },
+    ),
+    "model": (
+        {"study": asked_by(id="qwen2.5-coder-1.5b-instruct")},
+        {
+            f"qwen-0.5b: {what}": ("qwen2.5-coder-0.5b-instruct", "qwen2.5-coder-1.5b-instruct")
+            for what in ("id", "echoed")
+        },
+    ),
+    "model of another name": (
+        {"study": asked_by(alias="newer", id="qwen2.5-coder-1.5b-instruct")},
+        {
+            f"qwen-0.5b and newer: {what}": ("qwen2.5-coder-0.5b-instruct", "qwen2.5-coder-1.5b-instruct")
+            for what in ("id", "echoed")
+        },
+    ),
+    "tasks": ({"tasks": edited}, {}),
+}
+
+
+@pytest.mark.parametrize("kind", DIFFERENCES)
+def test_what_was_run_differently_is_said(kind, base, tmp_path) -> None:
+    change, expected = DIFFERENCES[kind]
+    if "sandbox" in change:
+        change = change | {"sandbox": executor(**change["sandbox"])}
+    found = compare(base, real(tmp_path, **change))
+    assert {what: (a, b) for what, a, b in found.differences} == expected
+    assert found.changed_tasks == (["stale-lockfiles"] if kind == "tasks" else [])
+    text = comparison_markdown(found)
+    assert ("edited between the studies" in text) == (kind == "tasks")
+    assert ("Nothing that was recorded differs." in text) == (not expected)
+
+
+def test_a_study_measured_again_differs_nowhere(base, tmp_path) -> None:
+    found = compare(base, real(tmp_path))
+    assert (found.differences, found.changed_tasks) == ([], [])
+
+
+def test_what_an_older_study_did_not_record_is_said(base, tmp_path) -> None:
+    with unpacked(FOLDER / "schema-1-made-up-2026-11-22-0123456789ab.tar.zst") as files:
+        shutil.copytree(files.root / "results" / "made-up", tmp_path / "older")
+    found = {what: (a, b) for what, a, b in compare(str(tmp_path / "older"), base).differences}
+    assert found["limits: memory_mb"] == ("not recorded", "1024")
+    assert found["conditions"] == ("not recorded", "as_designed, no_unix_tools")
+    assert found["qwen-0.5b: extra_body"] == ("not recorded", "none")
+    assert not found.keys() & {
+        "engines: name",
+        "images: base",
+        "qwen-0.5b: id",
+        "qwen-0.5b: thinking",
+        "qwen-0.5b: effort",
+    }
+
+
+def test_a_third_arm_is_an_arm_like_the_others(tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh"))
+    study(tmp_path, "old", lambda m, s, t, n: s == "zsh", shells=("bash", "pwsh", "zsh"))
+    study(tmp_path, "new", lambda m, s, t, n: s != "zsh", shells=("bash", "pwsh", "zsh"))
+    found = compare("old", "new", tmp_path)
+    assert [(c.what, c.change) for c in found.models[0].changes] == [("bash", 1), ("pwsh", 1), ("zsh", -1), ("gap", 0)]
+    text = comparison_markdown(found)
+    assert "pass@1 in Zsh 5" in text and "gap (PowerShell less Bash)" in text
+    assert "| task-03" in text and "Zsh 5 change, pp" in text
+
+
+def test_studies_of_one_arm_compare(tmp_path) -> None:
+    for name, seed in (("old", 1), ("new", 2)):
+        study(tmp_path, name, dice(seed), shells=("pwsh",))
+    found = compare("old", "new", tmp_path)
+    assert [change.what for change in found.models[0].changes] == ["pwsh"]
+    assert "pass@1 in PowerShell 7" in comparison_markdown(found)
+
+
+def test_without_provenance_the_table_tells_what_it_can(tmp_path) -> None:
+    study(tmp_path, "old", dice(1), model_echoed="m-1")
+    study(tmp_path, "new", dice(1), model_echoed="m-2")
+    found = compare("old", "new", tmp_path)
+    assert found.differences == [("one: echoed", "m-1", "m-2")]
+    assert "no provenance.json" in comparison_markdown(found)
+
+
+def test_hostile_names_are_text(tmp_path) -> None:
+    hostile = "<img src=x onerror=alert(1)> | [a](javascript:b) `c` \x1b[2J\u202e"
+    study(tmp_path, "old", dice(1), model_echoed="m")
+    study(tmp_path, "new", dice(1), model_echoed=hostile)
+    found = compare("old", "new", tmp_path)
+    html = MarkdownIt("commonmark").enable("table").render(comparison_markdown(found))
+    assert "<img" not in html and "<a " not in html
+    assert "\x1b" not in comparison_markdown(found) and "\u202e" not in comparison_markdown(found)
+    assert "onerror" in comparison_markdown(found)
+
+
+def test_a_study_is_named_by_name_folder_or_table(tmp_path, monkeypatch, capsys) -> None:
+    study(tmp_path, "old", dice(1))
+    study(tmp_path, "new", dice(2))
+    out = tmp_path / "compare.md"
+    assert main(str(tmp_path / "old"), str(tmp_path / "new" / "cells.csv"), out) == 0
+    page = out.read_text(encoding="utf-8")
+    assert page.startswith("# old (A) and new (B)\n") and "pass@1 in PowerShell 7" in page
+    assert capsys.readouterr().out == f"{page}Written to {out}\n"
+
+
+def test_mistakes_are_told_in_a_sentence(tmp_path) -> None:
+    study(tmp_path, "old", dice(1))
+    study(tmp_path, "other", dice(1), models=("x", "y"))
+    study(tmp_path, "elsewhere", dice(1), tasks=["else"] + [f"else-{n}" for n in range(11)])
+    with pytest.raises(UserError, match="no such study") as error:
+        compare("old", "nwe", tmp_path)
+    assert "other" in error.value.hint
+    with pytest.raises(UserError, match="share no model"):
+        compare("old", "other", tmp_path)
+    with pytest.raises(UserError, match="share no task"):
+        compare("old", "elsewhere", tmp_path)
+    (tmp_path / "old" / "provenance.json").write_text("{", encoding="utf-8")
+    with pytest.raises(UserError, match="no provenance"):
+        compare("old", "old", tmp_path)

@@ -1,0 +1,144 @@
+"""The explorer's pure parts: the difference, the pool, the excerpts, the sizes they are cut to."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fluency.report import explorer
+from fluency.report.cell_view import NARROW, ViewSize, cell_view, excerpt
+from fluency.report.difference import MOST, difference
+from fluency.report.explorer import ValuePool, page, page_details, script_json
+from fluency.scoring import checks
+from fluency.scoring.checks import content_problem as check
+from tests.report.explorer_factory import make_explorer, make_task
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def ops(expected, printed: str, content: str) -> str:
+    return " ".join(f"{row.op}{row.text}" for row in difference(expected, printed.encode(), content).rows)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected", "printed", "rows"),
+    [
+        ("set", ["a", "b"], "b\na\n", "=a =b"),
+        ("set", ["a", "b"], "  b \r\n\x1b[31ma\x1b[0m", "=a =b"),
+        ("set", ["a", "b"], "b\nb\n", "-a +b =b"),
+        ("paths", ["crates/a", "b"], "./b\n/work/crates/a\n", "=./b =/work/crates/a"),
+        ("set", ["crates/a"], "/work/crates/a\n", "+/work/crates/a -crates/a"),
+        ("ordered", ["3 c", "2 b", "1 a"], "3 c\n1 a\n", "=3 c -2 b =1 a"),
+        ("ordered", ["9 crates/a"], "9 /work/crates/a\n", "=9 /work/crates/a"),
+        ("hex", "ab12", "AB12\n", "=AB12"),
+        ("jsonset", [{"n": 3}, {"n": 1}], '[{"n": 1}, {"n": 3.0}]', '={"n": 1} ={"n": 3}'),
+        ("json", {"a": 1}, "not json", '-{ -  "a": 1 -} +not json'),
+        ("set", ["a"], "", "-a"),
+    ],
+)
+def test_rows_mark_what_departs(content, expected, printed, rows) -> None:
+    assert ops(expected, printed, content) == rows
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(["set", "ordered", "paths"]),
+    st.lists(st.sampled_from(["a", "b", "crates/c", "1 d/e"]), min_size=1, max_size=5),
+    st.lists(st.sampled_from(["a", "b ", "./b", "/work/crates/c", "crates/c", "1 d/e", "1 ./d/e"]), max_size=5),
+)
+def test_nothing_is_marked_exactly_when_the_check_finds_nothing(content, expected, printed) -> None:
+    text = "\n".join(printed)
+    found = difference(expected, text.encode(), content)
+    assert (not found.missing and not found.extra) is (
+        check(content, expected, text, checks.output_lines(text)) is None
+    )
+    assert found.same + found.missing == len(expected) and found.same + found.extra == len(printed)
+
+
+@pytest.mark.parametrize(
+    "printed",
+    ["[" * 100_000, "9" * 5_000, "1e999999999", '{"a":1e999999,"b":-1e-999999}', '"\\ud800"', "\x00\n" * 99, "NaN"],
+)
+@pytest.mark.parametrize("content", ["json", "jsonset", "set", "hex"])
+def test_outputs_made_to_hurt_a_reader_are_only_lines(content, printed) -> None:
+    found = difference([1], printed.encode(), content)
+    assert json.loads(script_json([list(row) for row in found.rows])) is not None
+
+
+def test_long_outputs_are_counted_in_full_and_shown_in_part() -> None:
+    printed = "".join(f"line {n}\n" for n in range(50_000)).encode()
+    found = difference(["line 3", "nowhere"], printed, "set")
+    assert (found.same, found.missing, found.extra) == (1, 1, 49_999)
+    assert len(found.rows) <= MOST + 2
+    short = found.shortened(10)
+    assert len(short.rows) == 10 and "=" not in {row.op for row in short.rows}
+
+
+@given(JSON)
+def test_the_pool_gives_back_what_was_put_in(value) -> None:
+    pool = ValuePool()
+    number = pool.add(value)
+
+    def unpack(number):
+        kept = pool.values[number]
+        if not isinstance(kept, list):
+            return kept
+        parts = [unpack(part) for part in kept[1:]]
+        return parts if kept[0] < 0 else dict(zip(pool.shapes[kept[0]], parts, strict=True))
+
+    assert unpack(number) == value
+    assert pool.add(value) == number
+
+
+def test_equal_numbers_of_different_kinds_stay_apart() -> None:
+    pool = ValuePool()
+    assert len({pool.add(value) for value in (1, True, 1.0, "1", 0, False, None)}) == 7
+
+
+@given(JSON)
+def test_script_json_holds_no_markup_and_the_same_value(value) -> None:
+    text = script_json(value)
+    assert json.loads(text) == value
+    assert text.isascii() and not set(text) & set("<>&")
+
+
+def test_lone_surrogates_survive_as_escapes() -> None:
+    assert script_json("\ud800<") == '"\\ud800\\u003c"'
+
+
+@pytest.mark.parametrize("size", [0, 1, 99, 100, 101, 5_000])
+def test_an_excerpt_loses_count_of_nothing(size) -> None:
+    text = "".join(chr(97 + n % 26) for n in range(size))
+    part = excerpt(text, 100)
+    assert len(part["head"]) + part["left_out"] + len(part["tail"]) == part["bytes"] == size
+    assert text.startswith(part["head"]) and text.endswith(part["tail"])
+    assert excerpt(None, 100) is None
+
+
+def test_a_record_outlives_its_task() -> None:
+    made = make_explorer(1, 1, 1, states={"qwen-0.5b/pwsh/stale-lockfiles-0/1": "passed"})
+    (cell,) = [cell for cell in made.study.cells([made.tasks[0].id]) if cell.shell == "pwsh"]
+    for task in (None, make_task(0)):
+        view = cell_view(cell, made.load(cell), task, ViewSize(500, 50))
+        assert view["runs"][0]["diff"]["missing"] == 0
+
+
+def test_texts_are_cut_narrower_only_where_the_wide_ones_are_too_much(monkeypatch) -> None:
+    made = make_explorer(1, 2, 2, text="word " * 1_000)
+    start = "word " * (NARROW.characters * 3 // 4 // 5)
+    assert start not in page_details(made.frame, made.view)["pool"]
+    monkeypatch.setattr(explorer, "WIDE_LIMIT", 10_000)
+    assert start in page_details(made.frame, made.view)["pool"]
+
+
+def test_what_the_template_itself_writes_is_escaped():
+    """A study's name cannot hold such signs today; the page does not rest on that."""
+    html = page("<b onclick='x'>", {}, {})
+    assert "<b onclick" not in html and "&lt;b onclick=" in html

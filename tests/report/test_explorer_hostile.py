@@ -1,0 +1,138 @@
+"""Nothing a model wrote may run, load, hide or pretend, whichever field it is in."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from tests.report.explorer_factory import FAILURES, make_explorer
+from tests.report.hostile import CANARY, HOSTILE, MARKUP, RIGHT_TO_LEFT, WITH_NUL
+
+OURS = {
+    "HTML", "HEAD", "META", "TITLE", "STYLE", "BODY", "HEADER", "H1", "H2", "H3", "H4", "SPAN", "P", "MAIN", "FORM", "LABEL", "INPUT",
+    "SELECT", "OPTION", "OPTGROUP", "BUTTON", "OUTPUT", "UL", "LI", "DIV", "TABLE", "THEAD", "TBODY", "TR", "TH", "TD", "KBD", "CODE",
+    "DIALOG", "SCRIPT", "NAV", "PRE", "DL", "DT", "DD", "SECTION", "DETAILS", "SUMMARY", "NOSCRIPT", "A",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("state", ["passed", "silent-wrong", "format"])
+@pytest.mark.parametrize("view", ["cell", "arms"])
+def test_hostile_text_in_every_field_stays_text(write, new_page, state, view) -> None:
+    made = make_explorer(1, 2, 1, text=WITH_NUL, states=dict.fromkeys(PATHS, state))
+    page = new_page(height=2000)
+    path = write(made)
+    page.open(path, f"{PATHS[2] if view == 'cell' else LINES[0]}?{urlencode({'text': HOSTILE})}")
+    page.run("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    assert page.run("document.getElementById('cell').open")
+    assert page.run("window.canary") is None
+    assert set(page.run("[...new Set([...document.querySelectorAll('*')].map((e) => e.tagName))]")) <= OURS
+    assert page.run("document.querySelectorAll('[style],[onerror],[onload],[src],[srcdoc],[action]').length") == 0
+    links = page.run("[...document.querySelectorAll('[href]')].map((e) => e.getAttribute('href'))")
+    beside = [PATHS[0], LINES[0]] if view == "cell" else [PATHS[0], PATHS[2]]
+    assert links == [f"#{place}" for place in (*LINES, *beside)]
+    assert page.run("document.querySelectorAll('script').length") == 3
+    shown = page.run("document.getElementById('cell').textContent")
+    # Command, its outcome, why, each stream, the expected answer, the notes, the provenance: all show it whole.
+    for line in MARKUP:
+        assert shown.count(line) >= (10 if view == "cell" else 4), line
+    assert page.run("getComputedStyle(document.querySelector('#cell pre')).display") == "block"
+
+
+def test_unseen_characters_are_shown_by_number(write, new_page) -> None:
+    made = make_explorer(1, 1, 1, text=WITH_NUL, states={"qwen-0.5b/bash/stale-lockfiles-0/1": "silent-wrong"})
+    page = new_page()
+    page.open(write(made), "qwen-0.5b/bash/stale-lockfiles-0/1")
+    marks = set(page.run("[...document.querySelectorAll('#cell .ctl')].map((e) => e.textContent)"))
+    assert {"U+202E", "U+2028", "U+200B", "U+FEFF", "U+E0041", "␛", "␀", "␍", "U+009B"} <= marks
+    shown = page.run("document.getElementById('cell').innerText")
+    assert RIGHT_TO_LEFT not in shown and "\x1b" not in shown
+
+
+def test_the_file_holds_no_raw_text_of_a_model(write) -> None:
+    path = write(make_explorer(1, 1, 1, text=WITH_NUL))
+    html = path.read_text(encoding="utf-8")
+    blocks = re.findall(r'<script type="application/json" id="\w+">(.*?)</script>', html, re.DOTALL)
+    assert len(blocks) == 2
+    assert all(block.isascii() and not set(block) & set("<>&\n\x00") for block in blocks)
+    assert html.count("<script") == 3
+
+
+def test_searching_for_hostile_text_finds_it_and_runs_nothing(write, new_page) -> None:
+    page = new_page()
+    page.open(write(make_explorer(1, 2, 1, text=HOSTILE, states=dict.fromkeys(PATHS, "passed"))))
+    page.run(
+        f"(document.getElementById('text').value = {MARKUP[6]!r}, document.getElementById('text').dispatchEvent(new Event('input')))"
+    )
+    page.wait("document.getElementById('count').textContent === '4 cells'")
+    page.run(
+        "document.getElementById('text').value = 'no such text'; document.getElementById('text').dispatchEvent(new Event('input'))"
+    )
+    page.wait("document.getElementById('count').textContent === '0 of 4 cells'")
+    assert page.run("window.canary") is None
+
+
+def test_a_hostile_address_opens_nothing(write, new_page) -> None:
+    path = write(make_explorer(1, 1, 1))
+    for address in (
+        quote(MARKUP[6]),
+        "__proto__",
+        "%E0%A4%A",
+        f"javascript:{CANARY}",
+        f"a?{urlencode({'text': HOSTILE})}",
+    ):
+        page = new_page()
+        page.open(path, address)
+        assert not page.run("document.getElementById('cell').open")
+        assert "There is no cell" in page.run("document.getElementById('count').textContent")
+        assert page.run("window.canary") is None
+
+
+def test_the_canary_would_sing(tmp_path, new_page) -> None:
+    """The control: the same texts as markup do run, so silence above means something."""
+    path = tmp_path / "control.html"
+    for text in (MARKUP[0], MARKUP[1], MARKUP[2]):
+        path.write_text(f"<!doctype html><html data-ready-ms=0><body>{text}</body></html>", encoding="utf-8")
+        page = new_page()
+        page.open(path)
+        page.wait("window.canary === 1")
+
+
+def test_the_policy_stops_markup_that_got_in_nevertheless(write, browser) -> None:
+    """The second wall: even if the page's own escaping failed, no script, style or request of the text would run."""
+    path = write(make_explorer(1, 1, 1))
+    html = path.read_text(encoding="utf-8")
+    path.write_text(
+        html.replace("<main>", "<main>" + "".join(MARKUP[:1] + MARKUP[6:8] + MARKUP[11:15]), 1), encoding="utf-8"
+    )
+    page = browser.page()
+    page.open(path)
+    page.run("setTimeout(() => {}, 50)")
+    assert page.run("window.canary") is None
+    assert page.run("getComputedStyle(document.body).display") == "block"
+    assert any("Content Security Policy" in trouble for trouble in page.troubles())
+    # In a task of its own: what the protocol evaluates directly is exempt from the policy.
+    attempt = "(done) => setTimeout(() => { try { document.body.innerHTML = '<b>x</b>'; done('ran'); } catch (error) { done(String(error)); } })"
+    assert "TrustedHTML" in page.run(f"new Promise({attempt})")
+    page.close()
+
+
+def test_every_failure_class_is_drawn(write, new_page) -> None:
+    states = {
+        f"qwen-0.5b/bash/stale-lockfiles-0/{n}": state
+        for n, state in enumerate([*FAILURES, "missing", "not_measured"], 1)
+    }
+    page = new_page()
+    page.open(write(make_explorer(1, 1, len(states), states=states)))
+    names = [node["name"] for node in page.accessible("button")]
+    for failure in FAILURES:
+        assert any(f"failed: {failure.replace('-', ' ').replace('non zero', 'non-zero')}" in name for name in names), (
+            failure
+        )
+
+
+LINES = ["qwen-0.5b/stale-lockfiles-0", "qwen-0.5b/crate-versions-1"]
+PATHS = [
+    f"qwen-0.5b/{shell}/{task}/1" for shell in ("bash", "pwsh") for task in ("stale-lockfiles-0", "crate-versions-1")
+]

@@ -1,0 +1,263 @@
+"""The explorer in use: by keyboard, by screen reader, in light and dark, on a phone, with 2,000 cells."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from fluency.core.shells import SHELLS
+from tests.report.explorer_factory import make_explorer, make_study
+
+FIRST = "qwen-0.5b/bash/stale-lockfiles-0"
+FOCUSED = "document.activeElement.getAttribute('aria-label')"
+DIALOG = "document.getElementById('cell')"
+
+
+def choose(page, field: str, value: str) -> str:
+    """Set a filter as a user does, and return the count that is announced."""
+    page.run(
+        f"(() => {{ const f = document.getElementById({field!r}); f.value = {value!r}; f.dispatchEvent(new Event(f.type === 'search' ? 'input' : 'change')); }})()"
+    )
+    page.run("new Promise((done) => setTimeout(done, 200))")
+    return page.run("document.getElementById('count').textContent")
+
+
+def test_keyboard_alone_finds_opens_walks_and_closes(write, new_page) -> None:
+    page = new_page()
+    page.open(write(make_explorer(2, 4, 3, states={f"{FIRST}/{n}": "passed" for n in (1, 2, 3)})))
+    for _ in range(7):  # five fields, Clear, then ONE stop for all the marks
+        page.press("Tab")
+    assert page.run(FOCUSED) == "qwen-0.5b, Bash, stale-lockfiles-0, trial 1: passed"
+    page.press("ArrowRight", "ArrowRight", "ArrowRight")
+    assert page.run(FOCUSED).startswith("qwen-0.5b, PowerShell 7, stale-lockfiles-0, trial 1")
+    page.press("ArrowDown")
+    assert page.run(FOCUSED).startswith("qwen-0.5b, PowerShell 7, crate-versions-1, trial 1")
+    page.press("ArrowUp", "ArrowLeft")
+    assert page.run(FOCUSED).startswith("qwen-0.5b, Bash, stale-lockfiles-0, trial 3")
+    page.press("End")
+    assert page.run(FOCUSED).startswith("qwen-3b, PowerShell 7, fetch-top-crates-3, trial 3")
+    page.press("Home", "ArrowRight")
+    outline = page.run(
+        "getComputedStyle(document.activeElement).outlineStyle + getComputedStyle(document.activeElement).outlineWidth"
+    )
+    assert outline == "solid3px"
+    page.press("Enter")
+    page.wait(f"{DIALOG}.open")
+    assert page.run("location.hash") == f"#{FIRST}/2"
+    page.press("n")
+    page.wait(f"{DIALOG}.querySelector('h2').textContent.includes('trial 3')")
+    page.press("p", "n", "p", "p")  # faster than a cell is drawn
+    page.wait(f"{DIALOG}.querySelector('h2').textContent.includes('trial 1')")
+    page.press("Escape")
+    page.wait(f"!{DIALOG}.open && location.hash === ''")  # the event comes a moment after the closing
+    assert page.run(FOCUSED).startswith("qwen-0.5b, Bash, stale-lockfiles-0, trial 1")
+    page.press("/")
+    assert page.run("document.activeElement.id") == "text"
+
+
+def test_everything_one_can_reach_has_a_role_and_a_name(write, new_page) -> None:
+    page = new_page()
+    path = write(make_explorer(2, 3, 2, states={f"{FIRST}/1": "silent-wrong"}))
+    page.open(path)
+    nodes = page.accessible()
+    assert [n for n in nodes if n["focusable"] and not n["name"] and n["role"] != "RootWebArea"] == []
+    assert {n["name"] for n in nodes if n["role"] == "combobox"} == {"Result", "Made of", "Category", "Model"}
+    assert {n["name"] for n in nodes if n["role"] == "searchbox"} == {"Find"}
+    assert {n["name"] for n in nodes if n["role"] == "grid"} == {"Cells by model, task and shell"}
+    assert {n["name"] for n in nodes if n["role"] == "search"} == {"Filter the cells"}
+    marks = [n["name"] for n in nodes if n["role"] == "button" and "trial" in n["name"]]
+    assert len(marks) == len(set(marks)) == 24
+    assert f"{'qwen-0.5b'}, Bash, stale-lockfiles-0, trial 1: failed: silent wrong" in marks
+    page = new_page()
+    page.open(path, f"{FIRST}/1")
+    page.run("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    nodes = page.accessible()
+    assert [
+        n for n in nodes if n["focusable"] and not n["name"] and n["role"] not in ("RootWebArea", "generic", "dialog")
+    ] == []
+    assert any(n["role"] == "dialog" and "stale-lockfiles-0, trial 1" in n["name"] for n in nodes)
+    named = {n["name"] for n in nodes if n["role"] in ("region", "table")}
+    assert {
+        "Command",
+        "Prompt",
+        "World 11, as designed, strict reading",
+        "Expected and printed, World 11, as designed, strict reading",
+    } <= named
+
+
+def test_a_cell_shows_what_was_asked_answered_run_and_expected(write, new_page) -> None:
+    made = make_explorer(1, 1, 2, states={f"{FIRST}/1": "silent-wrong", f"{FIRST}/2": "missing"})
+    page = new_page()
+    page.open(write(made), f"{FIRST}/1")
+    records = next(
+        made.load(cell) for cell in made.study.cells([made.tasks[0].id]) if cell.trial == 1 and cell.shell == "bash"
+    )
+    shown = page.run(f"{DIALOG}.textContent")
+    answer, score = records.generation.answer, records.score
+    worlds = [world.why for world in score.worlds]
+    for text in (
+        answer.text,
+        answer.request.prompt,
+        score.why,
+        *worlds,
+        answer.received_utc,
+        answer.request_key,
+        f"{answer.usage.output_tokens} out",
+    ):
+        assert text in shown
+    for world in score.worlds:
+        assert all(line in shown for line in world.expected)
+    assert page.run(f"{DIALOG}.querySelectorAll('.diff').length") == len(score.worlds)
+    assert page.run(f"{DIALOG}.querySelectorAll('.command [class^=tok-]').length") > 0
+    page.run(f"location.hash = '{FIRST}/2'")
+    page.wait(f"{DIALOG}.textContent.includes('not asked yet')")
+
+
+def test_a_further_shells_command_is_read_by_its_grammar(write, new_page, monkeypatch) -> None:
+    monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh"))
+    cell = FIRST.replace("/bash/", "/zsh/") + "/1"
+    page = new_page()
+    page.open(write(make_explorer(1, 1, 1, states={cell: "passed"}, shells=("bash", "pwsh", "zsh"))), cell)
+    assert "Zsh 5" in page.run(f"{DIALOG}.textContent")
+    assert page.run(f"{DIALOG}.querySelectorAll('.command [class^=tok-]').length") > 0
+
+
+def test_filters_count_what_the_table_counts(write, new_page) -> None:
+    made = make_explorer(2, 8, 3)
+    frame = made.frame
+    page = new_page()
+    page.open(write(made))
+    total = len(frame)
+    assert page.run("document.getElementById('count').textContent") == f"{total} cells"
+    failure = frame["failure_class"].value_counts().index[0]
+    for field, value, expected in (
+        ("result", "passed", int(frame["passed"].sum())),
+        ("result", "failed", int((~frame["passed"]).sum())),
+        ("result", f"class:{failure}", int((frame["failure_class"] == failure).sum())),
+        ("made", "mixed", int((frame["made_of"] == "mixed").sum())),
+        ("category", "network-fetch", int((frame["category"] == "network-fetch").sum())),
+        ("model", "qwen-3b", total // 2),
+        ("text", "get-childitem", int(frame["command"].str.lower().str.contains("get-childitem").sum())),
+    ):
+        assert 0 < expected < total, field
+        assert choose(page, field, value) == f"{expected} of {total} cells", field
+        assert page.run("[...document.querySelectorAll('button.mark')].filter((b) => !b.disabled).length") == expected
+        choose(page, field, "")
+    choose(page, "result", "passed")
+    page.run("document.querySelector('button[type=reset]').click()")
+    page.wait(f"document.getElementById('count').textContent === '{total} cells'")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_text_stands_out_from_its_ground(write, new_page, dark) -> None:
+    page = new_page(dark=dark, height=3000)
+    page.open(write(make_explorer(1, 4, 3, states={f"{FIRST}/1": "silent-wrong"})), f"{FIRST}/1")
+    lowest = page.run(CONTRAST)
+    assert lowest["ratio"] >= 4.5, lowest
+    assert (page.run("getComputedStyle(document.documentElement).backgroundColor") == "rgb(13, 17, 23)") is dark
+
+
+def test_marks_differ_without_colour(write, new_page) -> None:
+    states = {
+        f"{FIRST}/{n}": state
+        for n, state in enumerate(
+            ["passed", "silent-wrong", "timeout", "non-zero-exit", "refusal", "missing", "not_measured"], 1
+        )
+    }
+    page = new_page()
+    page.open(write(make_explorer(1, 1, 7, states=states)))
+    row = page.run("[...document.querySelectorAll('td')][0].innerText")
+    assert len(set(re.findall(r"[●×T!∅○–]", row))) == 7
+
+
+@pytest.mark.parametrize("fragment", ["", f"{FIRST}/1"])
+def test_a_phone_needs_no_sideways_scrolling(write, new_page, fragment) -> None:
+    long = "find " + "averylongpath/" * 30
+    page = new_page(width=360, height=700)
+    page.open(write(make_explorer(1, 3, 5, text=long, states={f"{FIRST}/1": "silent-wrong"})), fragment)
+    assert page.run("document.documentElement.scrollWidth") <= 360
+    assert page.run(f"{DIALOG}.scrollWidth") <= 360
+    if fragment:
+        assert page.run(f"{DIALOG}.querySelector('.body').scrollWidth <= {DIALOG}.querySelector('.body').clientWidth")
+
+
+@pytest.mark.parametrize("scale", [1, 12], ids=["usual", "long-outputs"])
+def test_two_thousand_cells_open_at_once(write, new_page, scale) -> None:
+    made = make_explorer(10, 20, 5, scale=scale)
+    assert len(made.frame) == 2000
+    path = write(made)
+    size = path.stat().st_size
+    page = new_page()
+    page.open(path)
+    drawn = int(page.run("document.documentElement.dataset.drawnMs"))
+    started = page.run("performance.now()")
+    page.run(f"location.hash = '{FIRST}/3'")
+    page.wait(f"{DIALOG}.open")
+    opened = page.run("performance.now()") - started
+    print(f"\n2,000 cells: {size / 1e6:.2f} MB, drawn after {drawn} ms, first cell {opened:.0f} ms later")
+    assert size <= 20_000_000
+    assert drawn < 3_000 and opened < 3_000
+    assert page.run("document.querySelectorAll('button.mark').length") == 2000
+    assert page.run("document.querySelectorAll('*').length") < 9_000  # a cell's texts are drawn when it is opened
+
+
+def test_a_study_without_any_record_still_opens(write, new_page) -> None:
+    made = make_explorer(
+        1,
+        2,
+        2,
+        states={
+            f"qwen-0.5b/{s}/{t}/{n}": "missing"
+            for s in ("bash", "pwsh")
+            for t in ("stale-lockfiles-0", "crate-versions-1")
+            for n in (1, 2)
+        },
+    )
+    page = new_page()
+    page.open(write(made), f"{FIRST}/1")
+    assert "Nothing has been asked yet" in page.run(f"{DIALOG}.textContent")
+    assert make_study().study in page.run("document.title")
+
+
+def test_the_reader_is_told_how_much_was_left_out(write, new_page) -> None:
+    made = make_explorer(1, 1, 1, text="x" * 300_000)
+    page = new_page()
+    page.open(write(made), f"{FIRST}/1")
+    gap = page.run(f"{DIALOG}.querySelector('.gap').textContent")
+    assert "280,000 characters left out; 300.0 kB in all" in gap
+
+
+CONTRAST = """
+(() => {
+  const numbers = (text) => { const n = text.match(/[\\d.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n; };
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, at) => sum + v * [.2126, .7152, .0722][at], 0);
+  const ground = (node) => { for (; node; node = node.parentElement) { const c = numbers(getComputedStyle(node).backgroundColor); if (c[3] === 1) return c; } return [255, 255, 255, 1]; };
+  let lowest = { ratio: 99 };
+  for (const node of document.querySelectorAll('*')) {
+    const text = [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
+    const box = node.getBoundingClientRect();
+    if (!text || !box.width || node.closest(':disabled, .vh, script, style, option')) continue;
+    const [a, b] = [light(numbers(getComputedStyle(node).color)), light(ground(node))].sort((x, y) => y - x);
+    const ratio = (a + .05) / (b + .05);
+    if (ratio < lowest.ratio) lowest = { ratio, text: node.textContent.slice(0, 60), tag: node.tagName, class: node.className };
+  }
+  return lowest;
+})()
+"""
+
+
+def test_the_same_study_gives_the_same_bytes(write, tmp_path) -> None:
+    first = write(make_explorer(1, 3, 2)).read_bytes()
+    assert write(make_explorer(1, 3, 2)).read_bytes() == first
+    assert str(tmp_path).encode() not in first
+
+
+def test_the_page_names_no_other_host(write) -> None:
+    html = write(make_explorer(1, 2, 1)).read_text(encoding="utf-8")
+    outside = re.sub(r'<script type="application/json".*?</script>', "", html, flags=re.DOTALL)
+    assert not re.findall(r"(?:https?:)?//[\w.-]+\.\w+|url\(|@import|\bsrc=|\bhref=", outside)
+    assert json.loads(re.search(r'id="index">(.*?)</script>', html).group(1))["study"] == "made-up"

@@ -1,0 +1,249 @@
+"""The explorer's addresses, its links between cells, all arms of a task side by side, attempts, and paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from fluency.common.paths import TASKS
+from fluency.core.study import Cell
+from fluency.core.table import CellRecords, gather_rows, to_frame
+from fluency.scoring.score_cell import score_cell
+from tests.report.explorer_factory import Made, make_explorer
+from tests.report.test_explorer_use import DIALOG, FIRST, FOCUSED, choose
+
+COUNT = "document.getElementById('count').textContent"
+TITLE = f"{DIALOG}.querySelector('h2').textContent"
+LINE = "qwen-0.5b/stale-lockfiles-0"
+
+
+def fields(page) -> dict[str, str]:
+    return page.run("Object.fromEntries([...document.querySelectorAll('input, select')].map((f) => [f.id, f.value]))")
+
+
+def click(page, name: str) -> None:
+    """Click the link or button in the dialog with this text."""
+    page.run(f"[...{DIALOG}.querySelectorAll('a, button')].find((e) => e.textContent.endsWith({name!r})).click()")
+
+
+def test_filters_stand_in_the_address_and_the_back_button_undoes_them(write, new_page) -> None:
+    page = new_page()
+    path = write(make_explorer(2, 8, 3))
+    page.open(path)
+    failed = choose(page, "result", "failed")
+    both = choose(page, "category", "network-fetch")
+    page.run("document.getElementById('text').focus()")
+    choose(page, "text", "v")
+    last = choose(page, "text", "vox & more?")
+    address = page.run("location.hash")
+    assert address == "#?text=vox+%26+more%3F&result=failed&category=network-fetch"
+    again = new_page()
+    again.open(path, address[1:])
+    assert again.run(COUNT) == last and fields(again) == fields(page)
+    page.run("history.back()")  # what is typed in a row is one step
+    page.wait(f"{COUNT} === {both!r}")
+    assert fields(page)["text"] == ""
+    page.run("history.back()")
+    page.wait(f"{COUNT} === {failed!r}")
+    page.run("history.back()")
+    page.wait(f"{COUNT} === '96 cells' && location.hash === ''")
+    page.run("history.go(3)")
+    page.wait(f"{COUNT} === {last!r} && document.getElementById('text').value === 'vox & more?'")
+
+
+def test_an_opened_cell_keeps_the_filters_and_closing_leaves_no_step_behind(write, new_page) -> None:
+    page = new_page()
+    page.open(write(make_explorer(2, 2, 3, states={f"{FIRST}/{n}": "passed" for n in (1, 2, 3)})))
+    choose(page, "model", "qwen-0.5b")
+    steps = page.run("history.length")
+    page.run("document.querySelector('button.mark').click()")
+    page.wait(f"{DIALOG}.open")
+    assert page.run("location.hash") == f"#{FIRST}/1?model=qwen-0.5b"
+    page.press("n")
+    click(page, "PowerShell 7")
+    page.wait(f"{TITLE}.includes('PowerShell 7, stale-lockfiles-0, trial 2')")
+    page.run("history.back()")
+    page.wait(f"{TITLE}.includes('Bash, stale-lockfiles-0, trial 2')")
+    click(page, "qwen-3b")
+    page.wait(f"{TITLE}.includes('qwen-3b, Bash, stale-lockfiles-0, trial 2')")
+    page.press("Escape")
+    page.wait("location.hash === '#?model=qwen-0.5b'")
+    assert not page.run(f"{DIALOG}.open") and page.run("history.state.steps") is None
+    page.run("history.back()")
+    page.wait(f"{COUNT} === '24 cells'")
+    assert page.run("history.length") == steps + 2  # the cell and the one beside it, both ahead now
+
+
+def test_an_address_alone_opens_and_closes(write, new_page) -> None:
+    path = write(make_explorer(2, 2, 2, states={f"{FIRST}/1": "passed"}))
+    for address in (f"{FIRST}/1", f"{FIRST}/1?result=passed"):
+        page = new_page()
+        page.open(path, address)
+        assert page.run(TITLE).startswith("qwen-0.5b, Bash, stale-lockfiles-0, trial 1")
+        click(page, "qwen-3b")
+        page.wait(f"{TITLE}.startsWith('qwen-3b')")
+        page.press("Escape")
+        page.wait(f"location.hash === {'#?result=passed' if '?' in address else ''!r}")
+        assert not page.run(f"{DIALOG}.open")
+
+
+def test_an_address_of_another_study_says_what_is_not_here(write, new_page) -> None:
+    path = write(make_explorer(1, 1, 1, states={f"{FIRST}/1": "passed"}))
+    page = new_page()
+    page.open(path, "?model=opus&result=passed")
+    assert re.fullmatch(r"[12](?: of 2)? cells; nothing in this study is Model opus", page.run(COUNT))
+    page.open(path, "opus/stale-lockfiles-0")
+    page.wait(f"{COUNT} === 'There is no cell opus/stale-lockfiles-0 in this study.'")
+
+
+def test_links_lead_to_the_same_trial_in_the_other_shell_and_of_the_other_models(write, new_page) -> None:
+    page = new_page()
+    page.open(write(make_explorer(3, 2, 2)), f"{FIRST}/2")
+    links = [node["name"] for node in page.accessible("link")]
+    assert [name.split(":")[0] for name in links] == [
+        "qwen-0.5b, PowerShell 7, stale-lockfiles-0, trial 2",
+        "qwen-3b, Bash, stale-lockfiles-0, trial 2",
+        "opus-4-7, Bash, stale-lockfiles-0, trial 2",
+        "all trials of both arms",
+    ]
+    page.press("Tab", "Tab", "Enter")
+    page.wait(f"{TITLE}.includes('qwen-3b, Bash')")
+
+
+def test_both_arms_of_a_task_stand_side_by_side(write, new_page) -> None:
+    made = make_explorer(
+        2, 3, 3, states={f"{FIRST}/2": "missing", f"{FIRST}/1": "silent-wrong", f"{FIRST}/3": "passed"}
+    )
+    page = new_page()
+    page.open(write(made))
+    page.press(*["Tab"] * 7, "b")
+    page.wait(f"{DIALOG}.open")
+    assert page.run("location.hash") == f"#{LINE}"
+    assert page.run(TITLE).startswith("qwen-0.5b, stale-lockfiles-0, both armsBash 1 of 3 passed, PowerShell 7 ")
+    heads = page.run(f"[...{DIALOG}.querySelectorAll('.arms th')].map((e) => e.textContent)")
+    assert heads == ["Trial", "Bash", "PowerShell 7", "1", "2", "3"]
+    shown = page.run(f"[...{DIALOG}.querySelectorAll('.arms td')].map((e) => e.textContent)")
+    for cell in made.study.cells([made.tasks[0].id]):
+        if cell.model == "qwen-0.5b":
+            text = shown[2 * (cell.trial - 1) + (cell.shell == "pwsh")]
+            generation, _, score = made.load(cell)
+            assert (generation.answer.text in text and score.why in text) if score else "Nothing has been asked" in text
+    click(page, "failed: silent wrong")
+    page.wait(f"{TITLE}.includes('Bash, stale-lockfiles-0, trial 1')")
+    page.press("b")
+    page.wait(f"{TITLE}.includes('both arms')")
+    page.press("n")
+    page.wait(f"{TITLE}.startsWith('qwen-0.5b, crate-versions-1, both arms')")
+    click(page, "qwen-3b")
+    page.wait(f"{TITLE}.startsWith('qwen-3b, crate-versions-1')")
+    page.press("Escape")
+    page.wait("location.hash === ''")
+    assert page.run(FOCUSED).startswith("qwen-3b, Bash, crate-versions-1, trial 1")
+    page.run("document.querySelector('#cells a').click()")
+    page.wait(f"{TITLE}.startsWith('qwen-0.5b, stale-lockfiles-0, both arms')")
+
+
+@pytest.mark.parametrize("how", [{"width": 360, "height": 700}, {"dark": True, "height": 2000}], ids=["phone", "dark"])
+def test_the_arms_fit_a_phone_and_have_names(write, new_page, how) -> None:
+    page = new_page(**how)
+    page.open(write(make_explorer(1, 2, 2, text="find " + "averylongpath/" * 30)), LINE)
+    body = f"{DIALOG}.querySelector('.body')"
+    assert page.run(f"{body}.scrollWidth <= {body}.clientWidth && document.documentElement.scrollWidth <= innerWidth")
+    nodes = page.accessible()
+    assert {n["name"] for n in nodes if n["role"] == "dialog"} == {page.run(TITLE).replace("armsBash", "arms Bash")}
+    assert not [n for n in nodes if n["role"] in ("link", "region", "button") and not n["name"]]
+
+
+def with_records(made: Made, change: Callable[[CellRecords], CellRecords]) -> Made:
+    """The study with its records changed, and the table that is gathered from them."""
+    cells = list(made.study.cells([task.id for task in made.tasks]))
+    records = {cell: change(made.load(cell)) for cell in cells}
+    return replace(made, frame=to_frame(gather_rows(cells, made.tasks, records.__getitem__)), load=records.__getitem__)
+
+
+def test_the_attempt_at_which_a_cell_was_measured_or_given_up_is_told(write, new_page) -> None:
+    made = make_explorer(1, 1, 3, states={f"{FIRST}/{n}": "passed" for n in (1, 2, 3)})
+    (task,) = made.tasks
+    task._folder = TASKS / "stale-lockfiles"
+    reason = "its command was started 3 times"
+
+    def change(records: CellRecords) -> CellRecords:
+        generation, execution, score = records
+        cell: Cell = generation.cell
+        if cell.path == f"{FIRST}/2":
+            execution = execution.model_copy(update={"attempts": 2})
+        if cell.path == f"{FIRST}/3":
+            execution = execution.model_copy(update={"attempts": 3, "runs": [], "unmeasured": reason})
+            score = score_cell(
+                task,
+                generation,
+                execution,
+                lambda task, seed: pytest.fail("a world was asked for"),
+                code_sha256="c" * 64,
+            )
+        return CellRecords(generation, execution, score)
+
+    page = new_page()
+    page.open(write(with_records(made, change)), f"{FIRST}/2")
+    assert "passed, measured at the 2nd attempt" in page.run(TITLE)
+    assert "measured at the 2nd attempt: the engine or somebody outside" in page.run(f"{DIALOG}.textContent")
+    page.press("p")
+    page.wait(f"{TITLE}.includes('trial 1')")
+    assert "attempt" not in page.run(TITLE)
+    page.press("n", "n")
+    page.wait(f"{TITLE}.includes('trial 3')")
+    assert page.run(TITLE).endswith(f"not measured, given up after the 3rd attempt – Not measured: {reason}.")
+    page.press("Escape")
+    page.wait(f"!{DIALOG}.open")
+    assert choose(page, "result", "again") == "2 of 6 cells"
+
+
+PAPER = f"""
+(() => {{
+  const shown = (part) => part.getClientRects().length > 0;
+  const cut = [{DIALOG}, ...{DIALOG}.querySelectorAll('*')].filter((part) => shown(part) && part.className !== 'vh'
+    && part.clientHeight && part.scrollHeight > part.clientHeight + 1).map((part) => part.tagName + '.' + part.className);
+  return {{ cut, controls: [...document.querySelectorAll('button:not(.mark), input, select, nav, kbd')].filter(shown).length,
+    table: shown(document.getElementById('cells')), closed: document.querySelectorAll('details:not([open])').length,
+    modal: {DIALOG}.matches(':modal'), ground: getComputedStyle(document.documentElement).backgroundColor }};
+}})()
+"""
+
+
+def on_paper(page) -> dict:
+    """What stands on paper, told while the page is styled for it by a browser that is set to dark."""
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    page.call("Emulation.setEmulatedMedia", media="print", features=dark)
+    page.run("dispatchEvent(new Event('beforeprint'))")
+    told = page.run(PAPER)
+    page.run("dispatchEvent(new Event('afterprint'))")
+    page.call("Emulation.setEmulatedMedia", media="screen", features=dark)
+    return told
+
+
+def test_a_cell_prints_whole_and_nothing_but_it(write, new_page) -> None:
+    made = make_explorer(1, 2, 2, scale=12, states={f"{FIRST}/1": "silent-wrong"})
+    page = new_page(height=600)
+    page.open(write(made), f"{FIRST}/1")
+    before = page.run(f"{DIALOG}.innerHTML")
+    told = on_paper(page)
+    nothing = {"cut": [], "controls": 0, "table": False, "closed": 0, "modal": False}
+    assert told == nothing | {"ground": "rgb(255, 255, 255)"}
+    assert len(re.findall(rb"/Type /Page\b", page.print())) > 2
+    assert page.run(f"[{DIALOG}.matches(':modal'), {DIALOG}.innerHTML]") == [True, before]
+    assert page.run("location.hash") == f"#{FIRST}/1"
+    assert page.run(PAPER)["cut"]  # on the screen it scrolls
+
+
+def test_the_table_prints_on_its_own_with_what_it_was_filtered_by(write, new_page) -> None:
+    page = new_page()
+    page.open(write(make_explorer(2, 20, 5)), "?model=qwen-3b&text=find")
+    told = on_paper(page)
+    assert (told["controls"], told["table"], told["ground"]) == (0, True, "rgb(255, 255, 255)")
+    assert page.run("document.getElementById('chosen').getClientRects().length") == 0
+    page.call("Emulation.setEmulatedMedia", media="print")
+    assert page.run("document.getElementById('chosen').innerText") == "(Find: find; Model: qwen-3b)"
+    assert page.run("getComputedStyle(document.querySelector('#cells thead')).display") == "table-header-group"

@@ -1,0 +1,124 @@
+"""Hostile text stays text, in Markdown and in the HTML made of it."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from fluency.report.markdown import code, table, text, visible
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "![x](http://evil.example/x.png)",
+    "[click](javascript:alert(1))",
+    "a | b || c",
+    "`` ` ``",
+    "```\n# heading\n```",
+    "line\n\n# heading\n\n- item",
+    "\u202egnp.exe",
+    "\x1b[31mred\x1b[0m",
+    "&lt;b&gt;",
+    "</code></td></table><h1>x</h1>",
+    "www.evil.example https://evil.example a@b.example @someone #12",
+    "*a* _b_ **c** ~~d~~ ^e^ $x$",
+    "\\| \\` \\<b>",
+    "| --- |\n| x |",
+    " ` ",
+    "[x]: http://evil.example",
+    "- x\n1. y",
+    "",
+]
+MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.words = ""
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def parsed(markdown: str) -> Tags:
+    tags = Tags()
+    tags.feed(MARKDOWN.render(markdown))
+    return tags
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_code_is_one_code_span_that_shows_the_text(hostile: str) -> None:
+    found = parsed(f"- before {code(hostile)} after\n")
+    assert found.tags == (["ul", "li", "code"] if hostile.strip() else ["ul", "li"])
+    assert (visible(hostile).strip() or "(nothing)") in found.words
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_text_is_words_and_nothing_else(hostile: str) -> None:
+    found = parsed(f"before {text(hostile)} after\n")
+    assert found.tags == ["p"]
+    assert visible(hostile) in found.words
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_text_stays_in_its_table_cell(hostile: str) -> None:
+    found = parsed(table(["a", "b"], [[text(hostile), "second"]]) + "\n")
+    assert found.tags == ["table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
+    assert "second" in found.words
+
+
+@given(st.text(max_size=80))
+def test_no_text_makes_a_tag(hostile: str) -> None:
+    assert parsed(f"before {text(hostile)} after\n").tags == ["p"]
+    assert parsed(f"before {code(hostile)} after\n").tags in (["p"], ["p", "code"])
+
+
+@given(st.text(max_size=200))
+def test_what_is_visible_is_one_line_without_controls(hostile: str) -> None:
+    shown = visible(hostile)
+    assert len(shown.splitlines()) <= 1
+    assert all(char.isprintable() for char in shown)
+
+
+def test_long_text_is_cut_and_marked() -> None:
+    assert visible("x" * 1000, 10) == "x" * 10 + "…"
+
+
+def test_addresses_are_no_links_on_a_code_host() -> None:
+    assert "://" not in text("see https://evil.example")
+    assert "www." not in text("see WWW.evil.example").lower()
+    assert "@" not in text("@someone")
+
+
+def test_plain_numbers_stay_readable() -> None:
+    line = "gap +11.0 pp (bash 68.0 %; T=20), p<0.001, pass@1, task-01_a"
+    assert text(line) == line
+
+
+def test_a_table_refuses_what_would_break_it() -> None:
+    for broken in ("a|b", "a\nb"):
+        with pytest.raises(ValueError, match="table cell"):
+            table(["h"], [[broken]])
+    with pytest.raises(ValueError, match="2 cells"):
+        table(["h"], [["a", "b"]])
+
+
+def test_tables_line_up_as_plain_text() -> None:
+    lines = table(["model", "n"], [["a", "1"], ["longer-name", "100"]], "lr").splitlines()
+    assert len({len(line) for line in lines}) == 1
+    assert lines[1].endswith("--: |")
+
+
+def test_a_long_text_is_cut_and_marked_and_one_that_just_fits_is_not() -> None:
+    assert visible("x" * 240) == "x" * 240
+    assert visible("x" * 241) == "x" * 240 + "…"
+    assert visible("abc", limit=2) == "ab…"

@@ -1,0 +1,91 @@
+"""What the report says of programs that the room lacks, by arm."""
+
+from __future__ import annotations
+
+import pytest
+
+from fluency.analysis.study_analysis import Analysis, analyse
+from fluency.core.provenance import Provenance
+from fluency.core.table import to_frame
+from fluency.report.sentences import missing_programs, sandbox_effects
+from fluency.report.summary import opening_paragraph
+from tests.synthetic_tables import make_rows, make_study, make_tasks
+
+STUDY, TASKS = make_study(), make_tasks()
+
+
+def said(*counts: dict[str, int], **more) -> str:
+    return missing_programs(analysis_of(*counts, **more).models[0])
+
+
+def analysis_of(
+    lacked: dict[str, int], invented: dict[str, int] | None = None, older: int = 0, measured=("bash", "pwsh")
+) -> Analysis:
+    """Of a model that passes every third trial alone; so many failed cells of these classes by shell."""
+    left = {
+        "missing-program": dict(lacked),
+        "invented-command": dict(invented or {}),
+        "command-not-found": {"bash": older},
+    }
+    rows = make_rows(STUDY, TASKS, lambda cell: cell.trial == 3 if cell.shell in measured else "not_measured")
+    changed = []
+    for row in rows:
+        failure = None
+        if row.passed is False:
+            failure = next((name for name, by in left.items() if by.get(row.shell, 0) > 0), "silent-wrong")
+            if failure in left:
+                left[failure][row.shell] -= 1
+        changed.append(row.model_copy(update={"failure_class": failure}))
+    return analyse(to_frame(changed), STUDY, TASKS)
+
+
+def test_both_classes_are_compared_by_arm() -> None:
+    text = said({"bash": 2, "pwsh": 4}, {"pwsh": 7})
+    assert "this room lacks: Bash 2/100, PowerShell 4/100 (`missing-program`)" in text
+    assert "nobody has: Bash 0/100, PowerShell 7/100 (`invented-command`)" in text
+    assert "differ by 2.0 points in the first, less than 3." in text and "favour" not in text
+
+
+@pytest.mark.parametrize(("bash", "pwsh"), [(29, 4), (0, 3), (3, 0)])
+def test_from_three_points_on_the_gap_is_bounded_both_ways(bash: int, pwsh: int) -> None:
+    text = said({"bash": bash, "pwsh": pwsh})
+    assert (
+        f"**The room may favour {'Bash' if bash < pwsh else 'PowerShell'}**" in text
+        and f"by {abs(bash - pwsh)}.0 points in the first, 3 or more" in text
+    )
+    assert f"{'+' if pwsh > bash else '−'}{abs(bash - pwsh)}.0 pp with all of them passed, against 0.0 pp" in text
+    assert "pp with those cells left out" in text
+
+
+def test_an_arm_that_is_not_measured_is_not_compared() -> None:
+    text = said({"bash": 9}, measured=("bash",))
+    assert "Bash 9/100 (`missing-program`)" in text and "PowerShell" not in text and "differ" not in text
+
+
+def test_scores_of_before_are_not_counted_as_either() -> None:
+    text = said({"bash": 9}, older=5)
+    assert "Bash 5/100, PowerShell 0/100 (`command-not-found`). These 5 cells were judged when" in text
+    assert "missing-program" not in text
+    model = analysis_of({}, older=5).models[0]
+    assert sandbox_effects(model).startswith("a command that is not there: Bash 5/100, PowerShell 0/100")
+    lines = {line.key: line.estimate for line in model.sensitivities}
+    assert lines["missing_left_out"] is lines["missing_passed"] is None, "what is not known is not counted as nothing"
+
+
+def test_what_the_room_did_is_counted_by_arm() -> None:
+    text = sandbox_effects(analysis_of({"bash": 9, "pwsh": 1}).models[0])
+    assert text.startswith(
+        "a program that is missing here: Bash 9/100, PowerShell 1/100; stopped at the deadline: Bash 0/100"
+    )
+    assert text.endswith("the right output, failed for how the command ended: Bash 0/100, PowerShell 0/100")
+    trapped = make_rows(STUDY, TASKS, lambda cell: cell.trial < 4, content_ok=True)
+    model = analyse(to_frame(trapped), STUDY, TASKS).models[0]
+    assert sandbox_effects(model).endswith("ended: Bash 40/100, PowerShell 40/100")
+    nothing = analyse(to_frame(make_rows(STUDY, TASKS, lambda cell: None)), STUDY, TASKS).models[0]
+    assert sandbox_effects(nothing) == "nothing measured"
+
+
+def test_the_first_paragraph_names_it_where_it_changes_the_row_of_the_table() -> None:
+    name = "answers that failed for a program which this room lacks passed"
+    assert f"{name}: −29.0" in opening_paragraph(analysis_of({"bash": 29}), Provenance())
+    assert name not in opening_paragraph(analysis_of({"bash": 4}), Provenance())

@@ -1,0 +1,126 @@
+"""`make show`: the cell in a terminal, and nothing in the terminal that the cell wrote."""
+
+from __future__ import annotations
+
+import io
+import unicodedata
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fluency.common.errors import UserError
+from fluency.common.words import escape_controls
+from fluency.core.schema import write_record
+from fluency.core.study import Cell
+from fluency.core.table import RECORD_TYPES, record_path
+from fluency.report.cell_view import cell_title
+from fluency.report.show import show, terminal
+from tests.report.explorer_factory import make_explorer
+from tests.report.hostile import MARKUP, WITH_NUL
+
+CELL = Cell("qwen-0.5b", "bash", "stale-lockfiles-0", 1)
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def a_capable_terminal(monkeypatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Writes a made-up study's records into a results folder."""
+
+    def to_folder(made):
+        for cell in made.study.cells([task.id for task in made.tasks]):
+            for stage, record in zip(RECORD_TYPES, made.load(cell), strict=True):
+                if record is not None:
+                    write_record(record_path(tmp_path, stage, cell), record)
+        return tmp_path
+
+    return to_folder
+
+
+def printed(cell, folder, stream=None) -> str:
+    stream = stream or io.StringIO()
+    show(cell, folder, terminal(stream))
+    return stream.getvalue()
+
+
+def test_shows_the_whole_cell(results) -> None:
+    made = make_explorer(1, 1, 1, states={CELL.path: "silent-wrong"})
+    text = printed(CELL, results(made))
+    records = made.load(CELL)
+    assert cell_title(CELL) in text and "× failed (silent wrong)" in text
+    answer = records.generation.answer
+    facts = [answer.received_utc, answer.request_key, f"{answer.usage.output_tokens} out", f"{answer.latency_s:.3f} s"]
+    assert all(
+        fact in text for fact in [*facts, *answer.request.prompt.splitlines(), records.execution.extraction.strict]
+    )
+    for world in records.score.worlds:
+        assert world.why in text and all(line in text for line in world.expected)
+    missing = {line for line in text.splitlines() if line.startswith(("- ", "+ "))}
+    assert missing, "a wrong answer has lines that differ"
+
+
+def test_no_colour_unless_it_is_a_terminal(results) -> None:
+    folder = results(make_explorer(1, 1, 1, states={CELL.path: "passed"}))
+    assert "\x1b" not in printed(CELL, folder)
+    assert "\x1b[" in printed(CELL, folder, Terminal())
+
+
+@pytest.mark.parametrize("state", ["passed", "silent-wrong", "format"])
+def test_hostile_text_reaches_no_terminal(results, state) -> None:
+    folder = results(make_explorer(1, 1, 1, text=WITH_NUL, states={CELL.path: state}))
+    text = printed(CELL, folder)
+    assert {c for c in text if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}} <= {"\n"}
+    assert all(line in text for line in MARKUP)
+    assert "\\x1b[31mred" in text and "\\u202e" in text and "\\x00" in text
+    coloured = printed(CELL, folder, Terminal())
+    assert "\x1b[2J" not in coloured and "\x1b]" not in coloured and "\x07" not in coloured
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text())
+def test_visible_leaves_only_what_can_be_seen(text) -> None:
+    seen = escape_controls(text)
+    assert all(c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} for c in seen)
+    assert escape_controls(seen) == seen
+
+
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        (replace(CELL, model="opus"), "qwen-0.5b"),
+        (replace(CELL, task="stale-lockfile"), "stale-lockfiles-0"),
+        (replace(CELL, trial=9), "has: 1, 2"),
+    ],
+)
+def test_a_missing_cell_names_what_there_is(results, cell, says) -> None:
+    folder = results(make_explorer(1, 3, 2))
+    with pytest.raises(UserError) as error:
+        printed(cell, folder)
+    assert cell.path in str(error.value) and says in error.value.hint
+
+
+def test_no_records_at_all(tmp_path) -> None:
+    with pytest.raises(UserError, match="no records yet"):
+        printed(CELL, tmp_path)
+
+
+def test_a_cell_that_is_not_scored_yet_is_shown_as_far_as_it_is(results) -> None:
+    folder = results(make_explorer(1, 1, 1))
+    record_path(folder, "scores", CELL).unlink()
+    record_path(folder, "executions", CELL).unlink()
+    text = printed(CELL, folder)
+    assert "not run yet" in text and "Reply as it came" in text
