@@ -128,7 +128,7 @@ class Pipeline:
         self.take_run_lock()
         progress.spending, progress.cells = self._spending, self.loaded.cells
         check_before_run(self.loaded, self.estimate)
-        confirm_price(self.estimate, self.study, is_terminal=False)
+        confirm_price(self.estimate, is_terminal=False)
 
     @exit_on_user_error()
     def take_run_lock(self) -> None:

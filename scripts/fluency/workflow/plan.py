@@ -179,19 +179,15 @@ def changed_parts(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     return [part for part in parts if not part.startswith(_TEXT) and part != "seed"] or parts
 
 
-def _differing(key: str, before: Any, now: Any) -> Iterator[str]:
+def _differing(key: str, before: Any, now: Any) -> list[str]:
     if before == now:
-        return
+        return []
     if key not in ("study", "tasks", "files") or not (isinstance(before, dict) and isinstance(now, dict)):
-        yield WORDS.get(key, key.replace("_", " "))
-        return
+        return [WORDS.get(key, key.replace("_", " "))]
     names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
-    if key == "study":
-        yield from (name.replace("_", " ") for name in names)
-    elif key == "files":
-        yield from (f"{_TEXT}{name}" for name in names)
-    else:
-        yield f"the tasks ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})"
+    if key == "tasks":
+        return [f"the tasks ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})"]
+    return [name.replace("_", " ") if key == "study" else f"{_TEXT}{name}" for name in names]
 
 
 # ------------------------------------------------------------ text
@@ -203,50 +199,53 @@ def print_plan(loaded: LoadedStudy) -> int:
     reasons: dict[str, Counter[str]] = defaultdict(Counter)
     for job in jobs_to_run(loaded):
         reasons[job.rule][job.reason] += 1
-    missing = [*missing_engine(), *missing_shells(loaded)]
-    print(render_plan(estimate_of(loaded, missing, reasons)), end="")
+    print(render_plan(estimate_of(loaded), [*missing_engine(), *missing_shells(loaded)], reasons), end="")
     if not IMAGE_RECORD.exists():
-        print("\nNo study here has used the sandbox image yet: the run takes the one that is built, or builds it.")
+        print("\nNo study here has used the sandbox image yet: the run uses the one that is built, or builds it.")
     return 0
 
 
-def render_plan(estimate: CostEstimate) -> str:
-    """The plan as text for a terminal."""
-    lines = [f"Study {estimate.study}: {plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make."]
+def render_plan(
+    estimate: CostEstimate, missing: Sequence[str] = (), reasons: Mapping[str, Mapping[str, int]] | None = None
+) -> str:
+    """The plan as text for a terminal.
+
+    missing: what the run lacks apart from keys, a sentence each. reasons: rule -> why -> jobs.
+    """
+    study, budget = estimate.study, estimate.study.budget
+    lines = [f"Study {study.study}: {plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make."]
     if not estimate.calls:
         lines.append("Every answer is at hand: no model and no key is needed.")
     for model in estimate.models:
         lines += ["", *_model_lines(model)]
     if estimate.most_usd or estimate.spent_usd:
         total = f"Together about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
-        lines += ["", f"{total}; ${estimate.spent_usd:.2f} spent on it so far; a run stops at ${estimate.stop_usd:g}."]
-        asked = "is asked first" if estimate.most_usd > estimate.confirm_usd else "does not ask"
-        lines.append(f"Above ${estimate.confirm_usd:g} a run asks before it pays; this one {asked}.")
-    for stage, reasons in estimate.reasons.items():
-        lines += ["", f"{stage}: {sum(reasons.values())} to run"]
-        lines += [f"  {count:5d}  {reason}" for reason, count in sorted(reasons.items(), key=lambda item: -item[1])]
-    if estimate.missing:
-        lines += ["", "Missing:", *(f"  {sentence}" for sentence in estimate.missing)]
+        lines += ["", f"{total}; ${estimate.spent_usd:.2f} spent on it so far; a run stops at ${budget.stop_usd:g}."]
+        asked = "is asked first" if estimate.most_usd > budget.confirm_usd else "does not ask"
+        lines.append(f"Above ${budget.confirm_usd:g} a run asks before it pays; this one {asked}.")
+    for rule, counts in (reasons or {}).items():
+        lines += ["", f"{rule}: {sum(counts.values())} to run"]
+        lines += [f"  {count:5d}  {reason}" for reason, count in sorted(counts.items(), key=lambda item: -item[1])]
+    if lacking := [*estimate.missing_keys, *missing]:
+        lines += ["", "Missing:", *(f"  {sentence}" for sentence in lacking)]
     return "\n".join(lines) + "\n"
 
 
 def _model_lines(model: ModelEstimate) -> Iterator[str]:
     yield f"{model.alias} ({model.model_id}): {model.sampling}"
-    yield f"  {plural(model.cells, 'cell')}, {model.at_hand} answered, {model.calls} to ask"
+    yield f"  {plural(model.at_hand + model.calls, 'cell')}, {model.at_hand} answered, {model.calls} to ask"
     yield f"  price    {model.price}"
     if model.calls:
         tokens = f"about {model.input_tokens} tokens in"
-        if model.most_usd is None or not model.priced:
+        if model.most_usd is None:
             yield f"  cost     unknown ({tokens})"
         elif model.most_usd:
             yield f"  cost     about ${model.expected_usd:.2f}, at most ${model.most_usd:.2f} ({tokens})"
         else:
             yield "  cost     nothing"
-        when = "a batch: most within an hour, 24 h at most" if model.minutes is None else _duration(model.minutes)
-        yield f"  time     {when}"
+        if model.minutes is None:
+            yield "  time     a batch: most within an hour, 24 h at most"
+        else:
+            yield f"  time     {'under a minute' if model.minutes < 1 else f'about {math.ceil(model.minutes)} min'}"
     if model.note:
         yield f"  note     {model.note}"
-
-
-def _duration(minutes: float) -> str:
-    return "under a minute" if minutes < 1 else f"about {math.ceil(minutes)} min"

@@ -48,7 +48,7 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
         )
     if estimate.most_usd > 0:
         log_line(render_plan(estimate))
-    if not confirm_price(estimate, loaded.study):
+    if not confirm_price(estimate):
         log_line("Nothing was asked, and nothing was paid.")
         return 1
     if estimate.calls:
