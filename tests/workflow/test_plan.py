@@ -84,7 +84,7 @@ CHANGES = {
     "Snakemake's records lost": (
         lambda project: shutil.rmtree(project.root / ".snakemake"),
         {
-            "image": {"no record tells how it was made": 1},
+            "image": {"no record of how it was made": 1},
             "execute": {REMADE: 4},
             "score": {REMADE: 4},
             **HEAD,

@@ -34,30 +34,16 @@ from fluency.core.records import Execution, Generation
 from fluency.core.schema import read_record, write_record
 from fluency.core.table import read_table, to_frame, write_table
 from fluency.core.task_world import world_for
-from fluency.execution.execute import (
-    MAX_ATTEMPTS,
-    add_failed_attempt,
-    execute_cell,
-    failed_attempts,
-    unmeasured_cell,
-)
+from fluency.execution.execute import MAX_ATTEMPTS, add_failed_attempt, execute_cell, failed_attempts, unmeasured_cell
 from fluency.generation.estimate import CostEstimate
 from fluency.generation.generator import Generator
 from fluency.generation.local_model.server import base_url
 from fluency.generation.request import order_key
 from fluency.generation.store import AnswerStore
 from fluency.scoring.score_cell import score_cell
-from fluency.workflow import progress
+from fluency.workflow import progress, snakemake_internals
 from fluency.workflow.preflight import check_before_run, check_models, confirm_price, estimate_of
 from fluency.workflow.rerun_keys import RerunKeys, cell_of
-from fluency.workflow.snakemake_internals import (
-    check_version,
-    end_on_sigterm_in_a_thread,
-    mark_untracked_outputs,
-    model_resources,
-    patch_scheduler_polling,
-    share_threads,
-)
 from fluency.workflow.snakemake_process import node_name, run_lock
 from fluency.world import build_world
 
@@ -109,7 +95,7 @@ class Pipeline:
                 hint="`make seeds REVEAL=sealed/<study>.yaml` prints what to write in their place",
             )
         self.keys = RerunKeys(self.loaded)
-        self.model_resources = model_resources(self.study)
+        self.model_resources = snakemake_internals.model_resources(self.study)
         self.sandbox = Once(self._open_sandbox)
         self.generator = Once(self._open_generator)
 
@@ -133,8 +119,8 @@ class Pipeline:
     @exit_on_user_error()
     def take_run_lock(self) -> None:
         """Keep other runs out while the process lives; set how this one ends and polls for jobs."""
-        end_on_sigterm_in_a_thread()
-        patch_scheduler_polling(self.workflow)
+        snakemake_internals.end_on_sigterm_in_a_thread()
+        snakemake_internals.patch_scheduler_polling(self.workflow)
         self._locks = ExitStack()
         self._locks.enter_context(run_lock())
 
@@ -270,12 +256,12 @@ class Pipeline:
 @exit_on_user_error()
 def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
     """The pipeline of a Snakefile's merged config."""
-    check_version()
+    snakemake_internals.check_version()
     pipeline = Pipeline(config, [Path(file) for file in workflow.overwrite_configfiles], workflow)
-    share_threads(workflow, pipeline.study)
+    snakemake_internals.share_threads(workflow, pipeline.study)
     # Not in a job's own process, nor on a node: other processes record there what they make meanwhile.
     if workflow.exec_mode.name == "DEFAULT" and node_name() is None:
-        mark_untracked_outputs(pipeline.loaded, pipeline.keys)
+        snakemake_internals.mark_untracked_outputs(pipeline.loaded, pipeline.keys)
     return pipeline
 
 

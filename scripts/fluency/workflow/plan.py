@@ -1,7 +1,7 @@
 """`make plan`: which jobs a run would do and why, what they cost, and what is missing.
 
 The reasons are read from what Snakemake recorded of each product, without a dry run, which takes minutes for a large
-study. Only the words, and the choice of cells for a cluster's nodes, rest on them: what runs is Snakemake's decision.
+study. Snakemake decides what runs; only this text, and the choice of cells for a cluster's nodes, depend on them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,25 +34,16 @@ from fluency.workflow.snakemake_internals import (
     untracked_outputs,
 )
 
-MISSING = "not there yet"
 REMADE = "what it is made from is made again"
-UNTRACKED = "no record tells how it was made"
-UNFINISHED = "left unfinished"
-NEWER = "its input is newer"
 WORDS: Mapping[str, str] = {
-    "content": "the sandbox's sources",
+    "content": "the sources of the sandbox",
     "powershell": "the PowerShell archive",
     "code": "the code that decides it",
-    "worlds": "the worlds",
     "needs": "what the task needs apart from files",
-    "limits": "the limits",
     "timeout_s": "the time a command has",
     "check": "the task's check",
-    "seeds": "the seeds",
-    "conditions": "the conditions",
-    "shells": "the shells",
 }
-"""The keys of the params in `rerun_keys` that are not their own words."""
+"""Keys of the params in `rerun_keys` -> how the plan names them; the others stand for themselves."""
 _TEXT = "the text of "
 
 
@@ -66,14 +57,14 @@ class Job(NamedTuple):
 
 @dataclass(eq=False)
 class _Step:
-    """A job of the study, whether it is to be done or not; files are named as the rules name them."""
+    """A job of the study, to be done if it has a reason; files are named as the rules name them."""
 
     rule: str
     outputs: Sequence[str]
     inputs: Sequence[str]
     key: Callable[[], str]
     cell: Cell | None = None
-    reason: str = field(default="")
+    reason: str = ""
 
 
 def jobs_to_run(loaded: LoadedStudy) -> list[Job]:
@@ -107,19 +98,19 @@ def _steps(loaded: LoadedStudy, keys: RerunKeys) -> Iterator[_Step]:
 
 
 def _own_reason(step: _Step, untracked: set[str]) -> str:
-    """Why a step is to be done for what is there of it, whatever the other steps do; empty if there is no reason."""
+    """Why a step is to be done, by its own files; empty if there is no reason."""
     there = [name for name in step.outputs if (ROOT / name).exists()]
     if untracked.intersection(there):
-        return UNTRACKED
+        return "no record of how it was made"
     if any(map(is_incomplete, there)):
-        return UNFINISHED
+        return "left unfinished"
     records = [record for record in map(read_metadata, there) if record]
     now = step.key() if records else ""
     for before in map(recorded_key, records):
         if before is not None and before != now:
             return _changed(before, now)
     if len(there) == len(step.outputs) and _newer_input(step, records):
-        return NEWER
+        return "its input is newer"
     return ""
 
 
@@ -136,9 +127,9 @@ def _newer_input(step: _Step, records: Sequence[dict[str, Any]]) -> bool:
 
 
 def _spread(steps: Sequence[_Step], targets: Sequence[str]) -> None:
-    """Give reasons to the steps that others bring about, by Snakemake's rules.
+    """Give reasons to the steps that follow from others, by Snakemake's rules.
 
-    Whatever rests on a step that is done is done too; a missing file is made where it is a target or is needed.
+    What uses a product of a step that is done is done too; a missing file is made where it is a target or is needed.
     """
     maker = {name: step for step in steps for name in step.outputs}
     users: dict[str, list[_Step]] = defaultdict(list)
@@ -149,7 +140,7 @@ def _spread(steps: Sequence[_Step], targets: Sequence[str]) -> None:
     def make_missing(names: Sequence[str]) -> None:
         for name in names:
             if not maker[name].reason and not (ROOT / name).exists():
-                maker[name].reason = MISSING
+                maker[name].reason = "not there yet"
                 waiting.append(maker[name])
 
     waiting = [step for step in steps if step.reason]
