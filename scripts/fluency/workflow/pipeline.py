@@ -37,7 +37,7 @@ from fluency.core.task_world import world_for
 from fluency.execution.execute import MAX_ATTEMPTS, add_failed_attempt, execute_cell, failed_attempts, unmeasured_cell
 from fluency.generation.estimate import CostEstimate
 from fluency.generation.generator import Generator
-from fluency.generation.local_model.server import base_url
+from fluency.generation.local_model.server import address_of
 from fluency.generation.request import order_key
 from fluency.generation.store import AnswerStore
 from fluency.scoring.score_cell import score_cell
@@ -248,7 +248,7 @@ class Pipeline:
 
     def _open_generator(self) -> Generator:
         spent = self.estimate.spent_usd
-        generator = Generator(self.study, store=AnswerStore(ANSWERS), base_url=base_url, spent_usd=spent)
+        generator = Generator(self.study, store=AnswerStore(ANSWERS), address_of=address_of, spent_usd=spent)
         generator.prepare_batches((cell, self.keys.request(cell).prompt) for cell in self.loaded.cells)
         return generator
 

@@ -64,7 +64,7 @@ def image_will_lack(loaded: LoadedStudy) -> list[str]:
 
 def check_before_run(loaded: LoadedStudy, estimate: CostEstimate) -> None:
     """UserError unless the keys are there and every answer can be computed, as far as models are to be asked."""
-    require_keys(loaded.study, os.environ, [model.alias for model in estimate.models if model.calls])
+    require_keys([loaded.study.model(model.alias) for model in estimate.models if model.calls], os.environ)
     if estimate.calls:
         check_answers(loaded.tasks, loaded.study.seeds)
 
