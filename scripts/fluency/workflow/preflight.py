@@ -13,7 +13,7 @@ from fluency.common.words import plural
 from fluency.core.config_files import file_defining
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.shells import find_shell
-from fluency.core.task_world import planned_processes, world_for
+from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
 from fluency.execution import powershell
 from fluency.generation.estimate import CostEstimate, estimate_cost
@@ -96,5 +96,4 @@ def check_answers(tasks: Sequence[Task], seeds: Sequence[int]) -> None:
     """Compute the right answer of every task in every world; UserError names an answer.py that raises."""
     for task in tasks:
         for seed in seeds:
-            world = world_for(task, seed)
-            task.expected(world, planned_processes(world) if "processes" in task.needs else ())
+            expected_in(task, seed)
