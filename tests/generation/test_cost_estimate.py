@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
 from fluency.common.errors import UserError
+from fluency.common.paths import ROOT
 from fluency.core.study import PILOT, Study, read_study
 from fluency.core.tasks import load_tasks
 from fluency.generation.estimate import estimate_cost
@@ -44,6 +46,12 @@ def test_the_study_as_designed_costs_what_its_author_said(paid, store):
         assert model.minutes == pytest.approx(200 / 45)
     assert made.models[0].expected_usd < 5  # under $5 at Opus prices
     assert made.missing_keys == []
+
+
+def test_the_readme_states_the_price_that_the_plan_computes():
+    made = estimate_cost(read_study("config/study.yaml"), TASKS, AnswerStore(TASKS[0].folder / "none"), ENVIRON)
+    stated = re.findall(r"about \$([\d.]+), at most\s+\$([\d.]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert stated == [(f"{made.expected_usd:.2f}", f"{made.most_usd:.2f}")]
 
 
 def test_the_committed_study_costs_nothing():

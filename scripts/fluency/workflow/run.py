@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fluency.analysis.study_analysis import analyse
 from fluency.common.errors import UserError
-from fluency.common.paths import RESULTS
+from fluency.common.paths import RESULTS, ROOT
 from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.records import read_control
@@ -51,7 +51,9 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     if code == 0 and not ask_only and (RESULTS / loaded.study.study / "cells.csv").exists():
         print_ending(loaded)
     elif code == 1 and not arguments:
-        log_line("Not every cell could be measured. `make report` shows what there is; run again to go on from here.")
+        measured = all((ROOT / record).exists() for record in loaded.record_paths())
+        what = "Every cell is measured, but table or report is missing" if measured else "Not every cell could be measured"
+        log_line(f"{what}. `make report` shows what there is; run again to go on from here.")
     return code
 
 
