@@ -64,6 +64,19 @@ def test_starts_a_minute_are_kept(endpoint, store):
     assert times[-1] - times[0] >= (30 - 1 - 10) / 10 * 0.95  # ten may start at once, then ten a second
 
 
+def test_threads_that_wake_late_do_not_lower_the_rate(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    pace = Pace(45, 4, longest_pause_s=1)
+    monkeypatch.setattr(pace._change, "wait", lambda seconds: clock.__setitem__(0, clock[0] + seconds + 0.25))
+    starts = []
+    for _ in range(91):
+        with pace.slot():
+            starts.append(clock[0])
+    assert starts[1] - starts[0] > 60 / 45 / 2  # no two at once
+    assert 119 < starts[-1] - starts[0] < 121
+
+
 def test_a_stop_wakes_those_who_wait(endpoint, store):
     """By the refusal of another model's key, which holds for the whole run."""
     slow = {"alias": "slow", "id": "claude-sonnet-4-6", "requests_per_minute": 1}

@@ -12,14 +12,16 @@ from fluency.core.study import ModelConfig
 
 
 class Pace:
-    """Shared by all threads that ask one model: at most `in_flight` calls at a time, and `per_minute` starts.
+    """Shared by all threads that ask one model.
 
-    The starts of one second (at least one) may come at once. During a pause longer than `longest_pause_s` calls fail.
+    At most `in_flight` calls at a time, and starts spread over `per_minute`: one second's worth of them may come at
+    once, or half the time between two be made up, so that late starts do not lower the rate. A pause longer than
+    `longest_pause_s` is not waited for: calls fail until it is over.
     """
 
     def __init__(self, per_minute: float | None, in_flight: int, *, longest_pause_s: float) -> None:
         self._interval = 60 / per_minute if per_minute else 0.0
-        self._burst_s = max(0.0, 1.0 - self._interval)
+        self._burst_s = max(self._interval / 2, 1.0 - self._interval)
         self._most, self._running = in_flight, 0
         self._next = self._pause_until = 0.0
         self._longest_pause = longest_pause_s
