@@ -1,7 +1,4 @@
-"""Snakemake's output for people: bars with counts and an estimate, and each failure as its sentence.
-
-A dry run, `--verbose` and `--quiet` keep Snakemake's own output.
-"""
+"""Snakemake's output as progress bars and one sentence a failure; dry runs, `--verbose` and `--quiet` keep its own."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from fluency.workflow.progress import ProgressReporter
 
 
 class LogHandler(LogHandlerBase):
-    """Hands every record to the reporter, unless Snakemake's own handler prints them."""
+    """Passes every record to the reporter, unless Snakemake's own handler prints them."""
 
     writes_to_file = False
     has_filter = True
@@ -31,7 +28,7 @@ class LogHandler(LogHandlerBase):
         return not (settings.dryrun or settings.verbose or settings.quiet)
 
     def emit(self, record: LogRecord) -> None:
-        """Report what the record means; an error here must never stop the run."""
+        """Report a record; an error here must never stop the run."""
         try:
             if self.writes_to_stream:
                 self._reporter.handle(record)

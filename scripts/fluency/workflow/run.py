@@ -51,8 +51,9 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     if code == 0 and not ask_only and (RESULTS / loaded.study.study / "cells.csv").exists():
         print_ending(loaded)
     elif code == 1 and not arguments:
-        measured = all((ROOT / record).exists() for record in loaded.record_paths())
-        what = "Every cell is measured, but table or report is missing" if measured else "Not every cell could be measured"
+        what = "Not every cell could be measured"
+        if all((ROOT / record).exists() for record in loaded.record_paths()):
+            what = "Every cell is measured, but table or report is missing"
         log_line(f"{what}. `make report` shows what there is; run again to go on from here.")
     return code
 

@@ -48,10 +48,7 @@ class ChatProvider(Provider):
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> Reading:
-        """Missing usage, model or finish reason become null.
-
-        Where a call of `tool` was asked for, its command is the text. What a model thought is not part of the text.
-        """
+        """Missing usage, model or stop reason become null; with a `tool`, the command of its call is the text."""
         raw = storable(message)
         if not isinstance(raw, dict):
             raise unreadable("the reply is JSON but no completion")

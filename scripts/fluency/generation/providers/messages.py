@@ -48,10 +48,7 @@ class MessagesProvider(Provider):
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> Reading:
-        """Missing usage, model or stop reason become null.
-
-        Where a call of `tool` was asked for, its command is the text.
-        """
+        """Missing usage, model or stop reason become null; with a `tool`, the command of its call is the text."""
         raw = storable(message)
         if not isinstance(raw, dict):
             raise unreadable("the reply is JSON but no message")
