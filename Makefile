@@ -1,10 +1,10 @@
-# The front door. `make` alone lists what there is.
+# `make` alone lists the targets.
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHONUNBUFFERED := 1
-# Else each start compiles Snakemake, pandas and ours anew: seconds of processor time, at every command and in every test.
+# Else each start compiles Snakemake, pandas and this package again: seconds for every command and every test.
 unexport PYTHONDONTWRITEBYTECODE
 
 CONFIG ?=
@@ -49,7 +49,7 @@ env: $(RUN) ## Make the pinned environment (.venv)
 shell: $(RUN) ## A shell inside the environment: snakemake --cores 8, snakemake report
 	@bash --rcfile <(echo 'source .venv/bin/activate')
 
-demo: $(RUN) ## All of it with the embedded model, one trial, at no cost: ends with a report
+demo: $(RUN) ## A whole study with the embedded model, one trial, at no cost: ends with a report
 	@fluency run --configfile config/demo.yaml
 
 run: $(RUN) $(if $(wildcard profiles/$(ON)/profile.yaml),$(CLUSTER)) ## The default study (embedded model, 5 trials), or CONFIG=config/other.yaml (ON=slurm: on a cluster)
@@ -61,7 +61,7 @@ study: $(RUN) ## The study as designed (Opus 4.7, Sonnet 4.6): shows its price, 
 plan: $(RUN) ## What a run would do, why, what it costs, what is missing (CONFIG=...)
 	@fluency plan $(CONFIGS)
 
-report: $(RUN) ## The report of what there is, also of an unfinished study (CONFIG=...)
+report: $(RUN) ## The report of a study as far as it is measured (CONFIG=...)
 	@fluency report $(CONFIGS)
 
 image: $(RUN) ## Build the sandbox image (POWERSHELL_ARCHIVE=file adds PowerShell)
@@ -144,10 +144,10 @@ pages: $(DEV) ## Write the pages that are made from code: config, data, tasks, s
 fix: $(DEV) ## Format the code
 	@ruff check --fix . && ruff format . && snakefmt Snakefile profiles
 
-mutate: $(DEV) ## Put random small faults into the code, see what tests notice (N=60 SEED=1); writes tools/mutate/results.md
+mutate: $(DEV) ## Put random small faults into the code and see which ones the tests notice (N=60 SEED=1); writes tools/mutate/results.md
 	@python -m tools.mutate -n $${N:-60} --seed $${SEED:-1}
 
-chaos: $(DEV) ## Disturb runs of 200 cells at random moments, finish them (N=50 SEED=1); writes tools/chaos/results.md
+chaos: $(DEV) ## Interrupt runs of 200 cells at random moments and finish them (N=50 SEED=1); writes tools/chaos/results.md
 	@python -m tools.chaos -n $${N:-50} --seed $${SEED:-1}
 
 simulate: $(DEV) ## Simulate studies of the design again (5 min); writes tools/simulate/figures.json and every place that shows one
@@ -159,7 +159,7 @@ bench: $(DEV) ## Measure the harness against bare loops; ratios into tools/bench
 docs: $(DOCS) ## Build the documentation into site/, strictly; it opens from the disk
 	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict && echo site/index.html
 
-lock: $(DEV) ## Pin the environment anew from envs/*.in
+lock: $(DEV) ## Pin the environment again from envs/*.in
 	@for name in installer requirements dev data docs interop cluster; do \
 	  uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header \
 	    --no-emit-index-url --no-emit-find-links --output-file envs/$$name.lock envs/$$name.in; done

@@ -1,9 +1,8 @@
 """The pipeline on one page: generate, execute, score, gather, report, archive.
 
-Each rule has one action (workflow/pipeline.py) and one param (workflow/rerun_keys.py). The param is the canonical
-JSON of what changes the rule's answer, the code that decides it included (archive/code_hashes.py). Sources are no
-input files: those count by their time, and a source that was put back, or edited while the clock was behind, is older than
-what was made of its predecessor.
+Each rule has one action (workflow/pipeline.py) and one param (workflow/rerun_keys.py): the canonical JSON of all that
+changes the rule's result, its code included (archive/code_hashes.py). Sources are no input files, because Snakemake
+compares those by their times: a source that was restored from a copy may be older than what was made of it.
 """
 
 import re
@@ -37,7 +36,7 @@ onstart:
 rule all:
     """Measure every cell and write the report and the explorer."""
     input:
-        # Named here too: Snakemake makes a lost intermediate file only where a target asks for it.
+        # Snakemake makes a lost intermediate file only where a target needs it.
         P.record_paths,
         f"{STUDY}/report.md",
 
@@ -105,7 +104,7 @@ rule score:
 
 
 rule control:
-    """Run commands known to be right and wrong, which no model wrote, and judge them like answers."""
+    """Run commands known to be right and wrong, and judge them like answers."""
     input:
         rules.image.output,
     output:
@@ -134,7 +133,7 @@ rule gather:
 
 
 rule report:
-    """Write the report with its figures, and the explorer that opens every cell."""
+    """Write the report with its figures, and the explorer of all cells."""
     input:
         [f"{STUDY}/control.json"] if P.study.control else [],
         table=rules.gather.output.table,

@@ -1,7 +1,7 @@
-"""What a cluster's nodes do of a study: the image, the control, and slices of executions and scores.
+"""What the nodes of a cluster do: the image, the control, and slices of executions and scores.
 
-`make run ON=slurm` asks the models first, divides what is to execute and score into slices, runs this file with
-profiles/slurm, and ends with the Snakefile alone, which finds every record there (docs/cluster.md).
+`make run ON=slurm` asks the models, divides the cells into slices, runs this file with profiles/slurm, and ends with
+the Snakefile alone, which finds every record (docs/cluster.md).
 """
 
 from fluency.workflow.cluster import FOLDER

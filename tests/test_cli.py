@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
-from fluency.cli import fluency, main
+from fluency.cli import TARGETS, fluency, main
 from tests.workflow.project import Project
 
-CONFIGURED = [name for name, command in fluency.commands.items() if any(p.name == "files" for p in command.params)]
+CONFIGURED = [
+    name for name, command in fluency.commands.items() if any("--configfile" in p.opts for p in command.params)
+]
 
 
 @pytest.mark.parametrize("command", fluency.commands)
@@ -18,6 +22,13 @@ def test_every_command_has_help(command, capsys):
     assert main([command, "--help"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"Usage: fluency {command}") and len(shown.splitlines()) > 4
+
+
+@pytest.mark.parametrize("command", TARGETS)
+def test_a_command_has_the_parameters_of_the_function_that_it_calls(command):
+    module, _, function = TARGETS[command].partition(":")
+    parameters = inspect.signature(getattr(import_module(f"fluency.{module}"), function))
+    parameters.bind(**dict.fromkeys(p.name for p in fluency.commands[command].params))
 
 
 @pytest.mark.parametrize(
@@ -51,9 +62,11 @@ def test_a_mistyped_argument_is_a_sentence(arguments, words, capsys):
 
 def test_seeds_are_numbers_separated_by_commas(monkeypatch):
     asked = []
-    monkeypatch.setattr("fluency.validation.validate.main", lambda tasks, seeds: asked.append((tasks, seeds)) or 0)
+    monkeypatch.setattr(
+        "fluency.validation.validate.main", lambda task_ids, seeds: asked.append((task_ids, seeds)) or 0
+    )
     assert main(["validate", "--task", "tree-size-bytes", "--seeds", "11, 24"]) == 0
-    assert asked == [(["tree-size-bytes"], [11, 24])]
+    assert asked == [(("tree-size-bytes",), [11, 24])]
 
 
 @pytest.mark.parametrize("command", CONFIGURED)

@@ -1,42 +1,21 @@
-"""The command line: `fluency <command>`. Each command imports what it needs when it is called."""
+"""The command line: `fluency <command>`. What a command does is imported when it is called."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fluency import __version__
 from fluency.common.errors import UserError
 
-
-def archive_file(text: str) -> Path:
-    """An archive that is there."""
-    path = Path(text)
-    if path.is_file():
-        return path
-    named = "this is not an archive but a folder" if path.is_dir() else "there is no such archive"
-    form = "name its file, for example ARCHIVE=archive/demo-2026-01-31-0123456789ab.tar.zst"
-    raise UserError(named if text.strip() else "no archive is named", where=text or "ARCHIVE", hint=form)
-
-
-def seed_list(text: str) -> list[int]:
-    """Seeds of worlds, separated by commas; none for an empty text."""
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not all(part.isdecimal() for part in parts):
-        raise UserError("these are not seeds", where=f"SEEDS={text}", hint="write whole numbers: SEEDS=11,24")
-    return list(map(int, parts))
-
-
-CONFIG = click.option("--configfile", "files", multiple=True, metavar="FILE", help="Override file, may be repeated.")
-ARCHIVE = click.argument("archive", default="", type=archive_file)
-INTO = click.option("--into", type=Path, metavar="FOLDER", help="The folder to write to.")
-FILE = click.Path(dir_okay=False, path_type=Path)
-MARKDOWN = click.option("--markdown", type=FILE, metavar="FILE", help="Write it to this file, too.")
+if TYPE_CHECKING:
+    from fluency.core.loaded_study import LoadedStudy
 
 
 @click.group(no_args_is_help=False, context_settings={"max_content_width": 120})
@@ -45,204 +24,164 @@ def fluency() -> None:
     """Measure how fluently models write Bash and PowerShell."""
 
 
-@fluency.command()
-@CONFIG
-@click.option("--on", default="", metavar="PROFILE", help="Run what needs containers on a cluster: profiles/PROFILE.")
-@click.argument("snakemake", nargs=-1, type=click.UNPROCESSED)
-def run(files: tuple[str, ...], on: str, snakemake: tuple[str, ...]) -> int:
-    """Measure a study, from its price to its headline; what follows `--` is passed to Snakemake."""
+def archive_file(text: str) -> Path:
+    """UserError unless the file is there."""
+    path = Path(text)
+    if path.is_file():
+        return path
+    named = "this is not an archive but a folder" if path.is_dir() else "there is no such archive"
+    form = "name its file, for example ARCHIVE=archive/demo-2026-01-31-0123456789ab.tar.zst"
+    raise UserError(named if text.strip() else "no archive is named", where=text or "ARCHIVE", hint=form)
+
+
+def comma_list(text: str) -> list[str]:
+    """What stands between commas, without blanks and empty parts."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def seed_list(text: str) -> list[int]:
+    """The seeds of worlds, separated by commas."""
+    parts = comma_list(text)
+    if not all(part.isdecimal() for part in parts):
+        raise UserError("these are not seeds", where=f"SEEDS={text}", hint="write whole numbers: SEEDS=11,24")
+    return list(map(int, parts))
+
+
+def load(_context: click.Context, _option: click.Parameter, files: tuple[str, ...]) -> LoadedStudy:
+    """The study of config.yaml and the override files."""
     from fluency.core.loaded_study import load_study
-    from fluency.workflow.run import run_study
 
-    return run_study(load_study(files), snakemake, on)
-
-
-@fluency.command()
-@CONFIG
-def plan(files: tuple[str, ...]) -> int:
-    """Show what a run would do and why, what it costs, and what is missing."""
-    from fluency.core.loaded_study import load_study
-    from fluency.workflow.plan import print_plan
-
-    return print_plan(load_study(files))
+    return load_study(files)
 
 
-@fluency.command()
-@CONFIG
-def report(files: tuple[str, ...]) -> int:
-    """Write the report of what there is, also of an unfinished study."""
-    from fluency.core.loaded_study import load_study
-    from fluency.workflow.pipeline import write_partial_report
-
-    return write_partial_report(load_study(files))
+def named(_context: click.Context, parameter: click.Parameter, study: str) -> str:
+    """UserError for an empty name."""
+    if not study:
+        where = str(parameter.name).upper()
+        raise UserError("no study is named", where=where, hint="name two studies: make compare A=demo B=other")
+    return study
 
 
-@fluency.command()
-def image() -> int:
-    """Build the sandbox image, starting a container engine where that is possible."""
-    from fluency.execution.image import main as build
+FILE = click.Path(dir_okay=False, path_type=Path)
+OVERRIDES: dict[str, Any] = {"multiple": True, "metavar": "FILE", "help": "Override file, may be repeated."}
+STUDY = click.Option(["--configfile", "loaded"], callback=load, **OVERRIDES)
+ARCHIVE = click.Argument(["archive"], default="", type=archive_file)
+A, B = click.Argument(["a"], default="", callback=named), click.Argument(["b"], default="", callback=named)
+SNAKEMAKE = click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED, metavar="[SNAKEMAKE]...")
+LOGS = click.Argument(["logs"], nargs=-1, required=True, type=Path)
+ON = click.Option(["--on"], default="", metavar="PROFILE", help="Run the containers on a cluster: profiles/PROFILE.")
+TASKS = click.Option(["--task", "task_ids"], multiple=True, metavar="ID", help="A task, may be repeated; else all.")
+SEEDS = click.Option(
+    ["--seeds"], type=seed_list, default="", metavar="A,B", help="Worlds, at least an odd and an even."
+)
+MERGE = click.Option(["--merge", "other"], type=Path, metavar="FOLDER", help="Take over the answers of another store.")
+DECISION = click.Option(["--decision"], default="", help="The decision the study is for.")
+PRIVATE = click.Option(["--private"], type=archive_file, metavar="FILE", help="The part that holds its private tasks.")
+STAGE = click.Option(["--stage"], type=click.Choice(["score", "execute"]), default="score", help="The first stage.")
+ALLOW = click.Option(
+    ["--allow", "allowed"], type=comma_list, default="", metavar="LIMIT,LIMIT", help="Limits to raise."
+)
+TITLE = click.Option(["--title"], default="", help="Title of the decision.")
+OUT = click.Option(["--out"], type=Path, default=Path("candidates"), metavar="FOLDER", help="The folder to write to.")
+INTO = click.Option(["--into"], type=Path, metavar="FOLDER", help="The folder to write to.")
+MARKDOWN = click.Option(["--markdown"], type=FILE, metavar="FILE", help="Write it to this file, too.")
 
-    return build()
+TARGETS: dict[str, str] = {}
+"""Command -> the function that it calls with its parameters, as `module:function`."""
 
 
-@fluency.command()
-def doctor() -> int:
-    """Show what this machine has, lacks, and what that prevents."""
-    from fluency.workflow.doctor import main as examine
+def add(name: str, target: str, text: str, *parameters: click.Parameter) -> None:
+    """Add a command; its parameters are named as those of the function that it calls."""
+    module, _, function = target.partition(":")
 
-    return examine()
+    def call(**values: Any) -> Any:
+        return getattr(import_module(f"fluency.{module}"), function)(**values)
+
+    TARGETS[name] = target
+    fluency.add_command(click.Command(name, params=list(parameters), callback=call, help=text))
 
 
-@fluency.command()
-@click.option("--task", "tasks", multiple=True, metavar="ID", help="A task, may be repeated; else all.")
-@click.option("--seeds", type=seed_list, default="", metavar="A,B", help="Worlds, at least one odd and one even.")
-def validate(tasks: tuple[str, ...], seeds: list[int]) -> int:
-    """Prove the tasks fair in the sandbox; exit code 1 if one is unsound."""
-    from fluency.validation.validate import main as prove
-
-    return prove(list(tasks), seeds)
+RUN = "Measure a study, from its price to its headline; what follows `--` is passed to Snakemake."
+add("run", "workflow.run:run_study", RUN, STUDY, ON, SNAKEMAKE)
+add("plan", "workflow.plan:print_plan", "Show what a run would do and why, what it costs, and what is missing.", STUDY)
+add("report", "workflow.pipeline:write_partial_report", "Write the report of what there is, unfinished or not.", STUDY)
+add("image", "execution.image:main", "Build the sandbox image, starting a container engine where that is possible.")
+add("doctor", "workflow.doctor:main", "Show what this machine has, lacks, and what that prevents.")
+VALIDATE = "Prove the tasks fair in the sandbox; exit code 1 if one is unsound."
+add("validate", "validation.validate:main", VALIDATE, TASKS, SEEDS)
+add("compare", "report.compare:main", "Compare two studies task by task.", A, B, MARKDOWN)
+add("answers", "generation.audit:main", "List and verify the answer store.", MERGE)
+FREEZE = "Freeze tasks, seeds, models and analysis plan before a study."
+add("preregister", "archive.commands:preregister", FREEZE, STUDY, DECISION)
+VERIFY = "Check an archive and rebuild its report from the records, offline."
+add("verify", "archive.commands:verify", VERIFY, ARCHIVE, PRIVATE)
+add("open", "archive.commands:open_archive", "Verify an archive and open its report and explorer.", ARCHIVE, INTO)
+REPLAY = "Rescore, or re-execute, an archive with the present code and image."
+add("replay", "archive.commands:replay", REPLAY, ARCHIVE, STAGE, ALLOW, MARKDOWN)
+add("decision", "archive.commands:write_decision_record", "Write a decision record from an archive.", ARCHIVE, TITLE)
+add(
+    "mine",
+    "miner.mine:main",
+    "Find task candidates in your own agent transcripts; nothing leaves the machine.",
+    LOGS,
+    OUT,
+)
 
 
 @fluency.command()
 @click.argument("cell", default="")
-def show(cell: str) -> int:
+def show(cell: str) -> None:
     """Show one cell (model/shell/task/trial): prompt, reply, command, both worlds, times."""
-    from fluency.common.paths import RESULTS
     from fluency.core.study import Cell
     from fluency.report.show import show as show_cell
 
-    show_cell(Cell.parse(cell), RESULTS)
-    return 0
+    show_cell(Cell.parse(cell))
 
 
 @fluency.command()
-@click.argument("a", default="")
-@click.argument("b", default="")
-@MARKDOWN
-def compare(a: str, b: str, markdown: Path | None) -> int:
-    """Compare two studies task by task."""
-    from fluency.report.compare import main as compare_studies
-
-    for name, given in (("A", a), ("B", b)):
-        if not given:
-            raise UserError("no study is named", where=name, hint="name two studies: make compare A=demo B=other")
-    return compare_studies(a, b, markdown)
-
-
-@fluency.command()
-@CONFIG
-def power(files: tuple[str, ...]) -> int:
+@click.option("--configfile", "study", callback=load, **OVERRIDES)
+def power(study: LoadedStudy) -> int:
     """Show what gap this design, or a larger one, could detect."""
     from fluency.analysis.power import main as tabulate
-    from fluency.core.loaded_study import load_study
 
-    return tabulate(load_study(files).study)
-
-
-@fluency.command()
-@click.option("--merge", type=Path, metavar="FOLDER", help="Take over the answers of another store.")
-def answers(merge: Path | None) -> int:
-    """List and verify the answer store."""
-    from fluency.generation.audit import main as audit
-
-    return audit(merge)
-
-
-@fluency.command()
-@CONFIG
-@click.option("--decision", default="", help="The decision the study is for.")
-def preregister(files: tuple[str, ...], decision: str) -> int:
-    """Freeze tasks, seeds, models and analysis plan before a study."""
-    from fluency.archive.commands import preregister as freeze
-    from fluency.core.loaded_study import load_study
-
-    return freeze(load_study(files), decision)
+    return tabulate(study.study)
 
 
 @fluency.command()
 @click.option("--study", default="", metavar="NAME", help="Draw its seeds and commit to them.")
 @click.option("--reveal", type=Path, metavar="FILE", help="A file that a commitment has left.")
-def seeds(study: str, reveal: Path | None) -> int:
+def seeds(study: str, reveal: Path | None) -> None:
     """Commit to the seeds of a study's worlds, and reveal them after it."""
-    from fluency.validation.seeds import commit
-    from fluency.validation.seeds import reveal as show_seeds
+    from fluency.validation import seeds as sealed
 
     if bool(study) == bool(reveal):
-        raise UserError(
-            "name a study or a file", where="seeds", hint="STUDY=name commits, REVEAL=sealed/name.yaml reveals"
-        )
+        hint = "STUDY=name commits, REVEAL=sealed/name.yaml reveals"
+        raise UserError("name a study or a file", where="seeds", hint=hint)
     if reveal:
-        show_seeds(reveal)
+        sealed.reveal(reveal)
     else:
-        commit(study)
-    return 0
+        sealed.commit(study)
 
 
-@fluency.command()
-@CONFIG
+@fluency.command(params=[STUDY])
 @click.option("--partial", is_flag=True, help="Pack what there is.")
 @click.option("--image", is_flag=True, help="With the sandbox image.")
 @click.option("--with-private", is_flag=True, help="Keep private tasks in: not to be published.")
-def archive(files: tuple[str, ...], partial: bool, image: bool, with_private: bool) -> int:
+def archive(loaded: LoadedStudy, partial: bool, image: bool, with_private: bool) -> int:
     """Bring a study up to date and pack its decision record."""
     from fluency.archive.commands import pack_study
-    from fluency.core.loaded_study import load_study
     from fluency.workflow.run import run_study
 
-    loaded = load_study(files)
     if not partial and (code := run_study(loaded)):
         return code
     print(pack_study(loaded, partial=partial, image=image, with_private=with_private))
     return 0
 
 
-@fluency.command()
-@ARCHIVE
-@click.option("--private", type=archive_file, metavar="FILE", help="The part that holds its private tasks.")
-def verify(archive: Path, private: Path | None) -> int:
-    """Check an archive and rebuild its report from the records, offline."""
-    from fluency.archive.commands import verify as check
-
-    return check(archive, private)
-
-
-@fluency.command("open")
-@ARCHIVE
-@INTO
-def open_(archive: Path, into: Path | None) -> int:
-    """Verify an archive, and open its report and explorer as this checkout writes them."""
-    from fluency.archive.commands import open_archive
-
-    return open_archive(archive, into)
-
-
-@fluency.command()
-@ARCHIVE
-@click.option("--stage", type=click.Choice(["score", "execute"]), default="score", help="From which stage on.")
-@click.option("--allow", default="", metavar="LIMIT,LIMIT", help="Limits above this checkout's.")
-@MARKDOWN
-def replay(archive: Path, stage: Literal["score", "execute"], allow: str, markdown: Path | None) -> int:
-    """Rescore, or re-execute, an archive with the present code and image."""
-    from fluency.archive.commands import replay as again
-
-    return again(archive, stage, list(filter(None, allow.split(","))), markdown)
-
-
-@fluency.command()
-@ARCHIVE
-@click.option("--title", default="", help="Title of the decision.")
-def decision(archive: Path, title: str) -> int:
-    """Write a decision record from an archive."""
-    from fluency.archive.commands import write_decision_record
-
-    return write_decision_record(archive, title)
-
-
-@fluency.command()
+@fluency.command(params=[INTO])
 @click.option("--format", "name", default="", metavar="NAME", help="The format.")
 @click.option("--archive", default="", metavar="FILE", help="An archive; else the study of the configuration.")
-@CONFIG
-@INTO
+@click.option("--configfile", "files", **OVERRIDES)
 def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -> int:
     """Write a study, archived or as it stands, in another program's format."""
     from fluency.common.terminal import print_lines
@@ -257,22 +196,11 @@ def export(name: str, archive: str, files: tuple[str, ...], into: Path | None) -
     return 0
 
 
-@fluency.command()
-@click.argument("logs", nargs=-1, required=True, type=Path)
-@click.option("--out", type=Path, default=Path("candidates"), metavar="FOLDER", help="The folder to write to.")
-def mine(logs: tuple[Path, ...], out: Path) -> int:
-    """Find task candidates in your own agent transcripts; nothing leaves the machine."""
-    from fluency.miner.mine import main as find
-
-    return find(logs, out)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; a user's mistake, or a file that cannot be used, is one sentence and exit code 2."""
     try:
         with fluency.make_context("fluency", list(sys.argv[1:] if arguments is None else arguments)) as context:
-            code: Any = fluency.invoke(context)
-            return int(code or 0)
+            return int(fluency.invoke(context) or 0)
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.UsageError as error:

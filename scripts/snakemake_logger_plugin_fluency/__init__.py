@@ -1,7 +1,4 @@
-"""Snakemake's output for people: bars with counts and an estimate, and each failure as its sentence.
-
-A dry run, `--verbose` and `--quiet` keep Snakemake's own output.
-"""
+"""Snakemake's output as progress bars and one sentence a failure; dry runs, `--verbose` and `--quiet` keep its own."""
 
 from __future__ import annotations
 

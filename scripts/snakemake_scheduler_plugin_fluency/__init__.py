@@ -1,11 +1,10 @@
-"""Which of the ready jobs start next: those of the highest priority, as far as the resources reach.
+"""Chooses the jobs to start next: those of the highest priority, as far as the resources suffice.
 
-Snakemake's own greedy scheduler weighs all ready jobs again for each that it takes; thousands of answers are ready to
-be asked from the start. Here every look sorts them once (docs/evidence.md has the times).
+Snakemake's own greedy scheduler compares all ready jobs again for each that it takes, and thousands of answers are
+ready from the start. This one sorts them once a poll (docs/evidence.md has the times).
 
-Jobs with a fair-share resource come after all others, each time one of the resource of which the fewest are under
-way: in the order of their priority alone, chance would fill all threads with answers of one model, which wait for
-each other, while nobody asks the others.
+Jobs with a fair-share resource come after all others, each time one of the resource with the fewest jobs under way:
+by priority alone, all threads might be taken by one model, whose calls wait for each other, and none by the others.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from snakemake_interface_scheduler_plugins.base import SchedulerBase
 CORES = "_cores"
 """Snakemake's name for the threads that are free; every job takes at least one."""
 FAIR_SHARE = "evenly_"
-"""The prefix of a fair-share resource: as many jobs hold it as every other such resource."""
+"""The prefix of a fair-share resource: each gets as many jobs as every other."""
 
 
 class Scheduler(SchedulerBase):
-    """Takes the ready jobs in the order of their priority; one that does not fit is passed over."""
+    """Takes the ready jobs in the order of their priority, without those that do not fit."""
 
     def select_jobs(
         self,
@@ -39,7 +38,7 @@ class Scheduler(SchedulerBase):
         waiting: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
         for number, job in enumerate(selectable_jobs):
             needs = job.scheduler_resources
-            # The number settles equal priorities, so that jobs themselves are never compared.
+            # The number decides between equal priorities: jobs cannot be compared.
             waiting[next((name for name in shared if name in needs), "")].append((-job.priority, number, job))
         for queue in waiting.values():
             heapq.heapify(queue)

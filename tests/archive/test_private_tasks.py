@@ -346,12 +346,12 @@ def test_a_private_task_in_the_wrong_place_is_refused(tmp_path, monkeypatch) -> 
         assert caught.value.hint
 
     refused(tmp_path / "nowhere", "no such folder")
-    refused(TASKS, "lies inside the project")
+    refused(TASKS, "is inside the project")
     open_one = write_task(tmp_path / "open" / SECRET, TASK.replace("private: true", "private: false")).parent
-    refused(open_one, "does not say that it is one")
+    refused(open_one, "is not marked as private")
     taken = write_task(tmp_path / "taken" / PUBLIC, TASK.replace(SECRET, PUBLIC)).parent
     refused(taken, "has the id of a task of the project")
     monkeypatch.delenv("TASKS_PRIVATE")
     monkeypatch.setattr("fluency.core.tasks.TASKS", tmp_path / "bank")
-    with pytest.raises(UserError, match="stands in the project"):
+    with pytest.raises(UserError, match="is in the project"):
         load_task(write_task(tmp_path / "bank" / SECRET))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
 from fluency.archive.unpack import unpacked
+from fluency.common import source_hash
 from fluency.common.errors import UserError
 from fluency.common.git import git_state
 from fluency.core.provenance import Provenance, Sampling, collect_provenance, parse_provenance, read_provenance
@@ -174,3 +176,16 @@ def test_what_is_no_provenance_is_refused_in_a_sentence(data, tmp_path: Path):
     with pytest.raises(UserError) as caught:
         read_provenance(tmp_path / "provenance.json")
     assert "provenance.json" in caught.value.where
+
+
+def test_a_library_that_is_not_installed_is_absent(made, monkeypatch):
+    """The embedded model's has no wheel for some platforms; a study of other models needs none."""
+    installed = source_hash.version
+
+    def without(name: str) -> str:
+        if name == "xllamacpp":
+            raise PackageNotFoundError(name)
+        return installed(name)
+
+    monkeypatch.setattr(source_hash, "version", without)
+    assert collected(made).versions["xllamacpp"] == "absent"

@@ -80,7 +80,7 @@ def test_only_the_tasks_of_the_set_are_read(bank: Path) -> None:
             "small.colour",
         ),
         ({"small": {"description": "x", "tasks": ["lost"]}}, "small", "there is no such task", "tasks: small: lost"),
-        ({"small": {"description": "x", "tasks": TWO[:1] * 2}}, "small", "stands twice", "small"),
+        ({"small": {"description": "x", "tasks": TWO[:1] * 2}}, "small", "named twice", "small"),
         ({"small": {"description": "x", "tasks": []}}, "small", "at least one entry", "small.tasks"),
         ({"small": {"description": "x"}}, "small", "missing", "small.tasks"),
         ({"small": TWO}, "small", "keys of its own", "small"),

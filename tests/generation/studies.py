@@ -35,10 +35,13 @@ def prompt_of(cell: Cell) -> str:
     return f"Answer for {cell.path}"
 
 
-def generator_of(study: Study, store: AnswerStore, endpoint: Endpoint, **over: Any) -> Generator:
-    """A generator that asks the fake endpoint for every model."""
-    urls = {model.alias: endpoint.url for model in study.models}
-    options = {"base_urls": urls, "environ": ENVIRON, "retry_policy": QUICK} | over
+def generator_of(
+    study: Study, store: AnswerStore, endpoint: Endpoint, base_urls: dict[str, str] | None = None, **over: Any
+) -> Generator:
+    """A generator that asks the fake endpoint for every model, or those in `base_urls` by their alias."""
+    urls = {model.alias: endpoint.url for model in study.models} if base_urls is None else base_urls
+    options = {"environ": ENVIRON, "retry_policy": QUICK} | over
+    options.setdefault("address_of", lambda model: urls.get(model.alias) or model.base_url)
     return Generator(study, store=store, **options)
 
 

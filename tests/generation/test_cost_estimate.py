@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
 from fluency.common.errors import UserError
+from fluency.common.paths import ROOT
 from fluency.core.study import PILOT, Study, read_study
 from fluency.core.tasks import load_tasks
 from fluency.generation.estimate import estimate_cost
@@ -35,7 +37,7 @@ def bounds(study: Study, price_in: float, price_out: float) -> tuple[float, floa
 
 
 def test_the_study_as_designed_costs_what_its_author_said(paid, store):
-    made = estimate_cost(paid, TASKS, store, environ=ENVIRON)
+    made = estimate_cost(paid, TASKS, store, ENVIRON)
     assert made.calls == 400 and [model.calls for model in made.models] == [200, 200]
     for model, (price_in, price_out) in zip(made.models, [(5, 25), (3, 15)], strict=True):
         least, most = bounds(paid, price_in, price_out)
@@ -43,12 +45,18 @@ def test_the_study_as_designed_costs_what_its_author_said(paid, store):
         assert model.most_usd >= most * 0.999
         assert model.minutes == pytest.approx(200 / 45)
     assert made.models[0].expected_usd < 5  # under $5 at Opus prices
-    assert made.missing == []
+    assert made.missing_keys == []
+
+
+def test_the_readme_states_the_price_that_the_plan_computes():
+    made = estimate_cost(read_study("config/study.yaml"), TASKS, AnswerStore(TASKS[0].folder / "none"), ENVIRON)
+    stated = re.findall(r"about \$([\d.]+), at most\s+\$([\d.]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert stated == [(f"{made.expected_usd:.2f}", f"{made.most_usd:.2f}")]
 
 
 def test_the_committed_study_costs_nothing():
-    made = estimate_cost(read_study(), TASKS, AnswerStore(TASKS[0].folder / "none"), environ={})
-    assert (made.most_usd, made.missing) == (0, [])
+    made = estimate_cost(read_study(), TASKS, AnswerStore(TASKS[0].folder / "none"), {})
+    assert (made.most_usd, made.missing_keys) == (0, [])
     assert "cost     nothing" in render_plan(made)
 
 
@@ -60,7 +68,7 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
     prompts = {(task.id, shell): build_prompt(task.prompt, shell) for task in TASKS for shell in paid.shells}
     for cell in cells[:20]:
         generator.generate(cell, prompts[cell.task, cell.shell], "0" * 64)
-    made = estimate_cost(paid, TASKS, store, environ=ENVIRON)
+    made = estimate_cost(paid, TASKS, store, ENVIRON)
     opus, sonnet = made.models
     assert (opus.at_hand, opus.calls, sonnet.at_hand) == (20, 180, 0)
     assert opus.spent_usd == pytest.approx(20 * (120 * 5 + 100 * 25) / 1e6) == generator.budget.spent_usd
@@ -70,7 +78,7 @@ def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, sto
 def test_a_model_that_nobody_knows_is_expected_to_write_sixty_tokens(store):
     price = {"input_usd_per_mtok": 0, "output_usd_per_mtok": 10, "dated": "2026-11-01"}
     own = {"alias": "own", "id": "own", "temperature": 0.7, "max_tokens": 64, "price": price}
-    (model,) = estimate_cost(study_of(own, trials=1), TASKS[:3], store, environ=ENVIRON).models
+    (model,) = estimate_cost(study_of(own, trials=1), TASKS[:3], store, ENVIRON).models
     assert model.expected_usd == pytest.approx(6 * 60 * 10 / 1e6)
 
 
@@ -80,10 +88,10 @@ def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
     for task in TASKS[:3]:
         for cell in small.cells([task.id]):
             generator.generate(cell, build_prompt(task.prompt, cell.shell), "0" * 64)
-    assert estimate_cost(small, TASKS[:3], store, environ=ENVIRON).calls == 0
-    assert estimate_cost(study_of(OPUS, trials=2), TASKS[:3], store, environ=ENVIRON).calls == 6
+    assert estimate_cost(small, TASKS[:3], store, ENVIRON).calls == 0
+    assert estimate_cost(study_of(OPUS, trials=2), TASKS[:3], store, ENVIRON).calls == 6
     hotter = study_of(OPUS | {"temperature": 0.3}, trials=1)
-    assert estimate_cost(hotter, TASKS[:3], store, environ=ENVIRON).calls == 6
+    assert estimate_cost(hotter, TASKS[:3], store, ENVIRON).calls == 6
 
 
 def test_what_is_not_installed_is_said_in_both_arms_alike(paid):
@@ -94,8 +102,8 @@ def test_what_is_not_installed_is_said_in_both_arms_alike(paid):
 
 
 def test_batches_cost_half_unless_they_expire_and_take_their_time(store):
-    single = estimate_cost(study_of(OPUS), TASKS, store, environ=ENVIRON)
-    batch = estimate_cost(study_of(OPUS | {"transport": "batch"}), TASKS, store, environ=ENVIRON)
+    single = estimate_cost(study_of(OPUS), TASKS, store, ENVIRON)
+    batch = estimate_cost(study_of(OPUS | {"transport": "batch"}), TASKS, store, ENVIRON)
     assert batch.expected_usd == pytest.approx(single.expected_usd / 2)
     assert batch.most_usd == pytest.approx(single.most_usd)  # it may expire, and is then asked by single calls
     assert batch.models[0].minutes is None
@@ -103,28 +111,27 @@ def test_batches_cost_half_unless_they_expire_and_take_their_time(store):
 
 
 def test_a_missing_key_is_said_only_where_there_is_something_to_ask(paid, store):
-    made = estimate_cost(paid, TASKS, store, environ={}, missing=["PowerShell: the image holds none"])
-    assert len(made.missing) == 3 and "ANTHROPIC_API_KEY" in made.missing[0]
-    assert made.aliases_to_ask == ["opus", "sonnet"]
-    text = render_plan(made)
+    made = estimate_cost(paid, TASKS, store, {})
+    assert len(made.missing_keys) == 2 and "ANTHROPIC_API_KEY" in made.missing_keys[0]
+    text = render_plan(made, ["PowerShell: the image holds none"])
     assert "Missing:" in text and "PowerShell: the image holds none" in text
-    assert estimate_cost(paid, [], store, environ={}).missing == []
+    assert estimate_cost(paid, [], store, {}).missing_keys == []
 
 
 def test_a_model_without_a_price_asks_for_one(store):
     with pytest.raises(UserError, match="price"):
         estimate_cost(
-            study_of({"alias": "new", "id": "claude-next", "temperature": 1, "max_tokens": 9}), TASKS, store, environ={}
+            study_of({"alias": "new", "id": "claude-next", "temperature": 1, "max_tokens": 9}), TASKS, store, {}
         )
 
 
 def test_reasons_have_their_place(paid, store):
     reasons = {"generate": {"missing": 400}, "score": {"code has changed": 3, "missing": 400}}
-    text = render_plan(estimate_cost(paid, TASKS, store, environ=ENVIRON, reasons=reasons))
+    text = render_plan(estimate_cost(paid, TASKS, store, ENVIRON), reasons=reasons)
     assert "generate: 400 to run" in text and "score: 403 to run" in text and "code has changed" in text
 
 
 def test_an_estimate_cannot_be_changed(paid, store):
-    made = estimate_cost(paid, TASKS, store, environ=ENVIRON)
+    made = estimate_cost(paid, TASKS, store, ENVIRON)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        made.stop_usd = 1e9
+        made.tasks = 1

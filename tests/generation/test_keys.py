@@ -13,7 +13,7 @@ import pytest
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import pretty_json
 from fluency.generation.keys import require_keys
-from fluency.generation.providers.messages import check_base_url
+from fluency.generation.providers.messages import MessagesProvider
 from tests.generation.endpoint import BEHAVIOURS, Endpoint, Reply, error, message
 from tests.generation.studies import ENVIRON, KEY, ask, cells_of, generator_of, prompt_of, study_of
 
@@ -112,14 +112,13 @@ def test_a_canary_key_is_nowhere_after_a_run_with_every_failure(endpoint, store,
 def test_a_missing_key_is_one_sentence_before_any_call(environ, endpoint, store):
     study = study_of()
     with pytest.raises(UserError) as before:
-        require_keys(study, environ)
+        require_keys(study.models, environ)
     assert "ANTHROPIC_API_KEY is not set" in before.value.what
     assert before.value.where and "export ANTHROPIC_API_KEY" in before.value.hint
     with pytest.raises(StopRun, match="ANTHROPIC_API_KEY is not set"):
         ask(generator_of(study, store, endpoint, environ=environ), cells_of(study)[0])
     assert endpoint.requests == []
-    require_keys(study, ENVIRON)
-    require_keys(study, {}, aliases=[])
+    require_keys(study.models, ENVIRON)
 
 
 @pytest.mark.parametrize("key", ["sk-ant two", "sk-ant\ntwo", "sk-änt", "sk-ant\x00"])
@@ -184,7 +183,7 @@ def test_an_address_that_ends_in_v1_is_corrected_with_a_note(tail, endpoint, sto
     ],
 )
 def test_addresses(url, used):
-    assert check_base_url(url, "here")[0] == used
+    assert MessagesProvider.address(study_of().models[0], url, "here")[0] == used
 
 
 @pytest.mark.parametrize(
@@ -192,7 +191,7 @@ def test_addresses(url, used):
 )
 def test_what_is_no_address_is_refused(url, endpoint, store):
     with pytest.raises(UserError):
-        check_base_url(url, "here")
+        MessagesProvider.address(study_of().models[0], url, "here")
     study = study_of({"alias": "m", "id": "claude-sonnet-4-6"})
     generator = generator_of(study, store, endpoint, base_urls={"m": url} if url else {"m": "x"})
     with contextlib.suppress(AssertionError), pytest.raises(StopRun):

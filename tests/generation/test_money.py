@@ -140,7 +140,7 @@ def test_a_batch_that_is_out_counts_until_it_is_collected_and_stops_only_who_ask
         assert ask(generator, singles[0]).answer.text, "there is still room for it"
         generator.budget.add(BOUND_USD / 2)
         for _ in range(2):
-            with pytest.raises(StopRun, match=r"\$20.48\d* reserved for batches that are out") as caught:
+            with pytest.raises(StopRun, match=r"\$20.48\d* reserved for batches under way") as caught:
                 ask(generator, singles[1])
         assert caught.value.where == "budget: stop_usd"
         endpoint.batch_polls = 0

@@ -12,7 +12,7 @@ import pytest
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.generation.audit import main, merge, verify
 from fluency.generation.batches import _name_of
-from fluency.generation.failure import from_status
+from fluency.generation.failure import from_error
 from fluency.generation.providers.messages import MessagesProvider
 from fluency.generation.providers.sdk_provider import MOST_BYTES, Access, is_loopback
 from fluency.generation.store import AnswerStore, DamagedAnswer
@@ -109,7 +109,7 @@ def test_a_service_that_says_try_again_is_obeyed(status, endpoint, store):
 
 @pytest.mark.parametrize(("status", "kind"), [(401, "authentication_error"), (403, "permission_error"), (402, None)])
 def test_no_service_makes_a_run_go_on_without_key_or_money(status, kind):
-    assert from_status(status, kind, None, "no", {"x-should-retry": "true"}).scope == "run"
+    assert from_error(status, {"type": kind, "message": "no"}, {"x-should-retry": "true"}).scope == "run"
 
 
 def test_a_byte_order_mark_is_no_broken_json(endpoint, store):

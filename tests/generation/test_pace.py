@@ -21,7 +21,7 @@ from fluency.generation.failure import (
     worth_another_attempt,
 )
 from fluency.generation.pace import Pace
-from fluency.generation.providers.messages import pause_of
+from fluency.generation.providers.messages import MessagesProvider
 from fluency.generation.providers.sdk_provider import LONGEST_HEADER_PAUSE_S
 from tests.generation.endpoint import BEHAVIOURS, Reply, message
 from tests.generation.studies import ask, cells_of, generator_of, study_of
@@ -126,7 +126,7 @@ def headers(remaining: str, seconds: float, kind: str = "tokens") -> dict[str, s
     ],
 )
 def test_pauses_by_header(given, least, most):
-    assert least <= pause_of(given, dt.datetime(2026, 1, 1, tzinfo=dt.UTC)) <= most
+    assert least <= MessagesProvider.pause_s(given, dt.datetime(2026, 1, 1, tzinfo=dt.UTC)) <= most
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_the_default_study_sends_what_it_promises(endpoint, store):
 def test_an_embedded_model_gets_no_key_and_a_seed_of_its_own(endpoint, store):
     study = study_of({"alias": "qwen", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"})
     started = []
-    generator = generator_of(study, store, endpoint, base_urls={}, base_url=lambda m: started.append(m) or endpoint.url)
+    generator = generator_of(study, store, endpoint, address_of=lambda m: started.append(m) or endpoint.url)
     records = [ask(generator, cell) for cell in cells_of(study)[:3]]
     assert len(started) == 1
     assert len({record.answer.request.seed for record in records}) == 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections import Counter
 
 import pytest
 
@@ -17,10 +16,8 @@ from fluency.generation.providers import PROVIDERS, chat
 from fluency.generation.request import request_for, request_key
 from tests.generation.endpoint import Reply, error, message, tool_call
 from tests.generation.studies import KEY, ask, cells_of, generator_of, prompt_of
-from tests.generation.test_killed import finish, watch, worker
 from tests.generation.test_replies import ANSWERS, STOPS_MODEL, STOPS_RUN
 from tests.generation.wires import ENVIRON, MODELS, SUFFIX, study_on
-from tests.generation.worker import the_cells
 
 HASTY = RetryPolicy(attempt_s=5.0, deadline_s=20.0, attempts=3, first_wait_s=0.001, longest_wait_s=0.002)
 TROUBLES = ["rate-limit", "rate-limit-ms", "overloaded", "server-error", "bad-gateway", "request-timeout", "conflict"]
@@ -193,27 +190,6 @@ def test_only_one_wire_takes_batches(wire, endpoint, store):
     assert caught.value.where == "models: sonnet: transport" and endpoint.requests == []
 
 
-@pytest.mark.parametrize("wire", [wire for wire in MODELS if wire != "messages"])
-def test_killed_and_run_again_no_answer_is_paid_twice(wire, endpoint, store):
-    """As for the Messages wire, whose own test kills 220 times."""
-    study, cells = the_cells(400, wire=wire)
-    keys, asked_again = watch(endpoint, store, study, cells)
-    url = endpoint.url + SUFFIX.get(study.models[0].wire, "")
-    report = json.loads(finish(worker("kill", url, store.folder, len(cells), 5, 8, wire)))
-    kept, cut = set(), Counter()
-    for child in report["children"]:
-        assert not [step for step in child["steps"] if step[0] == "failed"]
-        steps = {name: {key for step, key in child["steps"] if step == name} for name in ("asked", "kept")}
-        assert not steps["asked"] & kept
-        kept |= steps["kept"]
-        cut.update(steps["asked"] - steps["kept"])
-    touched = cells[: report["touched"]]
-    finish(worker("run", url, store.folder, len(touched), 1, wire))
-    assert asked_again == [] and all(store.has(keys[prompt_of(cell)]) for cell in touched)
-    repeats = Counter(keys[prompt] for prompt in endpoint.prompts) - Counter(keys[prompt_of(cell)] for cell in touched)
-    assert all(repeats[key] <= cut[key] for key in repeats)
-
-
 # ------------------------------------------------------------ asked as agents call it
 
 CALLS = {
@@ -348,7 +324,7 @@ def test_where_clouds_are():
     ],
 )
 def test_the_address_of_chat_completions(given, used):
-    bare, note = chat.check_base_url(given, "models: m: base_url")
+    bare, note = chat.ChatProvider.address(study_on("chat").models[0], given, "models: m: base_url")
     assert bare == used and bool(note) == (used != given.rstrip("/"))
 
 
@@ -372,7 +348,7 @@ def test_one_service_calls_the_limit_otherwise():
     ],
 )
 def test_the_pause_that_chat_headers_ask_for(headers, seconds):
-    assert chat.pause_of(headers) == pytest.approx(seconds)
+    assert chat.ChatProvider.pause_s(headers) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
@@ -393,6 +369,6 @@ def test_a_refusal_that_chat_says_in_words(endpoint, store):
 @pytest.mark.parametrize("error", [{"message": "still loading", "type": "unavailable", "code": 503}, "still loading"])
 def test_an_error_that_comes_as_a_success_is_that_error_unless_there_is_an_answer(error):
     with pytest.raises(Failure, match="still loading"):
-        chat.read_completion({"error": error})
+        chat.ChatProvider.read({"error": error}, None)
     choice = {"message": {"content": "ls"}, "finish_reason": "stop"}
-    assert chat.read_completion({"error": error, "choices": [choice]}).text == "ls"
+    assert chat.ChatProvider.read({"error": error, "choices": [choice]}, None).text == "ls"

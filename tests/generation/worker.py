@@ -51,7 +51,7 @@ def the_cells(number: int, transport: str = "messages", wire: str = "messages") 
 
 def generate(url: str, store: AnswerStore, study, cells: list[Cell]) -> None:
     policy = RetryPolicy(attempt_s=20, deadline_s=40, first_wait_s=0.05, batch_poll_s=0.005)
-    generator = Generator(study, store=store, base_urls={"sonnet": url}, environ=ENVIRON, retry_policy=policy)
+    generator = Generator(study, store=store, address_of=lambda _: url, environ=ENVIRON, retry_policy=policy)
     generator.prepare_batches((cell, prompt_of(cell)) for cell in cells)
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(lambda cell: generator.generate(cell, prompt_of(cell), "0" * 64), cells))

@@ -66,9 +66,5 @@ def test_the_page_on_architecture_names_what_is_there():
     assert {name for name in files if not (PACKAGE / name).is_file()} == set()
     functions = re.findall(r"`((?:\w+\.)+\w+)`", "".join(line for line in page.splitlines() if "→" in line))
     assert len(functions) > 20
-    for name in set(functions) - WRITTEN_AHEAD:
+    for name in set(functions):
         assert callable(pkgutil.resolve_name(f"fluency.{name}")), name
-
-
-WRITTEN_AHEAD = {"report.report.write_products"}
-"""Functions that the page names by where they are about to be."""

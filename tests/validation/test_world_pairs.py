@@ -10,8 +10,8 @@ import pytest
 
 from fluency.common.errors import UserError
 from fluency.core.study import PILOT
-from fluency.core.task_world import check_world_pair
 from fluency.core.tasks import load_tasks
+from fluency.validation.seeds import check_world_pair
 from fluency.world import WorldError, build_world, build_world_and_answers
 
 SEEDS = range(1, 41)

@@ -84,7 +84,7 @@ CHANGES = {
     "Snakemake's records lost": (
         lambda project: shutil.rmtree(project.root / ".snakemake"),
         {
-            "image": {"no record tells how it was made": 1},
+            "image": {"no record of how it was made": 1},
             "execute": {REMADE: 4},
             "score": {REMADE: 4},
             **HEAD,
@@ -148,3 +148,22 @@ def test_nobody_is_asked_while_no_engine_could_run_the_answers(measured, tmp_pat
 
 def project_cli(project: Project) -> list[str]:
     return [project.command()[0], "-m", "fluency.cli"]
+
+
+def test_the_last_step_of_a_run_on_a_cluster_starts_no_engine(measured, tmp_path):
+    """What the nodes have measured is only gathered and reported here."""
+    project = measured.clone(tmp_path / "project")
+    shutil.rmtree(project.root / "results" / "test")
+    run = [*project_cli(project), "run", "--configfile", "config/test.yaml", "--on", "slurm"]
+    environ = project.environ(DOCKER_HOST="unix:///nowhere/docker.sock")
+    done = subprocess.run(run, cwd=project.root, env=environ, capture_output=True, text=True)
+    assert done.returncode == 0 and (project.root / "results" / "test" / "report.md").exists(), done.stderr
+
+
+def test_where_only_the_report_failed_the_run_does_not_blame_the_cells(measured, tmp_path):
+    project = measured.clone(tmp_path / "project")
+    (project.root / "results" / "test" / "report.md").unlink()
+    (project.root / "report" / "report.md.j2").write_text("{{ nothing }}")
+    run = [*project_cli(project), "run", "--configfile", "config/test.yaml"]
+    done = subprocess.run(run, cwd=project.root, env=project.environ(), capture_output=True, text=True)
+    assert done.returncode == 1 and "Every cell is measured, but table or report is missing" in done.stderr, done.stderr

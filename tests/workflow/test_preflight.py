@@ -29,8 +29,8 @@ def agree(study: Study, store, *, terminal: bool = True, answer: str = "yes") ->
         asked.append(question)
         return answer
 
-    estimate = estimate_cost(study, TASKS, store, environ=ENVIRON)
-    return confirm_price(estimate, study, is_terminal=terminal, ask=ask), asked
+    estimate = estimate_cost(study, TASKS, store, ENVIRON)
+    return confirm_price(estimate, is_terminal=terminal, ask=ask), asked
 
 
 def test_a_paid_run_asks_and_names_the_price(store):
@@ -52,7 +52,7 @@ def test_without_a_terminal_the_config_has_to_agree(store):
 
 
 def test_a_cheap_or_free_run_does_not_ask(store):
-    dear = estimate_cost(study_of(OPUS), TASKS, store, environ=ENVIRON).most_usd
+    dear = estimate_cost(study_of(OPUS), TASKS, store, ENVIRON).most_usd
     assert agree(study_of(OPUS, budget={"confirm_usd": dear}), store, terminal=False) == (True, [])
     with pytest.raises(UserError):
         agree(study_of(OPUS, budget={"confirm_usd": dear * 0.99}), store, terminal=False)

@@ -17,7 +17,7 @@ from tests.workflow.test_bad_input import fluency
 pytestmark = pytest.mark.engine
 ANEW = "what it is made from is made again"
 NEW = "not there yet"
-UNKNOWN = "no record tells how it was made"
+UNKNOWN = "no record of how it was made"
 
 
 def redone(project: Project, requests: list, calls: int = 0, **reasons: dict[str, int]) -> None:

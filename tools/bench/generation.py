@@ -102,7 +102,7 @@ def generated(port: int, cells: int, folder: Path) -> float:
     generator = Generator(
         study,
         store=AnswerStore(folder),
-        base_urls={"m": f"http://127.0.0.1:{port}"},
+        address_of=lambda _: f"http://127.0.0.1:{port}",
         environ={"ANTHROPIC_API_KEY": "sk-bench"},
     )
 

@@ -1,1 +1,1 @@
-"""Ground floor: errors, paths, and files that reach the disk whole."""
+"""The lowest layer: errors, paths, hashes, locks, and atomic writes."""

@@ -1,4 +1,4 @@
-"""Canonical JSON by RFC 8785: the one text of a value in every language; and hashes over it."""
+"""Canonical JSON by RFC 8785, and hashes over it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import rfc8785
 from fluency.common.files import sha256
 
 EXACT = 2**53 - 1
-"""The largest integer up to which a double, and so JSON in other languages, holds every one."""
+"""The largest integer up to which a double, and so JSON in other languages, represents every one."""
 
 
 def canonical_json(value: Any) -> str:
-    """The RFC 8785 text of a value; ValueError for what has none.
+    """The RFC 8785 text of a value; tuples are arrays, and equal integers and floats have the same text.
 
-    Integers and floats of one value have one text, tuples are arrays. None have NaN, infinities, integers beyond
-    EXACT, lone surrogates, keys that are not texts, other types, and what nests some hundred levels deep.
+    ValueError for NaN, infinities, integers beyond EXACT, lone surrogates, keys that are no strings, other types, and
+    what nests some hundred levels deep.
     """
     try:
         return rfc8785.dumps(value).decode()
@@ -27,12 +27,12 @@ def canonical_json(value: Any) -> str:
 
 
 def legacy_canonical_json(value: Any) -> str:
-    """The text that hashes of schema 1 were made of; only for reading those."""
+    """The text that hashes of schema 1 were computed from."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def hashes_to(value: Any, digest: object) -> bool:
-    """Whether a digest is the SHA-256 of the value's canonical JSON, in today's form or in that of schema 1."""
+    """Whether a digest is the SHA-256 of the value's canonical JSON, also in the form of schema 1."""
     for form in (canonical_json, legacy_canonical_json):
         with suppress(ValueError, RecursionError):
             if sha256(form(value)) == digest:
@@ -49,7 +49,7 @@ def with_self_hash(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def has_valid_self_hash(document: dict[str, Any]) -> bool:
-    """Whether that hash is there and fits, in today's form or in that of schema 1."""
+    """Whether that hash is there and correct, also in the form of schema 1."""
     return hashes_to(_content(document), document.get(KEY))
 
 

@@ -11,7 +11,7 @@ def utc_now(timespec: str = "seconds") -> str:
 
 
 def parse_time(text: str) -> datetime:
-    """The moment such a text, or a date alone, stands for; ValueError if it stands for none."""
+    """The time that such a text, or a date alone, states; ValueError if it states none."""
     found = datetime.fromisoformat(text)
     if found.tzinfo is None and len(text) > 10:
         raise ValueError("the time has no zone")
@@ -19,7 +19,7 @@ def parse_time(text: str) -> datetime:
 
 
 def is_time(text: object) -> bool:
-    """Whether a document's value stands for a moment."""
+    """Whether a document's value states a time."""
     try:
         return isinstance(text, str) and bool(parse_time(text))
     except ValueError:

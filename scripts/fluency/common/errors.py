@@ -1,4 +1,4 @@
-"""Errors in three parts: what is wrong, where, and how to mend it."""
+"""Errors for users: what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from difflib import get_close_matches
 from fluency.common.terminal import one_line
 
 REBUILD_HINT = "delete the file and run again; no answer is asked for twice"
-"""The hint for a damaged file that a run makes."""
+"""For a damaged file that a run makes."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint for a mistyped name: the nearest known one; where none is near, the first eight."""
+    """A hint for a mistyped name: the most similar known one; else the first eight."""
     names = list(known)
     for near in get_close_matches(name, names, 1):
         return f'did you mean "{near}"?'
@@ -35,15 +35,15 @@ class UserError(Exception):
 
 
 class SandboxError(UserError):
-    """The sandbox failed, not the command it was to run; nothing may be scored from it."""
+    """The sandbox failed, not the command; nothing may be scored from it."""
 
 
 class ResultLost(SandboxError):
-    """A command had started, and the engine or somebody outside kept its result from coming back."""
+    """A command had started, but its result was lost through no fault of its own."""
 
 
 class CallError(UserError):
-    """A model could not be asked within the cell's deadline."""
+    """A model gave no answer within the cell's deadline."""
 
 
 class StopRun(CallError):

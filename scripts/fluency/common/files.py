@@ -1,4 +1,4 @@
-"""Bytes that reach the disk whole: JSON for records, SHA-256, atomic writes."""
+"""JSON for records, SHA-256, and atomic writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 
 def pretty_json(value: Any) -> str:
-    """JSON for records that people open: sorted keys, two blanks, a final newline."""
+    """JSON for records: sorted keys, an indent of two, a final newline."""
     return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -23,16 +23,16 @@ def sha256(data: bytes | str) -> str:
 
 
 def sha256_file(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file, read in pieces so that its size does not matter."""
+    """Hexadecimal SHA-256 of a file of any size."""
     with Path(path).open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """An empty file to be written in the block, which becomes `path` when the block ends and vanishes when it fails.
+    """A new file to write in the block; it becomes `path` when the block ends and is removed when it fails.
 
-    A reader, or a killed run, sees the old bytes or the new ones, never a part: the bytes are flushed to the disk
+    Readers see the old bytes or the new ones, never a part, also after a kill or a power cut: the bytes are flushed
     before the name changes, and the folder after it.
     """
     path = Path(path)
@@ -52,13 +52,13 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
-    """Write a file so that a reader, or a killed run, sees the old bytes or the new ones, never a part."""
+    """Write a file with `atomic_file`."""
     with atomic_file(path) as stream:
         stream.write(data.encode() if isinstance(data, str) else data)
 
 
 def flush(path: Path) -> None:
-    """Make a file's bytes, or a folder's names, outlive a power cut."""
+    """Write a file's bytes, or a folder's names, to the disk."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -67,12 +67,12 @@ def flush(path: Path) -> None:
 
 
 def read_json(path: str | Path) -> Any:
-    """A JSON document of the project's own making."""
+    """A JSON document that this project wrote."""
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 def plain_files(folder: Path) -> Iterator[Path]:
-    """The plain files below a folder in order; caches and half-written files are none."""
+    """The plain files below a folder in order, without caches and hidden files."""
     for path in sorted(Path(folder).rglob("*")):
         inside = path.relative_to(folder).parts
         hidden = any(part.startswith(".") or part == "__pycache__" for part in inside)

@@ -1,4 +1,4 @@
-"""What version control knows of this checkout; None where git or the repository is not there."""
+"""What git knows of this checkout; None where git or the repository is missing."""
 
 from __future__ import annotations
 
@@ -25,15 +25,14 @@ def git_state() -> tuple[str | None, bool | None]:
 
 
 def in_history(commit: str) -> bool:
-    """Whether the commit, by its full name, is the one checked out or one it grew from."""
+    """Whether the commit, by its full name, is HEAD or an ancestor of it."""
     return bool(_COMMIT.fullmatch(commit)) and git("merge-base", "--is-ancestor", commit, "HEAD") is not None
 
 
 def files_at(commit: str, folder: str) -> list[str]:
     """The files below a folder at a commit, relative to the project; none where git cannot tell."""
-    return [
-        name.decode() for name in (git("ls-tree", "-rz", "--name-only", commit, f"{folder}/") or b"").split(b"\0")[:-1]
-    ]
+    names = git("ls-tree", "-rz", "--name-only", commit, f"{folder}/") or b""
+    return [name.decode() for name in names.split(b"\0")[:-1]]
 
 
 def file_at(commit: str, name: str) -> bytes | None:

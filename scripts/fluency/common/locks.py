@@ -1,4 +1,4 @@
-"""A lock that other processes see, and a service that is made once."""
+"""A lock between processes, and an object that is made once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from typing import IO, Generic, TypeVar
 
 @contextmanager
 def file_lock(path: Path, when_held: Callable[[str], object]) -> Iterator[IO[str]]:
-    """Hold the lock of `path` and give the open file, in which the holder may write who it is.
+    """Lock `path` in the block; the open file is for the holder's name.
 
-    `when_held` is called with what the present holder wrote if somebody has the lock; it may raise to give up, and
-    the lock is waited for when it returns.
+    when_held: called with the name that the present holder wrote; when it returns, the lock is waited for.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+", encoding="utf-8") as handle:
@@ -33,21 +32,16 @@ Service = TypeVar("Service")
 
 
 class Once(Generic[Service]):
-    """A thing made at its first use, once for all threads."""
+    """An object made at its first use, once for all threads; `made` is None until then."""
 
     def __init__(self, make: Callable[[], Service]) -> None:
         self._make = make
         self._lock = Lock()
-        self._made: Service | None = None
-
-    @property
-    def made(self) -> Service | None:
-        """The thing if it has been made."""
-        return self._made
+        self.made: Service | None = None
 
     def __call__(self) -> Service:
-        """The thing."""
+        """The object."""
         with self._lock:
-            if self._made is None:
-                self._made = self._make()
-            return self._made
+            if self.made is None:
+                self.made = self._make()
+            return self.made

@@ -1,4 +1,4 @@
-"""Where things stand in the project: the one place that knows the folders' names."""
+"""The folders of the project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files and libraries decide what some modules do, by their imports, and one hash over them."""
+"""The files and libraries that modules depend on, by their imports, and a hash over them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _DISTRIBUTIONS = {"yaml": "pyyaml"}
 
 
 def import_closure(modules: Iterable[str], without: Collection[str] = ()) -> tuple[set[str], set[str]]:
-    """The files, relative to the project, and the libraries that our modules import, directly or not.
+    """The files, relative to the project, and the libraries that modules import, directly or not.
 
-    Files beside a module that are no Python (tables, word lists) belong to it. Modules and libraries in `without` are
-    left out with what only they import; imports for types only do not count.
+    A module's data files (in its folder, not Python) count, too. Modules and libraries in `without` are left out with
+    what only they import; imports for types only do not count.
     """
     files: set[Path] = set()
     libraries: set[str] = set()
@@ -42,7 +42,7 @@ def import_closure(modules: Iterable[str], without: Collection[str] = ()) -> tup
 
 
 def hash_sources(files: Iterable[str], libraries: Mapping[str, str]) -> str:
-    """One hash over the content of files, relative to the project, and the versions of libraries."""
+    """SHA-256 over the content of files, relative to the project, and the versions of libraries."""
     return sha256(
         canonical_json([[[name, sha256_file(ROOT / name)] for name in sorted(files)], sorted(libraries.items())])
     )

@@ -1,4 +1,4 @@
-"""Lines for the person at the terminal, on standard error; standard output is for results."""
+"""Lines for the terminal: messages on standard error, results on standard output."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from fluency.common.words import escape_controls
 
 
 def log_line(text: str) -> None:
-    """One line for the person at the terminal."""
-    with suppress(OSError, ValueError):  # a closed one ends nothing
+    """A message on standard error."""
+    with suppress(OSError, ValueError):  # it may be closed
         print(escape_controls(text), file=sys.stderr, flush=True)
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Lines of a result on standard output; whatever stands in one of them, it stays one line."""
+    """Lines of a result on standard output; each is printed as one line."""
     print("\n".join(map(one_line, lines)))
 
 
 def one_line(text: str) -> str:
-    """A text that may hold others' words as one line that a terminal can only show."""
+    """A text from anywhere as one line without control characters."""
     return escape_controls(text).replace("\n", "\\n").replace("\t", "\\t")

@@ -1,11 +1,11 @@
-"""Texts for a person: plurals, and others' words with every hidden character escaped."""
+"""Texts for people: plurals, and escapes for hidden characters."""
 
 from __future__ import annotations
 
 import unicodedata
 
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-"""Unicode's categories of characters that a terminal obeys or hides."""
+"""Unicode categories of characters that a terminal interprets or hides."""
 NOTHING_TO_DO = "Nothing to do: every record is there and up to date."
 
 
@@ -15,7 +15,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def escape_controls(text: str) -> str:
-    """A text with every character that cannot be seen written as an escape; line ends and tabs stay."""
+    """A text with every invisible character escaped; line ends and tabs stay."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(_escaped(c) if c not in "\n\t" and unicodedata.category(c) in UNSEEN else c for c in text)

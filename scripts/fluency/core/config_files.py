@@ -1,4 +1,4 @@
-"""Configuration files: read, merged, and a mistake in them explained with file, key and the right form."""
+"""Configuration files: reading, merging, and messages with file, key and the right form of a value."""
 
 from __future__ import annotations
 
@@ -25,11 +25,9 @@ _FORMS = {
     "model_type": "keys of its own, indented below `{key}:`",
     "too_short": "at least one entry, as in `{key}: [one]`",
 }
-"""The right form of a key by pydantic's type of error."""
-
-
+"""pydantic's type of error -> the right form of the key."""
 _UNION_BRANCH = re.compile(r"str|float|(literal|list)\[.*|constrained-.*")
-"""How pydantic's locations name the branch of a union: no part of the key's path."""
+"""Parts of pydantic's locations that name the branch of a union, and no key."""
 
 
 class _DuplicateKey(yaml.YAMLError):
@@ -38,7 +36,7 @@ class _DuplicateKey(yaml.YAMLError):
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML that refuses a key given twice in one mapping; the second would silently win."""
+    """YAML that refuses a key given twice in one mapping; else the second would replace the first."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -51,7 +49,7 @@ class _Loader(yaml.CSafeLoader):
 
 
 def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """`base` with what `over` names replaced: mappings merge, everything else is taken from `over`."""
+    """`base` overridden by `over`: mappings are merged, everything else is replaced."""
     merged = dict(base)
     for key, value in over.items():
         both = isinstance(value, dict) and isinstance(merged.get(key), dict)
@@ -86,8 +84,7 @@ def config_error(
 ) -> UserError:
     """The first problem of a validation as one sentence with file and key.
 
-    model: what the files should hold; its keys, and those of its parts, are suggested for a mistyped one.
-    page: the documentation of these keys.
+    model: its keys, and those of its parts, are suggested for a mistyped one. page: the documentation of the keys.
     """
     problem = error.errors()[0]
     keys = [str(part) for part in problem["loc"] if not _UNION_BRANCH.fullmatch(str(part))]
@@ -111,6 +108,6 @@ def _key_names(model: type[BaseModel]) -> set[str]:
 
 
 def file_defining(key: str, files: Sequence[Path]) -> str:
-    """The last of the files that has a top-level key: the one a user would edit."""
+    """The last of the files that has a top-level key, which a user would edit."""
     file = ([file for file in files if key in read_yaml(file)] or list(files))[-1]
     return str(file.relative_to(CONFIG.parent)) if file.is_relative_to(CONFIG.parent) else str(file)

@@ -13,7 +13,7 @@ from fluency.core.study import Study
 from fluency.core.tasks import Category, Task
 
 HELD_OUT_TEXT = "(held out)"
-"""Stands where a text of a private task's cell would."""
+"""In place of a text of a private task's cell."""
 
 
 class HeldOutTask(FrozenModel):
@@ -33,13 +33,13 @@ class HeldOutTask(FrozenModel):
 
     @classmethod
     def of(cls, task: Task | HeldOutTask) -> HeldOutTask:
-        """What is published of a task."""
+        """A task without what is private."""
         names = cls.model_fields.keys() - {"folder_sha256"}
         return cls(**{name: getattr(task, name) for name in names}, folder_sha256=folder_sha256(task))
 
 
 def folder_sha256(task: Task | HeldOutTask) -> str:
-    """Over the names and contents of all files of a task's folder, its fixture too."""
+    """SHA-256 over the names and contents of all files of a task's folder."""
     if isinstance(task, HeldOutTask):
         return task.folder_sha256
     return sha256(canonical_json({name: sha256_file(path) for name, path in task_files(task).items()}))
@@ -51,5 +51,5 @@ def task_files(task: Task) -> dict[str, Path]:
 
 
 def public_tasks(tasks: Sequence[Task | HeldOutTask], study: Study) -> list[Task | HeldOutTask]:
-    """The tasks as table, report and explorer may know them: private ones held out, unless the study shows them."""
+    """The tasks for table, report and explorer: private ones held out, unless the study shows them."""
     return [HeldOutTask.of(task) if task.private and not study.show_private else task for task in tasks]

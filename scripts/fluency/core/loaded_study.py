@@ -1,4 +1,4 @@
-"""A study loaded from its configuration: checked, with its tasks and its cells."""
+"""A study loaded from its configuration, with its tasks and cells."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from fluency.core.tasks import Task, load_tasks
 
 
 class LoadedStudy:
-    """A validated study with its tasks and cells; `files` are the configurations it was read from.
+    """A validated study with its tasks and cells, and the configuration files that it was read from.
 
-    `config` holds the values as Snakemake merged them; None: they are read from the files.
-    `public_tasks` are the tasks as table, report and explorer may know them: private ones without their texts.
+    config: the values as Snakemake merged them; None: they are read from the files.
     """
 
     def __init__(self, config: dict[str, Any] | None, files: Sequence[str | Path] = ()) -> None:
@@ -32,11 +31,11 @@ class LoadedStudy:
         self.cells = list(self.study.cells(list(self.task_of)))
 
     def records(self, cell: Cell) -> CellRecords:
-        """The records there are of a cell."""
+        """The records of a cell in results/."""
         return load_records(RESULTS, cell)
 
     def view(self, provenance: Provenance | None = None) -> StudyView:
-        """The study as it stands in results/, as it may be shown."""
+        """What may be shown of the study in results/."""
         task_of = {task.id: task for task in self.shown_tasks}
         return StudyView(
             self.study,
@@ -53,7 +52,7 @@ class LoadedStudy:
         return [str(record_path(Path(RESULTS.name), stage, cell)) for stage in RECORD_TYPES for cell in self.cells]
 
     def products(self) -> list[str]:
-        """Every file that the study's rules make, the archive left out, as the rules name them."""
+        """Every file that the study's rules make but the archive, as the rules name them."""
         folder = Path(RESULTS.name) / self.study.study
         last = [*PRODUCTS, *([CONTROL_FILE] if self.study.control else [])]
         return [*self.record_paths(), f"{RESULTS.name}/image.json", *(str(folder / name) for name in last)]

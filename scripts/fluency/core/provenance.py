@@ -6,7 +6,6 @@ import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import read_json, sha256_file
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
+from fluency.common.source_hash import library_versions
 from fluency.core.held_out import HeldOutTask
 from fluency.core.records import Answer, Generation, ImageInfo
 from fluency.core.schema import SCHEMA_VERSION, Commit, Digest, FrozenModel, SchemaVersion, UtcTime, first_problem
@@ -108,14 +108,14 @@ class Provenance(FrozenModel):
     ended_utc: UtcTime | None = Field(None, description="The latest answer or execution.")
 
     def in_schema_1(self) -> Provenance:
-        """The record less what schema 1 does not hold, to be compared with one that was read from there."""
+        """The record without the fields that schema 1 lacks, to be compared with one of that schema."""
         news: dict[str, Any] = {"extra_body": [], "headers": []}
         sampling = {alias: sent.model_copy(update=news) for alias, sent in self.sampling.items()}
         return self.model_copy(update={"schema_version": 1, "conditions": [], "limits": [], "sampling": sampling})
 
 
 def parse_provenance(data: bytes) -> Provenance:
-    """A provenance from a file's bytes, of schema 1 too, which states no schema; ValueError if it is none."""
+    """A provenance from a file's bytes, also of schema 1, which has no version; ValueError if it is none."""
     try:
         values = json.loads(data)
         if isinstance(values, dict) and "schema_version" not in values:
@@ -136,7 +136,7 @@ def read_provenance(path: Path) -> Provenance:
 
 
 def _from_schema_1(old: dict[str, Any]) -> dict[str, Any]:
-    """The older document in today's keys. It held one image or engine plain, and documents of a list as JSON texts."""
+    """The older document in today's keys. It had one image or engine plain, and documents of a list as JSON texts."""
     new = {"schema_version": 1} | {key: value for key, value in old.items() if key not in ("image", "engine")}
     new["images"] = _plain_or_all(old.get("image") or {})
     new["engines"] = _plain_or_all(old.get("engine") or {})
@@ -153,11 +153,18 @@ def _plain_or_all(value: dict[str, Any]) -> list[Any]:
     return sorted(value.values(), key=canonical_json) if several else [value] if value else []
 
 
-# fmt: off
 LIBRARIES = (
-    "snakemake", "anthropic", "openai", "docker", "pandas", "numpy", "scipy", "matplotlib", "jinja2", "xllamacpp",
+    "snakemake",
+    "anthropic",
+    "openai",
+    "docker",
+    "pandas",
+    "numpy",
+    "scipy",
+    "matplotlib",
+    "jinja2",
+    "xllamacpp",
 )
-# fmt: on
 
 
 class _Distinct(defaultdict[str, dict[Any, Any]]):
@@ -167,7 +174,7 @@ class _Distinct(defaultdict[str, dict[Any, Any]]):
         super().__init__(dict)
 
     def add(self, field: str, value: Any) -> None:
-        """Texts and numbers are told apart by themselves, documents by their canonical text."""
+        """Texts and numbers are compared as they are, documents by their canonical JSON."""
         plain = value.model_dump(mode="json") if isinstance(value, FrozenModel) else value
         self[field][plain if isinstance(plain, str | int) else canonical_json(plain)] = value
 
@@ -177,7 +184,7 @@ class _Distinct(defaultdict[str, dict[Any, Any]]):
 
 
 class _Answers:
-    """What one model was sent and what came back."""
+    """The answers of one model."""
 
     def __init__(self) -> None:
         self.distinct, self.costs = _Distinct(), list[float]()
@@ -255,12 +262,9 @@ def collect_provenance(
                 sent[generation.cell.model].add(generation)
         if execution:
             executed.append(execution.provenance["utc"])
-            for name, value in (
-                ("limits", execution.limits),
-                ("images", execution.image),
-                ("engines", execution.engine),
-            ):
-                ran.add(name, value)
+            ran.add("limits", execution.limits)
+            ran.add("images", execution.image)
+            ran.add("engines", execution.engine)
             for run in execution.runs:
                 ran.add("conditions", run.condition)
                 worlds.add(str(run.seed), run.world_sha256)
@@ -271,7 +275,7 @@ def collect_provenance(
         commit=commit,
         dirty=dirty,
         version=__version__,
-        versions={"python": sys.version.split()[0]} | {name: version(name) for name in LIBRARIES},
+        versions={"python": sys.version.split()[0]} | library_versions(LIBRARIES),
         lock_sha256=sha256_file(ROOT / "envs" / "requirements.lock"),
         config_files={_relative(file): sha256_file(file) for file in files},
         decision=study.decision or None,

@@ -1,7 +1,4 @@
-"""The records: what was asked, what ran, how it was judged. Everything else is computed from them.
-
-Every record is one canonical JSON file. Absent knowledge is null, never a zero or an empty text.
-"""
+"""The records: what was asked, what ran, how it was judged; each is a JSON file. What is unknown is null."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from fluency.core.shells import SHELLS, ConditionName, ShellName
 from fluency.core.study import Cell, Limits, Price, Wire
 
 Outcome = Literal["ok", "refusal", "truncated", "empty", "no-call"]
-"""no-call: a tool call was asked for, and the reply holds none, or one of another shape."""
+"""no-call: a tool call was asked for, and the reply has none, or one of another form."""
 
 
 class ToolOffer(FrozenModel):
@@ -30,7 +27,7 @@ class ToolOffer(FrozenModel):
 
 
 def _absent(value: object) -> bool:
-    """Whether a field has the value of requests made before it existed; then it is left out of their JSON."""
+    """Whether a field has the value of requests older than the field; it is then left out of their JSON."""
     return value in (None, "messages")
 
 
@@ -122,11 +119,11 @@ class Stream(FrozenModel):
     @classmethod
     def of(cls, kept: builtins.bytes, total: int | None = None) -> Stream:
         total = len(kept) if total is None else total
+        part = {"bytes": total, "truncated": total > len(kept)}
         try:
-            return cls(data=kept.decode(), bytes=total, truncated=total > len(kept))
+            return cls(data=kept.decode(), **part)
         except UnicodeDecodeError:
-            data = base64.b64encode(kept).decode()
-            return cls(data=data, encoding="base64", bytes=total, truncated=total > len(kept))
+            return cls(data=base64.b64encode(kept).decode(), encoding="base64", **part)
 
 
 class ProcessFact(FrozenModel):
@@ -198,7 +195,7 @@ class Result(FrozenModel):
 
 
 def changed_paths(result: Result) -> list[tuple[str, Paths]]:
-    """What was done to the working folder (created, changed, removed) with the paths, where there are any."""
+    """The changes of the working folder: created, changed, removed, with the paths, where there are any."""
     if result.changes is None:
         return []
     kinds = {kind: getattr(result.changes, kind) for kind in ("created", "changed", "removed")}
@@ -275,7 +272,7 @@ EARLIER_CLASS: Mapping[str, str] = {
     "invented-command": "command-not-found",
     "no-output": "wrong-structure",
 }
-"""Class -> the wider one of earlier records; none written today says `command-not-found`."""
+"""Class -> the wider one that earlier records have in its place."""
 MadeOf = Literal["cmdlets-only", "mixed", "unix-only", "delegation", "does-not-parse", "no-commands"]
 
 

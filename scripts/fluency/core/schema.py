@@ -1,4 +1,4 @@
-"""Base models, forms of texts, and record files."""
+"""Base models, types of fields, and record files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fluency.common.files import pretty_json, write_atomic
 
 
 class FrozenModel(BaseModel):
-    """A document or a part of one: an unknown key is an error, and it cannot be changed."""
+    """A document or a part of one: immutable, and without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def first_problem(error: ValidationError) -> str:
-    """The first thing a validation found: the dotted place and what is wrong there."""
+    """The first error of a validation: the dotted path of the field, and what is wrong."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
@@ -29,12 +29,11 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 """A commit of this repository, in full."""
 UtcTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$")]
-"""A moment, as `common/clock` writes it."""
+"""As `common/clock` writes it."""
 Count = Annotated[int, Field(ge=0)]
 SCHEMA_VERSION = 2
-"""2: hashes are of RFC 8785 JSON; 1: of Python's own, which writes whole floats as 1.0 and sorts keys otherwise."""
+"""2: hashes are of RFC 8785 JSON; 1: of Python's own, with whole floats as 1.0 and another order of keys."""
 SchemaVersion = Annotated[int, Field(ge=1, le=SCHEMA_VERSION)]
-"""Of a record that this version reads."""
 RecordType = TypeVar("RecordType", bound=FrozenModel)
 
 
@@ -55,6 +54,6 @@ def write_record(path: Path, record: FrozenModel) -> None:
 
 
 class StrictModel(FrozenModel):
-    """What a person writes: a value of another type is a mistake, never converted (`true` is no number of trials)."""
+    """What a person writes: a value of another type is an error, never converted (`true` is no number)."""
 
     model_config = ConfigDict(strict=True)

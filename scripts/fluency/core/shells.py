@@ -1,7 +1,7 @@
-"""The shells, and the conditions that their answers are run under again: one entry each, and the only place for it.
+"""The shells, and the conditions that their answers run under again: one entry each, and the only place for it.
 
-A third shell is one more entry, with references for the tasks it is validated on; the image is built with its packages.
-A further condition is one more entry, named by its shells, with its field in `records.py` and its column in `table.py`.
+A third shell is one more entry, and references for the tasks it is validated on. A further condition is one more
+entry, named by its shells, with its field in `records.py` and its column in `table.py`.
 """
 
 from __future__ import annotations
@@ -31,24 +31,16 @@ WINDOWS_ALIASES: Mapping[str, str] = {
 class Condition:
     """What differs from the design while an answer runs; by default nothing."""
 
-    name: str
-    """In configurations and records; an answer's score under it is in `score_field`."""
-    title: str
-    """After `passed` and `the gap`: the condition in two or three words."""
-    setting: str
-    """After `with` and before `for PowerShell`: what differs."""
-    caveat: str = ""
-    """What its gap does not say, in a sentence."""
-    unix_tools: bool = True
-    """Whether PATH holds the Unix programs and the shell itself."""
-    removed_arguments: tuple[str, ...] = ()
-    """Of the shell's own."""
-    home_files: Mapping[str, str] = field(default_factory=dict)
-    """Files of HOME when the command starts: path relative to it -> text."""
+    name: str  # in configurations and records
+    title: str  # after `passed` and `the gap`, in two or three words
+    setting: str  # after `with` and before `for PowerShell`: what differs
+    caveat: str = ""  # what its gap does not say, in a sentence
+    unix_tools: bool = True  # whether PATH holds the Unix programs and the shell itself
+    removed_arguments: tuple[str, ...] = ()  # of the shell's own
+    home_files: Mapping[str, str] = field(default_factory=dict)  # path relative to HOME -> text, before the command
+    # Runs only answers that call one of these names (lower case), and counts the others as designed. Empty: runs all.
     only_for_calls: frozenset[str] = frozenset()
-    """Runs only answers that call one of these names, in lower case; the others count as designed. Empty: all run."""
-    in_summary: bool = False
-    """Whether its gap stands in the summary table too, and not only in the section on what answers are made of."""
+    in_summary: bool = False  # whether the summary table has its gap, too
 
     @property
     def score_field(self) -> str:
@@ -87,11 +79,10 @@ CONDITIONS: Mapping[str, Condition] = {
         ),
     )
 }
-"""Every condition there is. The first is the headline; the others stand beside it, for the shells that name them."""
+"""The first is the headline; the others are for the shells that name them."""
 EXTRA_CONDITIONS = tuple(condition for condition in CONDITIONS.values() if condition is not AS_DESIGNED)
-"""All but the headline's."""
 SUMMARY_CONDITIONS = frozenset(condition.name for condition in EXTRA_CONDITIONS if condition.in_summary)
-"""Those whose gap is reported wherever the headline is."""
+"""Those whose gap is reported next to the headline."""
 
 
 def _one_of(known: Mapping[str, object], noun: str) -> AfterValidator:
@@ -110,45 +101,27 @@ Grammar = Literal["bash", "pwsh"]
 
 @dataclass(frozen=True)
 class Shell:
-    """One arm of a study, or one that could be."""
+    """A shell that models are asked for."""
 
-    name: str
-    """In configurations, paths and records."""
-    title: str
-    """In full, with the version that is asked for."""
-    short_title: str
-    """In sentences and narrow columns."""
-    prompt_line: str
-    """The only words by which two arms' prompts differ."""
-    tool_name: str
-    """Of the tool whose call is the answer, where a model is asked as agents call a shell."""
-    argv: tuple[str, ...]
-    """How a command is started, the command itself being the last argument; the first is the program's path."""
-    version_command: str
-    """Prints the shell's version, and nothing else."""
-    packages: tuple[str, ...]
-    """Debian packages that the image needs for it."""
-    empty_command: str
-    """Ends at once with exit code 0: what the shell's start costs."""
-    trivial_answers: tuple[str, ...]
-    """Commands that do nothing, which no task may accept."""
-    print_command: Callable[[Sequence[str]], str]
-    """The command that prints the lines as they are, quoted as this shell needs it."""
-    lexer: str
-    """Pygments' name of the language."""
+    name: str  # in configurations, paths and records
+    title: str  # in full, with the version that is asked for
+    short_title: str  # in sentences and narrow columns
+    prompt_line: str  # the only words by which the prompts of two shells differ
+    tool_name: str  # of the tool whose call is the answer, with `interface: tool`
+    argv: tuple[str, ...]  # the path of the program and its arguments; the command is the last
+    version_command: str  # prints the shell's version and nothing else
+    packages: tuple[str, ...]  # Debian packages for the image
+    empty_command: str  # ends at once with exit code 0, to measure the shell's start
+    trivial_answers: tuple[str, ...]  # commands that do nothing, which no task may accept
+    print_command: Callable[[Sequence[str]], str]  # the command that prints the lines, quoted for this shell
+    lexer: str  # of Pygments
     grammar: Grammar
-    missing_command: str
-    """Regular expression of its complaint about a command that is not there; the group is the name."""
-    syntax_error: str
-    """Regular expression of its complaint about a text that it cannot parse."""
-    conditions: tuple[Condition, ...] = ()
-    """Under which an answer is run again, beside as designed, where the study asks for them."""
-    install_hint: str = "rebuild the image: `make image`"
-    """What a person does when the image lacks it."""
-    policy: str = ""
-    """The policy that prefers this shell already, for more reasons than fluency; empty if there is none."""
-    unix_programs_note: str = ""
-    """Why an answer to it need not be in its language at all, in a sentence; empty if that is no question."""
+    missing_command: str  # regular expression of its message about an unknown command; the group is the name
+    syntax_error: str  # regular expression of its message about a text that it cannot parse
+    conditions: tuple[Condition, ...] = ()  # under which answers run again, where the study asks for them
+    install_hint: str = "rebuild the image: `make image`"  # where the image lacks it
+    policy: str = ""  # the policy that prefers this shell, if there is one
+    unix_programs_note: str = ""  # why an answer to it need not be in its language, in a sentence
 
 
 def _printf(lines: Sequence[str]) -> str:
@@ -204,9 +177,9 @@ SHELLS: dict[str, Shell] = {
         ),
     )
 }
-"""Every shell there is, in the order of reports; the gap is the second arm's pass@1 less the first's."""
+"""All shells in the order of reports; the gap is the second one's pass@1 less the first one's."""
 DESIGN_SHELLS: tuple[str, str] = ("bash", "pwsh")
-"""The arms of the study as designed: every task has references in both."""
+"""The shells of the study as designed: every task has references in both."""
 
 
 def find_shell(name: str) -> Shell:
@@ -217,7 +190,7 @@ def find_shell(name: str) -> Shell:
 
 
 def other_dialect(shell: Shell) -> Shell:
-    """The first shell of another grammar: the one that an answer of the wrong language was written for."""
+    """The first shell of another grammar, which an answer in the wrong language was written for."""
     return next(other for other in SHELLS.values() if other.grammar != shell.grammar)
 
 
@@ -230,7 +203,7 @@ def sort_shells(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def gap_shells(names: Sequence[str]) -> tuple[str, str]:
-    """Baseline and challenger, the first two of `names` in report order; a study of one shell still has both."""
+    """Baseline and challenger: the first two of `names` in the order of reports; a study of one shell has both, too."""
     asked = sort_shells(names)[:2]
     others = [name for name in (*DESIGN_SHELLS, *SHELLS) if name not in asked]
     baseline, challenger = sort_shells([*asked, *others[: 2 - len(asked)]])

@@ -1,7 +1,6 @@
 """The study: config.yaml and its overrides, validated, as frozen objects; and its cells.
 
-`config.yaml` is the default; each further file replaces what it names. Lists are replaced whole and
-mappings are merged, which is what Snakemake does with `--configfile`.
+Each override file replaces lists and merges mappings, as Snakemake does with `--configfile`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ KEY_OF: Mapping[Wire, str] = {
     "bedrock": "AWS_BEARER_TOKEN_BEDROCK",
     "vertex": "VERTEX_ACCESS_TOKEN",
 }
-"""Wire -> the environment variable that holds its key where a model's entry names none."""
+"""Wire -> the environment variable of its key, unless a model's entry names another."""
 SEED_COMMITMENT = r"^commit:[0-9a-f]{64}$"
 
 
@@ -61,7 +60,7 @@ class Cell:
 
     @property
     def path(self) -> str:
-        """The name of the cell's files, and of the cell on the command line."""
+        """The cell in names of files and on the command line."""
         return f"{self.model}/{self.shell}/{self.task}/{self.trial}"
 
     @classmethod
@@ -297,9 +296,9 @@ class Study(StrictModel):
 
 
 def read_study(*overrides: str | Path, merged: dict[str, Any] | None = None) -> Study:
-    """The study of `config.yaml` with the override files merged over it.
+    """The study of `config.yaml` and the override files.
 
-    merged: the values as Snakemake merged them from these files and its command line; the files are then only checked.
+    merged: the values as Snakemake merged them from these files and its command line; the files are then only parsed.
     """
     files = [CONFIG, *map(Path, overrides)]
     values: dict[str, Any] = {}
@@ -309,7 +308,7 @@ def read_study(*overrides: str | Path, merged: dict[str, Any] | None = None) -> 
 
 
 def validate_study(values: dict[str, Any], files: Sequence[Path] = (CONFIG,)) -> Study:
-    """A study from merged values; UserError names the file and the key that is wrong."""
+    """A study from merged values; UserError names the file and the key."""
     try:
         return Study.model_validate(values)
     except ValidationError as error:

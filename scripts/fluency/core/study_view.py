@@ -1,4 +1,4 @@
-"""A study as report, export and archive see it, wherever its records stand."""
+"""A study as report, export and archive read it, from results/ or from an archive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fluency.core.tasks import Task
 
 @dataclass(frozen=True)
 class StudyView:
-    """What may be shown of a study: private tasks without their texts, their cells without records but with rows."""
+    """What may be shown of a study: private tasks without texts, their cells with rows but without records."""
 
     study: Study
     tasks: Sequence[Task | HeldOutTask]
@@ -26,7 +26,7 @@ class StudyView:
     control: Control | None = None
 
     def records(self, cell: Cell) -> CellRecords:
-        """A cell's records as far as they may be shown; each may be None where the study is not finished."""
+        """A cell's records, if they may be shown; each may be None where the study is not finished."""
         hidden = any(task.id == cell.task for task in self.tasks if isinstance(task, HeldOutTask))
         return CellRecords(None, None, None) if hidden else self.load(cell)
 

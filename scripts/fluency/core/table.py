@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _TEXTS = ("why", "command", "side_effects")
-"""Columns whose being empty is counted."""
+"""Columns that are hidden of a private task, and whose being empty is counted."""
+_OF_SCORE = (
+    *("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed", "failure_class", "why"),
+    *(condition.score_field for condition in EXTRA_CONDITIONS),
+)
+"""Columns that are fields of a score."""
 Status = Literal["measured", "not_measured", "missing"]
 MISSING_REASONS = {stage: f"no {stage} yet" for stage in ("generation", "execution", "score")}
-"""What a cell waits for -> the reason why it is missing."""
 
 
 class Row(FrozenModel):
@@ -104,7 +108,7 @@ class Row(FrozenModel):
 
 RECORD_TYPES: dict[str, type[FrozenModel]] = {"generations": Generation, "executions": Execution, "scores": Score}
 PRODUCTS = ("cells.csv", "provenance.json", "report.md", "explorer.html")
-"""What is made of the records, in the study's own folder."""
+"""The files of a study's own folder."""
 
 
 class CellRecords(NamedTuple):
@@ -116,7 +120,7 @@ class CellRecords(NamedTuple):
 
 
 def record_path(results: Path, stage: str, cell: Cell) -> Path:
-    """Where a stage's record of a cell stands."""
+    """The file of a stage's record of a cell."""
     return Path(results) / stage / f"{cell.path}.json"
 
 
@@ -133,19 +137,19 @@ def load_records(results: Path, cell: Cell) -> CellRecords:
 def gather_rows(
     cells: Sequence[Cell], tasks: Sequence[Task | HeldOutTask], load: Callable[[Cell], CellRecords]
 ) -> list[Row]:
-    """One row for each cell of the design, whatever there is of it; less its texts where the task is held out."""
+    """One row for each cell of the design."""
     by_id = {task.id: task for task in tasks}
     return [cell_row(cell, by_id[cell.task], load(cell)) for cell in cells]
 
 
 def cell_row(cell: Cell, task: Task | HeldOutTask, records: CellRecords) -> Row:
-    """A cell's row as it may be published."""
+    """A cell's row as it may be published: without texts where the task is held out."""
     row = _full_row(cell, task.category, records)
     return held_out_row(row) if isinstance(task, HeldOutTask) else row
 
 
 def _full_row(cell: Cell, category: str, records: CellRecords) -> Row:
-    """A cell without a score is missing, and its row says which stage it waits for."""
+    """A cell without a score is missing, and its row names the next stage."""
     generation, execution, score = records
     values: dict[str, object] = dict(asdict(cell), category=category)
     if generation:
@@ -164,16 +168,9 @@ def _full_row(cell: Cell, category: str, records: CellRecords) -> Row:
         **values,
         status=status,
         reason=score.not_measured or execution.unmeasured,
-        passed=score.passed,
-        structural_pass=score.structural_pass,
-        exit_ok=score.exit_ok,
-        content_ok=score.content_ok,
-        lenient_passed=score.lenient_passed,
-        **{condition.score_field: getattr(score, condition.score_field) for condition in EXTRA_CONDITIONS},
+        **{name: getattr(score, name) for name in _OF_SCORE},
         worlds_passed=sum(world.passed for world in headline) if status == "measured" else None,
         worlds_run=len(headline) if status == "measured" else None,
-        failure_class=score.failure_class,
-        why=score.why,
         made_of=score.make_up.made_of if score.make_up else None,
         commands=" ".join(score.make_up.commands) if score.make_up else None,
         side_effects="; ".join(score.side_effects) or None,
@@ -197,17 +194,16 @@ def _asked(generation: Generation) -> dict[str, object]:
 
 def _ran(execution: Execution) -> dict[str, object]:
     results = [run.result for run in headline_runs(execution)]
+    facts: dict[str, object] = {"command": execution.extraction.strict, "attempts": execution.attempts}
     if not results:
-        return {"command": execution.extraction.strict, "attempts": execution.attempts}
+        return facts
 
     def largest(name: str) -> int | None:
         values = (getattr(result.used, name) for result in results)
         return max((value for value in values if value is not None), default=None)
 
     processor = [result.used.cpu_s for result in results if result.used.cpu_s is not None]
-    return {
-        "command": execution.extraction.strict,
-        "attempts": execution.attempts,
+    return facts | {
         "t_exec_s": round(fmean(result.wall_s for result in results), 6),
         "timed_out": any(result.timed_out for result in results),
         "peak_memory_bytes": largest("peak_memory_bytes"),
@@ -219,18 +215,18 @@ def _ran(execution: Execution) -> dict[str, object]:
 
 
 def headline_runs(execution: Execution) -> list[Run]:
-    """The runs that decide: the strict reading, as designed, one per world."""
+    """The runs of the headline: the strict reading, as designed, one per world."""
     return [run for run in execution.runs if run.condition == AS_DESIGNED.name and run.reading == "strict"]
 
 
 COLUMNS = list(Row.model_fields)
-# Not in the tables of earlier archives, which stay readable: unknown there.
+# Columns that tables of earlier archives may lack.
 LATER = {"peak_processes", "written_bytes", "output_truncated", "windows_aliases_passed", "attempts"}
 _TYPES = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
 
 
 def dtypes() -> dict[str, str]:
-    """The pandas type of each column: nullable ones, so that unknown stays unknown."""
+    """The pandas type of each column; all are nullable."""
     return {
         name: next((dtype for kind, dtype in _TYPES.items() if kind.__name__ in str(field.annotation)), "string")
         for name, field in Row.model_fields.items()
@@ -238,7 +234,7 @@ def dtypes() -> dict[str, str]:
 
 
 def to_frame(rows: list[Row]) -> pd.DataFrame:
-    """Rows as a table with every column and its type, also when there are no rows."""
+    """Rows as a table with every column and its type, also without rows."""
     import pandas as pd
 
     return pd.DataFrame([row.model_dump() for row in rows], columns=COLUMNS).astype(dtypes())
@@ -266,8 +262,8 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def held_out_row(row: Row) -> Row:
-    """The row of a private task's cell: outcome, class and numbers stay, texts and names of commands do not."""
+    """The row of a private task's cell, without texts and names of commands."""
     texts = {name: HELD_OUT_TEXT for name in _TEXTS if getattr(row, name) is not None}
-    if row.status == "missing" and row.reason not in MISSING_REASONS.values():  # an engine's own words
+    if row.status == "missing" and row.reason not in MISSING_REASONS.values():  # the message of an engine
         texts["reason"] = HELD_OUT_TEXT
     return row.model_copy(update={**texts, "commands": None})

@@ -1,6 +1,6 @@
-"""The task bank: one folder a task, `task.yaml` and `answer.py`, both validated when they are read.
+"""The task bank: a folder a task, with `task.yaml` and `answer.py`; and sets of tasks.
 
-Sets name some of its tasks; private tasks stand in a folder outside the project.
+Private tasks are in a folder outside the project.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 PRIVATE_TASKS_VARIABLE = "TASKS_PRIVATE"
 """Environment variable that names the folder of private tasks."""
 PAGE = "docs/adding-a-task.md"
-"""What describes a task's files, for hints."""
+"""For hints."""
 
 
 def private_folder() -> Path | None:
-    """The folder of private tasks, absolute; None where the environment names none."""
+    """The absolute folder of private tasks; None where the environment names none."""
     named = os.environ.get(PRIVATE_TASKS_VARIABLE)
     if not named:
         return None
@@ -45,12 +45,12 @@ def private_folder() -> Path | None:
         raise UserError("there is no such folder of private tasks", where=where, hint=hint)
     if folder.resolve().is_relative_to(ROOT):
         hint = "move it out of the project, whose files are published"
-        raise UserError("the folder of private tasks lies inside the project", where=where, hint=hint)
+        raise UserError("the folder of private tasks is inside the project", where=where, hint=hint)
     return folder
 
 
 def task_folders(root: Path = TASKS) -> dict[str, Path]:
-    """Task -> its folder, in the order of names; private tasks belong to the project's bank.
+    """Task -> its folder, in the order of names, private tasks included.
 
     Every folder is a task, so that a lost task.yaml is noticed; hidden folders and `__pycache__` are skipped.
     """
@@ -66,7 +66,7 @@ def task_folders(root: Path = TASKS) -> dict[str, Path]:
 
 
 def task_folder(task_id: str) -> Path | None:
-    """The folder of a task of the bank or of the private folder; None where neither has it."""
+    """The folder of a task, private or not; None if there is none."""
     private = private_folder()
     folders = [folder / task_id for folder in (TASKS, *([private] if private else [])) if (folder / task_id).is_dir()]
     return folders[0] if folders else None
@@ -103,7 +103,7 @@ _SETS = TypeAdapter(dict[str, TaskSet])
 
 
 def task_sets(root: Path = TASKS) -> dict[str, TaskSet]:
-    """The sets by name, none where the bank has no such file; UserError names the key that is wrong."""
+    """The sets by name; none where the bank has no such file."""
     path = Path(root) / SETS
     if not path.is_file():
         return {}
@@ -113,7 +113,7 @@ def task_sets(root: Path = TASKS) -> dict[str, TaskSet]:
         raise config_error(error, [path], TaskSet, PAGE) from None
     for name, found in sets.items():
         if len(set(found.tasks)) < len(found.tasks):
-            raise UserError("a task stands twice in this set", where=f"{path}: {name}", hint="name each once")
+            raise UserError("a task is named twice in this set", where=f"{path}: {name}", hint="name each once")
     return sets
 
 
@@ -135,12 +135,12 @@ def resolve_task_ids(wanted: str | Sequence[str], there: Collection[str], root: 
 
 
 def set_name(ids: Collection[str], root: Path = TASKS) -> str:
-    """The set of exactly these tasks, however they were asked for; empty if there is none."""
+    """The name of the set of exactly these tasks; empty if there is none."""
     return next((name for name, found in task_sets(root).items() if set(found.tasks) == set(ids)), "")
 
 
 def run_python_file(path: Path) -> ModuleType:
-    """The module that a file's source makes; whatever its code raises comes through."""
+    """A Python file as a module; its exceptions are not caught."""
     module = ModuleType(f"{path.parent.name}.{path.stem}")
     module.__file__ = str(path)
     exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
@@ -153,7 +153,7 @@ CATEGORIES: tuple[Category, ...] = ("file-inspection", "text-processing", "proce
 
 
 class Structure(FrozenModel):
-    """The structural check: every line matches, or the text is JSON of a shape."""
+    """The structural check: every line matches, or the output is JSON of a shape."""
 
     line: str | None = Field(None, description="A regular expression every output line matches.")
     lines: Literal["at-least-one", "exactly-one"] = "at-least-one"
@@ -223,13 +223,13 @@ class Task(FrozenModel):
 
     @cached_property
     def check_sha256(self) -> str:
-        """Changes only when the judgement could."""
+        """Of what decides a verdict."""
         rule = canonical_json({"structure": self.structure.model_dump(), "content": self.content})
         return sha256(rule + (self.folder / "answer.py").read_text(encoding="utf-8"))
 
     @cached_property
     def sha256(self) -> str:
-        """Of everything in the task's two files."""
+        """Of the task's two files."""
         return sha256((self.folder / "task.yaml").read_bytes() + b"\0" + (self.folder / "answer.py").read_bytes())
 
     @cached_property
@@ -243,10 +243,7 @@ class Task(FrozenModel):
             raise UserError(what, where=str(path), hint=hint) from error
 
     def expected(self, world: World, processes: Sequence[ProcessFact] = ()) -> Any:
-        """The right answer in a finished world, as JSON-ready data in the form the content rule takes.
-
-        It is computed once per world, unless it depends on processes too.
-        """
+        """The right answer in a world, as JSON data in the form of the content rule; cached without processes."""
         if processes:
             return self._compute(world, processes)
         if world.sha256 not in self._known:
@@ -265,7 +262,7 @@ class Task(FrozenModel):
 
 
 def load_task(folder: Path) -> Task:
-    """One task; UserError names the file and the key that is wrong."""
+    """One task; UserError names the file and the key."""
     path = task_yaml(Path(folder))
     try:
         task = Task.model_validate(read_yaml(path))
@@ -276,7 +273,7 @@ def load_task(folder: Path) -> Task:
         raise UserError(what, where=f"{path}: id", hint=hint)
     if task.private and path.parent.resolve().is_relative_to(TASKS):
         hint = f"move it outside the project, and name that folder: {PRIVATE_TASKS_VARIABLE}=…; or remove `private`"
-        raise UserError("a private task stands in the project, whose files are published", where=str(path), hint=hint)
+        raise UserError("a private task is in the project, whose files are published", where=str(path), hint=hint)
     if not (path.parent / "answer.py").is_file():
         raise UserError("the task has no answer", where=str(path.parent), hint=f"see {PAGE}")
     task._folder = path.parent
@@ -284,12 +281,14 @@ def load_task(folder: Path) -> Task:
 
 
 def load_tasks(wanted: str | Sequence[str] = ALL, root: Path = TASKS) -> list[Task]:
-    """The tasks of a study in the order of their ids, private ones included; `wanted`: `all`, a set's name, or ids."""
+    """Tasks in the order of their ids, private ones included; `wanted`: `all`, a set's name, or ids."""
     folders = task_folders(root)
     chosen = set(resolve_task_ids(wanted, folders, root))
     tasks = [load_task(folder) for name, folder in folders.items() if name in chosen]
     for task in tasks:
         if not task.private and task.folder.parent != Path(root):
-            hint = "write `private: true` into it, so that nothing of the task is published by mistake"
-            raise UserError("a private task does not say that it is one", where=f"{task.folder}/task.yaml", hint=hint)
+            hint = "write `private: true` into it, so that nothing of it is published by mistake"
+            raise UserError(
+                "a task of the private folder is not marked as private", where=f"{task.folder}/task.yaml", hint=hint
+            )
     return tasks

@@ -1,4 +1,4 @@
-"""The whole answer store: listed, verified against its hashes, merged with another machine's."""
+"""The whole answer store: listed, verified against its hashes, merged with another one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STALE_S = 3600
 
 @dataclass
 class Verified:
-    """What `verify` found: how many answers are in order, and what is wrong with the others."""
+    """How many answers are sound, and file -> what is wrong with the others."""
 
     sound: int = 0
     damaged: dict[str, str] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Verified:
 
 @dataclass
 class Merged:
-    """What `merge` did: answers taken over, already here, here with another text (ours stayed), refused."""
+    """Answers added, already here, here with another text (ours stays), and damaged."""
 
     added: int = 0
     same: int = 0
@@ -37,7 +37,7 @@ class Merged:
 
 
 def verify(store: AnswerStore) -> Verified:
-    """Check every answer against its hashes and clear temporaries of runs killed long ago."""
+    """Check every answer against its hashes; remove temporary files of runs killed long ago."""
     found = Verified()
     for path in store.files():
         try:
@@ -52,7 +52,7 @@ def verify(store: AnswerStore) -> Verified:
 
 
 def merge(store: AnswerStore, other: Path) -> Merged:
-    """Take over another store's answers; what is here already stays as it is."""
+    """Copy another store's answers; what is here already stays."""
     if not other.is_dir():
         raise UserError("there is no such folder", where=str(other), hint="name the folder of an answer store")
     done = Merged()
@@ -62,10 +62,9 @@ def merge(store: AnswerStore, other: Path) -> Merged:
         except DamagedAnswer as error:
             done.damaged[str(path)] = error.what
             continue
-        if answer is None:  # it has gone meanwhile
+        if answer is None:  # removed meanwhile
             continue
-        mine = store.get(answer.request_key)
-        if mine is None:
+        if (mine := store.get(answer.request_key)) is None:
             store.put(answer)
             done.added += 1
         elif mine == answer:
@@ -94,15 +93,14 @@ def main(other: Path | None = None, store: AnswerStore | None = None) -> int:
 
 
 def _listing(store: AnswerStore) -> list[str]:
-    """One line a model and way of sampling: answers, outcomes, tokens, first and last day."""
+    """One line for each model and temperature: answers, outcomes, tokens, first and last day."""
     groups: defaultdict[str, list[Answer]] = defaultdict(list)
     for path in store.files():
         with suppress(DamagedAnswer):
-            if (answer := read_answer(path)) is None:
-                continue
-            sent = answer.request.temperature
-            sampling = "provider default" if sent is None else f"temperature {sent:g}"
-            groups[f"{answer.request.model_id}, {sampling}, by {answer.server}"].append(answer)
+            if answer := read_answer(path):
+                sent = answer.request.temperature
+                sampling = "provider default" if sent is None else f"temperature {sent:g}"
+                groups[f"{answer.request.model_id}, {sampling}, by {answer.server}"].append(answer)
     return [f"{name}: {_summary(answers)}" for name, answers in sorted(groups.items())]
 
 

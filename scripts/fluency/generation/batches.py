@@ -1,7 +1,7 @@
 """Message batches: all missing answers of a model in one order at half the price, collected when they are ready.
 
-What is asked for is written down before the order goes out, and its id after it. Nothing is ordered twice unless
-somebody deletes the note.
+A note with the requests is written before the order is sent, and the batch's id after it. Nothing is ordered twice
+unless somebody deletes the note.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fluency.common.terminal import log_line
 from fluency.core.records import Answer, Request
 from fluency.core.study import Cell
 from fluency.generation.budget import upper_bound_usd
-from fluency.generation.failure import Failure, ModelStop, wait_s, worth_another_attempt
+from fluency.generation.failure import Failure, ModelStop
 from fluency.generation.model_session import ModelSession
 from fluency.generation.providers.messages import MessagesProvider
 from fluency.generation.request import request_for, request_key
@@ -32,10 +32,7 @@ Result = TypeVar("Result")
 
 
 class BatchNote(BaseModel):
-    """A batch that is out: what was asked for, by key, since when; `batch_id` is null until the service gave it.
-
-    `most_usd`: what the answer to each request may cost.
-    """
+    """A batch under way: its requests by key, and what each may cost; `batch_id` is null until the service gave it."""
 
     model_id: str
     batch_id: str | None = None
@@ -45,11 +42,11 @@ class BatchNote(BaseModel):
 
     @property
     def usd(self) -> float:
-        """The most that all of it may cost."""
+        """Upper bound of its cost."""
         return sum(self.most_usd.values())
 
     def write(self, path: Path) -> None:
-        """Keep the note as it is now."""
+        """Replace the note's file."""
         write_atomic(path, pretty_json(self.model_dump(mode="json")))
 
 
@@ -66,7 +63,7 @@ class BatchSession(ModelSession):
         self._expected[cell] = prompt
 
     def _ask(self, request: Request, key: str, where: str) -> Answer:
-        """A new answer: by the batch, of which one thread waits for the end, else by a single call."""
+        """A new answer: by the batch, for which one thread waits, else by a single call."""
         if not self._is_done:
             with self.store.lock(_name_of(self.model.id)):
                 self._run_batches()
@@ -75,7 +72,7 @@ class BatchSession(ModelSession):
         return super()._ask(request, key, where)
 
     def _run_batches(self) -> None:
-        """Collect what is out, then order what is missing, once the model has answered a call."""
+        """Collect the batches under way, then order what is missing, once the model has answered a call."""
         self.pace.raise_if_stopped()
         for path in outstanding(self.store, self.model.id):
             note = _read_note(path)
@@ -110,16 +107,16 @@ class BatchSession(ModelSession):
                 note.batch_id = self._tried(create)
             except Failure as failure:
                 path.unlink(missing_ok=True)
-                raise self._given_up(failure, 1, self.where) from None
+                raise self.given_up(failure, 1, self.where) from None
             note.write(path)
             log_line(
-                f"{self.where}: a batch of {len(requests)} is out ({note.batch_id}); most are back within an hour, "
-                "and the run can be ended and started again meanwhile"
+                f"{self.where}: a batch of {len(requests)} was ordered ({note.batch_id}); most end within an hour, "
+                "and the run can be stopped and started again meanwhile"
             )
             self._collect(path, note)
 
     def _collect(self, path: Path, note: BatchNote) -> None:
-        """Wait for the end of a batch and put its results into the store, in whatever order they come."""
+        """Wait for the end of a batch and put its results into the store."""
         if (batch_id := note.batch_id) is None:
             raise _lost(path, note, "its id is not known")
         try:
@@ -129,39 +126,37 @@ class BatchSession(ModelSession):
         except Failure as failure:
             if failure.status == 404:
                 raise _lost(path, note, f"the service does not know {batch_id}") from None
-            raise self._given_up(failure, 1, self.where) from None
+            raise self.given_up(failure, 1, self.where) from None
         for key, request in note.requests.items():
             message = results.get(key, {})
-            if message is None or self.store.has(key):  # not billed; collected by a process that died meanwhile
+            if message is None or self.store.has(key):  # not billed, or collected by a process that died
                 continue
             try:
                 self.keep(self.answer_in(message, key, request, {"latency_s": None, "transport": "batch"}))
-            except Failure:  # it counts, and is asked for by a single call
+            except Failure:  # it is counted, and asked for by a single call
                 self.budget.add(upper_bound_usd(self.policy, request.prompt, "batch"))
         path.unlink(missing_ok=True)
 
     @property
     def _service(self) -> MessagesProvider:
         provider = self.provider()
-        assert isinstance(provider, MessagesProvider)  # `open_provider` looked
+        assert isinstance(provider, MessagesProvider)  # `open_provider` checks it
         return provider
 
     def _tried(self, call: Callable[[], Result]) -> Result:
         """A call of the batch interface, tried as often as the policy says; Failure at the end."""
-        deadline = time.monotonic() + self.retry.deadline_s
-        for attempt in itertools.count(1):
+        deadline, attempt = time.monotonic() + self.retry.deadline_s, 0
+        while True:
+            attempt += 1
             try:
                 return call()
             except Failure as failure:
-                wait = wait_s(self.retry, failure, attempt)
-                if not worth_another_attempt(self.retry, failure, attempt, deadline, wait):
+                if not self.waited(failure, attempt, deadline):
                     raise
-            self.pace.sleep(wait)
-        raise AssertionError("the loop has no end")
 
 
 def outstanding(store: AnswerStore, model_id: str) -> list[Path]:
-    """Notes of a model's batches that are out; one whose process died after its last answer is done with."""
+    """Notes of a model's batches under way; a note whose answers are all stored is removed."""
     notes = []
     for path in sorted((store.folder / "batches").glob(f"{_name_of(model_id)}-*.json")):
         if all(map(store.has, _read_note(path).requests)):
@@ -177,23 +172,23 @@ def _read_note(path: Path) -> BatchNote:
         return BatchNote.model_validate_json(read_file(path) or b"")
     except ValidationError:
         raise UserError(
-            "this note of a batch that is out is damaged",
+            "this note of a batch is damaged",
             where=str(path),
-            hint="restore it from a copy, or delete it; then what the batch was to answer is paid again",
+            hint="restore it from a copy, or delete it; then the answers of the batch are paid for again",
         ) from None
 
 
 def _name_of(model_id: str) -> str:
-    """What a model's notes, and their lock, are called by."""
+    """The name of a model's notes and of their lock."""
     return sha256(model_id)[:16]
 
 
 def _lost(path: Path, note: BatchNote, why: str) -> ModelStop:
-    """The end of a model's asking: what may be paid already is not ordered again without being asked for."""
+    """The stop of a model: what may be paid already is not ordered again by itself."""
     dollars = f", for up to ${note.usd:.2f}" if note.usd else ""
     return ModelStop(
         f"a batch of {len(note.requests)} was ordered at {note.since_utc}{dollars}, and {why}",
         where=str(path),
-        hint="look for it in the service's list of batches, with the key and the address that it was ordered with, and "
-        "write its id into this file as `batch_id`; or delete this file to order its cells again, for money",
+        hint="find it in the service's list of batches (same key and address), and write its id into this file as "
+        "`batch_id`; or delete this file to order its cells again, for money",
     )

@@ -13,14 +13,11 @@ from fluency.generation.providers.messages import cache_tokens, inference_geo
 
 
 class BudgetSpent(ModelStop):
-    """The budget leaves no room for what a model is to be asked next."""
+    """The next call, or batch, of a model would exceed the budget."""
 
 
 class Budget:
-    """Dollars spent on the study, `before` of them by earlier runs; shared by all threads of a run.
-
-    What a batch may cost is reserved while it is out.
-    """
+    """Dollars spent on the study, `before` of them by earlier runs, and reserved for batches; safe for threads."""
 
     def __init__(self, stop_usd: float, before: float = 0.0) -> None:
         self._stop, self._before, self._reserved = stop_usd, before, 0.0
@@ -28,7 +25,7 @@ class Budget:
         self.spent_usd = before
 
     def add(self, dollars: float) -> None:
-        """Count what a call has cost, whether an answer came of it or not."""
+        """Count the cost of a call, with an answer or without."""
         with self._change:
             self.spent_usd += dollars
 
@@ -39,8 +36,8 @@ class Budget:
             return
         parts = [f"${self.spent_usd:.4f} of ${self._stop:g} spent"]
         parts += [f"${self._before:.4f} of it by earlier runs"] if self._before else []
-        parts += [f"${self._reserved:.4f} reserved for batches that are out"] if self._reserved else []
-        parts += [f"and what is next may cost ${ahead:.4f}"] if ahead else []
+        parts += [f"${self._reserved:.4f} reserved for batches under way"] if self._reserved else []
+        parts += [f"and the next order may cost ${ahead:.4f}"] if ahead else []
         raise BudgetSpent(
             f"the budget is used up: {', '.join(parts)}",
             where="budget: stop_usd",
@@ -49,7 +46,7 @@ class Budget:
 
     @contextmanager
     def reserved(self, dollars: float, *, ordered: bool = False) -> Iterator[None]:
-        """What a batch may cost counts in the block; BudgetSpent if there is no room for one not `ordered` yet."""
+        """Count what a batch may cost in the block; BudgetSpent if one not yet `ordered` would exceed the budget."""
         with self._change:
             if not ordered:
                 self.check(dollars)
@@ -62,7 +59,7 @@ class Budget:
 
 
 def cost_of(policy: Policy, answer: Answer) -> float | None:
-    """An answer's price in dollars from the tokens the service counted; null if it counted none or none is priced."""
+    """An answer's cost in dollars by the tokens the service counted; None without them or without a price."""
     usage = answer.usage
     if policy.price is not None and policy.price.input_usd_per_mtok == policy.price.output_usd_per_mtok == 0:
         return 0.0

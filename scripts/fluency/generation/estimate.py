@@ -1,4 +1,4 @@
-"""What a run would ask and why, what it costs at most and probably, how long it takes, and what is missing.
+"""What a run would ask, what that costs at most and probably, and how long it takes.
 
 Pure but for reading the answer store; it asks nobody and needs no key.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fluency.core.records import Answer
 from fluency.core.study import Cell, ModelConfig, Study
@@ -21,7 +21,7 @@ from fluency.generation.store import AnswerStore
 
 LATENCY_S = {"endpoint": 3.0, "embedded": 4.0}
 """Assumed of one call before any answer is at hand, in seconds."""
-TOKENS_A_BYTE = 1 / 3
+BYTES_A_TOKEN = 3
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,6 @@ class ModelEstimate:
     alias: str
     model_id: str
     sampling: str
-    transport: str
-    cells: int
     at_hand: int
     calls: int
     input_tokens: int
@@ -41,22 +39,17 @@ class ModelEstimate:
     minutes: float | None
     spent_usd: float
     price: str
-    priced: bool
     note: str = ""
     missing_key: str = ""
 
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """What a run would do. `reasons`: stage → why → jobs, as Snakemake's dry run gave them."""
+    """What a run would ask, model by model."""
 
-    study: str
+    study: Study
     tasks: int
     models: list[ModelEstimate]
-    stop_usd: float
-    confirm_usd: float
-    missing: list[str] = field(default_factory=list)
-    reasons: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def calls(self) -> int:
@@ -79,40 +72,20 @@ class CostEstimate:
         return sum(model.spent_usd for model in self.models)
 
     @property
-    def aliases_to_ask(self) -> list[str]:
-        """Models of which answers are missing: only they need a key."""
-        return [model.alias for model in self.models if model.calls]
+    def missing_keys(self) -> list[str]:
+        """A sentence for each key that is not in the environment and needed."""
+        return [model.missing_key for model in self.models if model.missing_key]
 
 
-def estimate_cost(
-    study: Study,
-    tasks: Sequence[Task],
-    store: AnswerStore,
-    *,
-    environ: Mapping[str, str],
-    missing: Sequence[str] = (),
-    reasons: Mapping[str, Mapping[str, int]] | None = None,
-) -> CostEstimate:
-    """The estimate of a study; `missing` is what else the run lacks (PowerShell, image), a sentence each.
-
-    UserError if a model has no policy or price, or a stored answer is damaged.
-    """
+def estimate_cost(study: Study, tasks: Sequence[Task], store: AnswerStore, environ: Mapping[str, str]) -> CostEstimate:
+    """The estimate of a study; UserError if a model has no policy or price, or a stored answer is damaged."""
     texts = {task.id: task.prompt for task in tasks}
     cells = list(study.cells(list(texts)))
     models = []
     for model in study.models:
         own = {cell: texts[cell.task] for cell in cells if cell.model == model.alias}
         models.append(_model_estimate(study, model, own, store, environ))
-    lacking = [entry.missing_key for entry in models if entry.missing_key]
-    return CostEstimate(
-        study.study,
-        len(tasks),
-        models,
-        study.budget.stop_usd,
-        study.budget.confirm_usd,
-        list(dict.fromkeys([*lacking, *missing])),
-        dict(reasons or {}),
-    )
+    return CostEstimate(study, len(tasks), models)
 
 
 def _model_estimate(
@@ -123,38 +96,34 @@ def _model_estimate(
     answers, to_ask = [], []
     for cell, task in texts.items():
         prompt = build_prompt(task, cell.shell)
-        answer = store.get(request_key(request_for(study, cell, prompt)))
-        if answer is None:
-            to_ask.append(prompt)
-        else:
+        if answer := store.get(request_key(request_for(study, cell, prompt))):
             answers.append(answer)
+        else:
+            to_ask.append(prompt)
     output = _mean([a.usage.output_tokens for a in answers], policy.expected_output_tokens)
-    likely_input = sum(math.ceil(len(prompt.encode()) * TOKENS_A_BYTE) for prompt in to_ask)
+    likely_input = sum(math.ceil(len(prompt.encode()) / BYTES_A_TOKEN) for prompt in to_ask)
     most_input = sum(map(upper_bound_input_tokens, to_ask))
     no_key = bool(to_ask) and needs_key(model) and not environ.get(model.api_key_env, "").strip()
     return ModelEstimate(
         alias=model.alias,
         model_id=model.id,
         sampling=policy.describe(),
-        transport=model.transport,
-        cells=len(texts),
         at_hand=len(answers),
         calls=len(to_ask),
         input_tokens=likely_input,
         # What a batch leaves is asked singly.
-        most_usd=_at(policy, policy.cost(most_input, policy.max_tokens * len(to_ask))),
-        expected_usd=_at(policy, policy.cost(likely_input, output * len(to_ask), model.transport)),
+        most_usd=_at_place(policy, policy.cost(most_input, policy.max_tokens * len(to_ask))),
+        expected_usd=_at_place(policy, policy.cost(likely_input, output * len(to_ask), model.transport)),
         minutes=_minutes(model, len(to_ask), answers),
         spent_usd=sum(cost_of(policy, answer) or 0.0 for answer in answers),
         price=_price(policy, model),
-        priced=policy.price is not None,
         note=policy.note,
         missing_key=f"the key of {model.alias}: export {model.api_key_env}=…" if no_key else "",
     )
 
 
-def _at(policy: Policy, dollars: float | None) -> float | None:
-    """A price at the place that the model's entry asks for."""
+def _at_place(policy: Policy, dollars: float | None) -> float | None:
+    """A price in the part of the world that the model's entry asks for."""
     return None if dollars is None else dollars * geo_price_factor(policy.extra_body.get("inference_geo"))
 
 

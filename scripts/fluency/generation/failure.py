@@ -1,4 +1,4 @@
-"""A call without an answer: what it means for this call and for all others, and when to try again. Pure."""
+"""A call without an answer: what it means for this call and for the others, and when to try again. Pure."""
 
 from __future__ import annotations
 
@@ -27,32 +27,25 @@ class ModelStop(StopRun):
     """A reason that holds for every further call of one model."""
 
 
+@dataclass(eq=False)
 class Failure(Exception):
     """A call without an answer.
 
     scope: retry (this call, later) · cell (this cell stays missing) · model, run (no further call of the model, of
-    the run). `billed`: the service may have answered, and billed, what is of no use or was not read. `retry_after` in
-    seconds.
+    the run). billed: the service may have billed a reply that is of no use or was not read. retry_after: seconds.
     """
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        scope: Scope,
-        hint: str = "",
-        retry_after: float | None = None,
-        slow_down: bool = False,
-        billed: bool = False,
-        status: int | None = None,
-    ) -> None:
-        super().__init__(what)
-        self.what, self.scope, self.hint = what, scope, hint
-        self.retry_after, self.slow_down, self.billed, self.status = retry_after, slow_down, billed, status
+    what: str
+    scope: Scope
+    hint: str = ""
+    retry_after: float | None = None
+    slow_down: bool = False
+    billed: bool = False
+    status: int | None = None
 
 
 def unreadable(what: str, body: bytes = b"") -> Failure:
-    """The failure of a reply that came and is no message, with the first 80 bytes of it."""
+    """The failure of a reply that is no message, with its first 80 bytes."""
     start = body[:80].decode("ascii", "replace").replace("\n", " ").strip()
     return Failure(f"{what}{f': {start!r}' if start else ''}", scope="retry", billed=True)
 
@@ -61,31 +54,25 @@ def unreadable(what: str, body: bytes = b"") -> Failure:
 
 
 def from_reply(status: int, body: str, headers: Mapping[str, str]) -> Failure:
-    """What an error reply means, in whichever form of error its service speaks."""
+    """What an error reply means, whatever its form."""
     try:
         value: Any = json.loads(body)
     except (ValueError, RecursionError):
         value = None
     error = value.get("error", value) if isinstance(value, dict) else None
     if not isinstance(error, dict):
-        return from_status(status, None, None, error if isinstance(error, str) else body, headers)
-    return from_error(status, error, body, headers)
+        error = {"message": error if isinstance(error, str) else body}
+    return from_error(status, error, headers, body)
 
 
-def from_error(status: int, error: Mapping[str, Any], body: str, headers: Mapping[str, str]) -> Failure:
-    """What the object of an error means; `body` stands in for its words where it has none."""
+def from_error(status: int, error: Mapping[str, Any], headers: Mapping[str, str], body: str = "") -> Failure:
+    """What an error object means; `body` is shown where it has no message."""
     details = error.get("details")
     code = error.get("code") or (details.get("error_code") if isinstance(details, dict) else None)
-    kind, message = error.get("type"), error.get("message")
-    return from_status(status, kind and str(kind), code and str(code), str(message or body), headers)
-
-
-def from_status(
-    status: int, kind: str | None, code: str | None, message: str | None, headers: Mapping[str, str]
-) -> Failure:
-    """What an error reply means: `kind`, `code` and `message` are the API's error type, error_code and words."""
-    entry = f"{status}{f' {kind}' if kind else ''}: {(message or 'no words').strip()[:300]}"
-    words = (message or "").lower()
+    kind, code = str(error.get("type") or ""), str(code or "")
+    message = str(error.get("message") or body)
+    entry = f"{status}{f' {kind}' if kind else ''}: {(message or 'no message').strip()[:300]}"
+    words = message.lower()
     if code in SPEND_CODES or "credit balance" in words or kind == "billing_error" or status == 402:
         hint = "raise the limit or buy credit with the provider; then run again, nothing bought is lost"
         return Failure(f"the account's money is spent: {entry}", scope="run", hint=hint)
@@ -94,10 +81,8 @@ def from_status(
     if status == 403 or kind == "permission_error":
         hint = "check what the key may do, or leave the model out"
         return Failure(f"the key may not do this: {entry}", scope="run", hint=hint)
-    retried = Failure(
-        entry, scope="retry", retry_after=retry_after(headers), billed=status == 200, status=status,
-        slow_down=status in (429, 503, 529) or kind in ("overloaded_error", "rate_limit_error"),
-    )  # fmt: skip
+    slow_down = status in (429, 503, 529) or kind in ("overloaded_error", "rate_limit_error")
+    retried = Failure(entry, "retry", "", retry_after(headers), slow_down, billed=status == 200, status=status)
     if headers.get("x-should-retry") == "true":
         return retried
     if 300 <= status < 400:
@@ -108,13 +93,13 @@ def from_status(
         hint = "check the model's `id` and `base_url`"
         return Failure(f"there is no such model or address: {entry}", scope="model", hint=hint, status=404)
     if status == 400 and "temperature" in words:
-        hint = "put `temperature: provider-default` into the model's entry: all of its cells are then asked so"
+        hint = "put `temperature: provider-default` into the model's entry; then it holds for all of its cells"
         return Failure(f"the model refuses the temperature: {entry}", scope="model", hint=hint)
     if (status in RETRIED or status >= 500 or kind in RETRIED_KINDS) and headers.get("x-should-retry") != "false":
         return retried
     if status == 200:
         return Failure(f"the reply is an error: {entry}", scope="retry", billed=True)
-    return Failure(f"the request was refused: {entry}", scope="cell", hint="see the service's words above")
+    return Failure(f"the request was refused: {entry}", scope="cell", hint="see the service's message above")
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -137,10 +122,9 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Seconds of one attempt and of all attempts of a cell; waits double from `first_wait_s` to `longest_wait_s`.
+    """Seconds of an attempt and of all attempts of a cell; waits double from `first_wait_s` to `longest_wait_s`.
 
-    `billed_attempts` is the most where an attempt may have been billed. After `lost_cells` cells in a row without an
-    answer the model is not asked any more in this run.
+    billed_attempts: the most where one may have been billed. lost_cells: so many in a row without an answer stop a run.
     """
 
     attempt_s: float = 120.0
@@ -163,7 +147,7 @@ def retry_policy_for(model: ModelConfig) -> RetryPolicy:
 
 
 def wait_s(policy: RetryPolicy, failure: Failure, attempt: int) -> float:
-    """Seconds until the next attempt: doubling, at least what the service asks for, and up to a quarter more."""
+    """Seconds until the next attempt: doubling, at least what the service asks for, with up to a quarter added."""
     wait = min(policy.first_wait_s * 2.0 ** (attempt - 1), policy.longest_wait_s)
     return max(wait, failure.retry_after or 0.0) * (1 + random.random() / 4)
 

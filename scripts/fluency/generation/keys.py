@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 
 from fluency.common.errors import StopRun, UserError
-from fluency.core.study import ModelConfig, Study
+from fluency.core.study import ModelConfig
 
 NO_KEY = "no-key-needed"
 REMOVED = "[key removed]"
 SHORTEST_SECRET = 12
-"""Shorter keys are the dummies of local servers (`EMPTY`, `test`): common words, and no secret."""
+"""Shorter keys are the dummies of local servers (`EMPTY`, `test`): common words, no secrets."""
 
 
 def needs_key(model: ModelConfig) -> bool:
@@ -19,10 +19,7 @@ def needs_key(model: ModelConfig) -> bool:
 
 
 def key_of(model: ModelConfig, environ: Mapping[str, str]) -> str:
-    """The key of a model, or a stand-in where none is needed; StopRun if it is missing or cannot be sent.
-
-    A model that needs no key is never sent one, whatever the environment holds.
-    """
+    """The key of a model, or NO_KEY where none is needed; StopRun if it is missing or cannot be sent."""
     if not needs_key(model):
         return NO_KEY
     key = environ.get(model.api_key_env, "").strip()
@@ -34,29 +31,25 @@ def key_of(model: ModelConfig, environ: Mapping[str, str]) -> str:
             hint=f"export {model.api_key_env}=… and run again; `make demo` and `make plan` need no key",
         )
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise StopRun(
-            f"the key in {model.api_key_env} holds a blank, a line break or a sign that no key has",
-            where=where,
-            hint="copy the key again",
-        )
+        what = f"the key in {model.api_key_env} holds a blank, a line break or another character that no key has"
+        raise StopRun(what, where=where, hint="copy the key again")
     return key
 
 
-def require_keys(study: Study, environ: Mapping[str, str], aliases: Collection[str] | None = None) -> None:
-    """UserError for the first model (of `aliases`, if given) whose key is needed and missing."""
-    for model in study.models:
-        if aliases is None or model.alias in aliases:
-            try:
-                key_of(model, environ)
-            except StopRun as error:
-                raise UserError(error.what, where=error.where, hint=error.hint) from None
+def require_keys(models: Iterable[ModelConfig], environ: Mapping[str, str]) -> None:
+    """UserError for the first model whose key is missing."""
+    for model in models:
+        try:
+            key_of(model, environ)
+        except StopRun as error:
+            raise UserError(error.what, where=error.where, hint=error.hint) from None
 
 
 def is_secret(key: str) -> bool:
-    """Whether a key must stand in no file and no message."""
+    """Whether a key must be kept out of files and messages."""
     return len(key) >= SHORTEST_SECRET and key != NO_KEY
 
 
 def redact(text: str, key: str) -> str:
-    """A message or header without the key."""
+    """The text without the key."""
     return text.replace(key, REMOVED) if is_secret(key) else text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -31,7 +30,7 @@ from fluency.generation.store import AnswerStore
 class ModelSession:
     """One model of a run; safe for threads.
 
-    `url_of` says where the model is, and starts the embedded server if it must; `stop_run` ends all asking of the run.
+    address_of: where the model is served. stop_run: ends all asking of the run.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class ModelSession:
         budget: Budget,
         retry: RetryPolicy,
         environ: Mapping[str, str],
-        url_of: Callable[[ModelConfig], str | None],
+        address_of: Callable[[ModelConfig], str | None],
         stop_run: Callable[[StopRun], None],
     ) -> None:
         self.study, self.model, self.store, self.budget, self.retry = study, model, store, budget, retry
@@ -53,7 +52,7 @@ class ModelSession:
         self.provider = Once(self._open_provider)
         self.answered = False
         """Whether the model has answered a call of this run."""
-        self._environ, self._url_of, self._stop_run = environ, url_of, stop_run
+        self._environ, self._address_of, self._stop_run = environ, address_of, stop_run
         self._first, self._change = threading.Lock(), threading.Lock()
         self._cells_without_answer = 0
         self._echoed: set[str] = set()
@@ -64,11 +63,8 @@ class ModelSession:
         key = request_key(request)
         try:
             return self.store.get(key) or self._ask(request, key, cell.path)
-        except ModelStop as stop:
-            self.pace.stop(stop)
-            raise
         except StopRun as stop:
-            self._stop_run(stop)
+            (self.pace.stop if isinstance(stop, ModelStop) else self._stop_run)(stop)
             raise
 
     def record(self, cell: Cell, answer: Answer, task_sha256: str) -> Generation:
@@ -92,7 +88,7 @@ class ModelSession:
     # ------------------------------------------------------------ one call
 
     def _ask(self, request: Request, key: str, where: str) -> Answer:
-        """A new answer, unless a cell with the same request has just got it. The model's first call goes alone."""
+        """A new answer, or that which a cell with the same request has just got. The model's first call goes alone."""
         with self.store.lock(key):
             if (answer := self.store.get(key)) is not None:
                 return answer
@@ -104,19 +100,25 @@ class ModelSession:
 
     def _attempts(self, request: Request, key: str, where: str) -> Answer:
         self.pace.raise_if_stopped()  # before a connection is opened, or a model served, for nothing
-        provider = self.provider()
+        provider, attempt = self.provider(), 0
         deadline = time.monotonic() + self.retry.deadline_s
-        for attempt in itertools.count(1):
+        while True:
+            attempt += 1
             try:
                 return self._call(provider, request, key, attempt, deadline)
             except Failure as failure:
-                wait = wait_s(self.retry, failure, attempt)
-                if failure.slow_down:
-                    self.pace.pause(wait)
-                if not worth_another_attempt(self.retry, failure, attempt, deadline, wait):
-                    raise self._given_up(failure, attempt, where) from None
-            self.pace.sleep(wait)
-        raise AssertionError("the loop has no end")
+                if not self.waited(failure, attempt, deadline):
+                    raise self.given_up(failure, attempt, where) from None
+
+    def waited(self, failure: Failure, attempt: int, deadline: float) -> bool:
+        """Wait for the next attempt; False, at once, if none is to be made."""
+        wait = wait_s(self.retry, failure, attempt)
+        if failure.slow_down:
+            self.pace.pause(wait)
+        if not worth_another_attempt(self.retry, failure, attempt, deadline, wait):
+            return False
+        self.pace.sleep(wait)
+        return True
 
     def _call(self, provider: Provider, request: Request, key: str, attempt: int, deadline: float) -> Answer:
         """One call; its answer is in the store when this returns. Failure if there is none."""
@@ -145,11 +147,11 @@ class ModelSession:
             return answer_of(key, request, read_reply(request, message), {**source, **note})
         except Failure:
             raise
-        except Exception as error:  # a bug: the reply is counted, and the next attempt may bring one that can be read
+        except Exception as error:  # a bug: the reply is counted, and asked for again
             raise unreadable(f"the reply could not be read ({type(error).__name__}; please report it)") from None
 
     def keep(self, answer: Answer) -> Answer:
-        """Count an answer's cost, the most it can be where the service did not say, and put it into the store."""
+        """Count an answer's cost, or its upper bound where the service gave none, and put it into the store."""
         cost = cost_of(self.policy, answer)
         most = upper_bound_usd(self.policy, answer.request.prompt, answer.transport)
         self.budget.add(most if cost is None else cost)
@@ -160,11 +162,10 @@ class ModelSession:
                 is_new = echoed not in self._echoed
                 self._echoed.add(echoed)
             if is_new:
-                what = f"asked for {self.model.id}, answered by {echoed} (recorded with each answer)"
-                log_line(f"{self.where}: {what}")
+                log_line(f"{self.where}: asked for {self.model.id}, answered by {echoed} (recorded with each answer)")
         return answer
 
-    def _given_up(self, failure: Failure, attempts: int, where: str) -> CallError:
+    def given_up(self, failure: Failure, attempts: int, where: str) -> CallError:
         """What a failure means after so many attempts: for the run, the model or this cell."""
         what, hint = failure.what, failure.hint
         if failure.retry_after and failure.retry_after > self.retry.deadline_s:
@@ -186,6 +187,6 @@ class ModelSession:
     def _open_provider(self) -> Provider:
         key = key_of(self.model, self._environ)
         try:
-            return open_provider(self.model, self._url_of(self.model), key)
+            return open_provider(self.model, self._address_of(self.model), key)
         except UserError as error:
             raise ModelStop(error.what, where=error.where or self.where, hint=error.hint) from error

@@ -30,7 +30,7 @@ class Pace:
 
     @contextmanager
     def slot(self) -> Iterator[None]:
-        """The right to make one call in the block; waits for it. StopRun if stopped, CallError for a long pause."""
+        """Wait until a call may start, which the block makes. StopRun if stopped, CallError for a long pause."""
         with self._change:
             while (wait := self._wait_s()) > 0:
                 self._change.wait(wait)
@@ -44,24 +44,24 @@ class Pace:
                 self._change.notify_all()
 
     def _wait_s(self) -> float:
-        """Seconds until it is worth looking again; 0 or less: a call may start now."""
+        """Seconds until the next check; 0 or less: a call may start now."""
         self.raise_if_stopped()
         now = time.monotonic()
         if self._pause_until - now > self._longest_pause:
             raise CallError(
                 f"the service asks to wait {self._pause_until - now:.0f} s",
-                hint="run again after that; the cell stays to be run",
+                hint="run again after that",
             )
         wait = max(self._pause_until, self._next - self._burst_s) - now
         return max(wait, 1.0) if self._running >= self._most else wait
 
     def pause(self, seconds: float) -> None:
-        """No call of this model starts for so long."""
+        """Start no call of this model for so long."""
         with self._change:
             self._pause_until = max(self._pause_until, time.monotonic() + seconds)
 
     def stop(self, reason: StopRun) -> None:
-        """No call of this model starts any more; the first reason stays."""
+        """Start no further call of this model; the first reason stays."""
         with self._change:
             self._stopped = self._stopped or reason
             self._change.notify_all()
@@ -72,16 +72,13 @@ class Pace:
             raise type(reason)(reason.what, where=reason.where, hint=reason.hint)
 
     def sleep(self, seconds: float) -> None:
-        """Wait, unless the model is stopped in the meantime (StopRun)."""
-        end = time.monotonic() + seconds
+        """Wait; StopRun if the model is stopped meanwhile."""
         with self._change:
-            while (left := end - time.monotonic()) > 0:
-                self.raise_if_stopped()
-                self._change.wait(left)
+            self._change.wait_for(lambda: self._stopped, seconds)
             self.raise_if_stopped()
 
 
 def starts_per_minute(model: ModelConfig) -> int | None:
-    """How many calls of a model may start in a minute; None: as many as it can take, for one that this run serves."""
+    """How many calls of a model may start in a minute; None: no limit, for one that this run serves."""
     unlimited = model.served_by == "embedded" and "requests_per_minute" not in model.model_fields_set
     return None if unlimited else model.requests_per_minute

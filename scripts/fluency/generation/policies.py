@@ -25,9 +25,9 @@ KEY_PLACEHOLDER = "$KEY"
 
 @dataclass(frozen=True)
 class Policy:
-    """How one model is asked. `temperature_sent` is null when none is sent; prices are in dollars a million tokens.
+    """How one model is asked. `temperature_sent` is None when none is sent.
 
-    `effort_default`: what the service takes where none is sent, as far as the table knows.
+    effort_default: what the service uses where none is sent, as far as the table knows.
     """
 
     model_id: str
@@ -49,12 +49,9 @@ class Policy:
         """The price by one transport: batches cost half of the list price."""
         if self.price is None or transport != "batch":
             return self.price
-        factor = float(table()["batch_price_factor"])
-        return Price(
-            input_usd_per_mtok=self.price.input_usd_per_mtok * factor,
-            output_usd_per_mtok=self.price.output_usd_per_mtok * factor,
-            dated=self.price.dated,
-        )
+        price, factor = self.price, float(table()["batch_price_factor"])
+        halves = {name: getattr(price, name) * factor for name in ("input_usd_per_mtok", "output_usd_per_mtok")}
+        return price.model_copy(update=halves)
 
     def cost(self, input_tokens: float, output_tokens: float, transport: str = "messages") -> float | None:
         """Dollars for so many tokens; null where no price is known."""
@@ -64,51 +61,49 @@ class Policy:
         return (input_tokens * price.input_usd_per_mtok + output_tokens * price.output_usd_per_mtok) / 1_000_000
 
     def describe(self) -> str:
-        """Temperature, thinking, effort and limit, as they are sent or left to the service."""
+        """Temperature, thinking, effort and limit in words."""
         sampling = "provider default" if self.temperature_sent is None else f"temperature {self.temperature_sent:g}"
         thinking = f", thinking {self.thinking['type']}" if self.thinking and "type" in self.thinking else ""
-        if self.effort:
-            effort = f", effort {self.effort}"
-        elif self.effort_default == "unsupported":
+        known = f", {self.effort_default}" if self.effort_default else ""
+        effort = f", effort {self.effort}" if self.effort else f", effort not sent (the service's default{known})"
+        if not self.effort and self.effort_default == "unsupported":
             effort = ", takes no effort"
-        else:
-            known = f", {self.effort_default}" if self.effort_default else ""
-            effort = f", effort not sent (the service's default{known})"
-        effort = "" if self.seeded else effort  # llama.cpp knows no such thing
+        effort = "" if self.seeded else effort  # llama.cpp has none
         return f"{sampling}{thinking}{effort}, up to {self.max_tokens} tokens"
 
 
 @cache
 def table() -> dict[str, Any]:
-    """policies.yaml as it stands."""
+    """The content of policies.yaml."""
     entries: dict[str, Any] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
     return entries
 
 
 def cache_price_factor(kind: str) -> float:
-    """What a token costs that went into a cache or came from it, by the price of one that is sent."""
+    """The price of a token written to or read from a cache, as a factor of the price of one that is sent."""
     return float(table()["cache_price_factors"][kind])
 
 
 def geo_price_factor(geo: object) -> float:
-    """What a token costs that was computed in some part of the world, by the list price."""
+    """The price of a token computed in some part of the world, as a factor of the list price."""
     return float(table()["geo_price_factors"].get(geo, 1.0)) if isinstance(geo, str) else 1.0
 
 
 def resolve(model: ModelConfig) -> Policy:
     """The policy of a config entry.
 
-    UserError if the table does not know the model and the config leaves out what is then needed, or if a
-    header or body field of the config would make the record untrue or hold a key.
+    UserError if neither table nor config gives what is needed, or if a header or body field of the config holds a
+    key or would make the record untrue.
     """
     where = f"models: {model.alias}"
     entry, source = _entry(model)
     _check_extras(model, where)
     temperature, max_tokens, price = _overlaid(model, entry, where)
-    known = None if model.wire == "chat" else entry.get("thinking")  # which has no such field
-    thinking = model.thinking if model.thinking is not None else known
+    thinking = model.thinking
+    if thinking is None and model.wire != "chat":  # which has no such field
+        thinking = entry.get("thinking")
     mode = (thinking or {}).get("type")
-    _check_wire(model, thinking, where, bool(entry.get("always_thinks")))
+    _check_wire(model, thinking, where, entry.get("always_thinks") or mode in ("adaptive", "enabled"))
     sent = None if temperature == "provider-default" else float(temperature)
     if sent not in (None, 1.0) and mode in ("adaptive", "enabled"):
         raise UserError(
@@ -144,13 +139,13 @@ def _entry(model: ModelConfig) -> tuple[dict[str, Any], str]:
 
 
 def version_headers(wire: Wire, temperature: float | None) -> dict[str, str]:
-    """The header that pins the version of the Messages API; clouds take it in the body, other wires have none."""
+    """The header that pins the version of the Messages API; other wires have none."""
     pinned = table()["version_without" if temperature is None else "version_with_temperature"]
     return {"anthropic-version": pinned[wire]} if wire in pinned else {}
 
 
 def _overlaid(model: ModelConfig, entry: dict[str, Any], where: str) -> tuple[Temperature, int, Price | None]:
-    """Temperature, max_tokens and price by the config or else the table; UserError names what neither gives."""
+    """Temperature, max_tokens and price by the config, else the table; UserError names what neither gives."""
     temperature: Temperature | None = entry.get("temperature") if model.temperature is None else model.temperature
     max_tokens: int | None = model.max_tokens or entry.get("max_tokens")
     price = model.price or (Price(**entry["price"]) if "price" in entry else None)
@@ -167,21 +162,20 @@ def _overlaid(model: ModelConfig, entry: dict[str, Any], where: str) -> tuple[Te
     return temperature, max_tokens, price
 
 
-def _check_wire(model: ModelConfig, thinking: dict[str, Any] | None, where: str, always_thinks: bool) -> None:
-    """UserError for what a model's wire or interface has no place for."""
+def _check_wire(model: ModelConfig, thinking: dict[str, Any] | None, where: str, thinks: bool) -> None:
+    """UserError for what a model's wire or interface does not take."""
     if model.wire == "chat" and model.served_by == "endpoint" and thinking is not None:
         raise UserError(
             "Chat Completions has no `thinking`",
             where=f"{where}: thinking",
-            hint="set `effort`, which is sent as reasoning_effort, or say it as the server wants it in `extra_body`",
+            hint="set `effort`, which is sent as reasoning_effort, or put the server's own field into `extra_body`",
         )
     if model.interface == "tool" and model.served_by == "embedded":
         raise UserError(
             "the embedded model takes no tool call",
             where=f"{where}: interface",
-            hint="ask it with `interface: reply`, or serve a larger model that does",
+            hint="ask it with `interface: reply`, or serve a larger model",
         )
-    thinks = always_thinks or (thinking or {}).get("type") in ("adaptive", "enabled")
     if model.interface == "tool" and thinks:
         raise UserError(
             "a forced tool call cannot go with thinking: the service refuses it",

@@ -14,19 +14,16 @@ from fluency.core.records import Answer, Outcome, Request, ToolOffer, Usage
 from fluency.generation.failure import unreadable
 
 ARGUMENT = "command"
-"""The one argument of a tool whose call is asked for: a text."""
+"""The one argument of the tool that a model must call."""
 MOST_LEVELS = 64
 DEEPER = f"[nested more than {MOST_LEVELS} levels deep]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
 Stopped = Literal["refusal", "truncated"]
-"""How a reply can end before its end."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A message as an answer holds it; `raw` as the service sent it, in storable form."""
+    """The parts of an answer that come from the message; `raw` is the message in storable form."""
 
     outcome: Outcome
     text: str
@@ -50,7 +47,7 @@ def decode(body: bytes) -> Any:
 
 
 def outcome_of(stopped: Stopped | None, text: str | None) -> Outcome:
-    """How a reply ended, else by its text: null where a tool call was asked for and is not there in its form."""
+    """How a reply ended; `text` is null where the tool call that was asked for is not there in its form."""
     if stopped is not None:
         return stopped
     if text is None:
@@ -68,34 +65,36 @@ def command_of(calls: Sequence[tuple[Any, Any]], tool: ToolOffer) -> str | None:
 
 
 def answer_of(key: str, request: Request, reading: Reading, note: Mapping[str, Any]) -> Answer:
-    """An answer from a message and facts about its call (latency, attempts, time, server)."""
-    return Answer(
-        request_key=key,
-        request=request,
-        outcome=reading.outcome,
-        text=reading.text,
-        raw=reading.raw,
-        stop_reason=reading.stop_reason,
-        model_echoed=reading.model_echoed,
-        usage=reading.usage,
-        **note,
+    """An answer from a message and the facts of its call (latency, attempts, time, server)."""
+    return Answer(request_key=key, request=request, **vars(reading), **note)
+
+
+def usage_of(raw: dict[str, Any], sent: str, received: str, details: str, thinking: str) -> Usage:
+    """The tokens that a message counts, by the names of its wire."""
+    usage = raw.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    parts = usage.get(details)
+    return Usage(
+        input_tokens=count_or_none(usage.get(sent)),
+        output_tokens=count_or_none(usage.get(received)),
+        thinking_tokens=count_or_none(parts.get(thinking)) if isinstance(parts, dict) else None,
     )
 
 
 def count_or_none(value: Any) -> int | None:
-    """A number of tokens, or None for whatever else a server put there."""
+    """A number of tokens; None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def text_or_none(value: Any) -> str | None:
-    """A text, or None for whatever else a server put there."""
+    """A text; None for anything else."""
     return value if isinstance(value, str) else None
 
 
 def storable(value: Any, levels: int = MOST_LEVELS) -> Any:
-    """The same value as canonical JSON gives it back, as far down as a message goes.
+    """The value as canonical JSON can hold it.
 
-    Lone surrogates are U+FFFD, numbers beyond EXACT are texts, and what nests more than `levels` deep is DEEPER.
+    Lone surrogates become U+FFFD, numbers beyond EXACT texts, and what nests more than `levels` deep DEEPER.
     """
     if isinstance(value, str):
         return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)

@@ -1,4 +1,4 @@
-"""What a cell asks: its prompt, its request, the request's key, and the order in which cells are asked. Pure."""
+"""What a cell asks: its prompt, its request, the request's key, and its place in the order of asking. Pure."""
 
 from __future__ import annotations
 
@@ -21,13 +21,10 @@ PREAMBLES = (
     "The Rust toolchain, git, Perl and Python are not installed. "
     "All paths are relative to it. Write only the requested output to standard output.",
 )
-"""The first paragraph of each version of the prompt, the present one last.
-
-The earlier ones are kept to recognise what was asked with them: such answers are never used for the present prompt.
-"""
+"""The first paragraph of each version of the prompt, the current one last; archives may have earlier ones."""
 PREAMBLE = PREAMBLES[-1]
 PROTOCOL = 1
-"""Bumped by hand when answers bought so far must not count any more; every bump asks for all of them again."""
+"""Raised by hand to make all answers so far invalid; they are then asked for again."""
 
 
 def build_prompt(task_prompt: str, shell: str, preamble: str = PREAMBLE) -> str:
@@ -36,7 +33,7 @@ def build_prompt(task_prompt: str, shell: str, preamble: str = PREAMBLE) -> str:
 
 
 def request_for(study: Study, cell: Cell, prompt: str) -> Request:
-    """What a cell asks."""
+    """The request of a cell."""
     model = study.model(cell.model)
     policy = resolve(model)
     request = Request(
@@ -57,22 +54,22 @@ def request_for(study: Study, cell: Cell, prompt: str) -> Request:
 
 
 def tool_of(shell: Shell) -> ToolOffer:
-    """The tool of a shell whose call is forced where a model is asked as agents call one."""
+    """The tool of a shell, whose call is forced with `interface: tool`."""
     schema = {"type": "object", "properties": {ARGUMENT: {"type": "string"}}, "required": [ARGUMENT]}
     return ToolOffer(name=shell.tool_name, description=f"Runs a {shell.title} command.", input_schema=schema)
 
 
 def request_key(request: Request, form: Callable[[Any], str] = canonical_json) -> str:
-    """SHA-256 of the request's canonical JSON: the name of its answer. `form` is another one for older requests."""
+    """SHA-256 of the request's JSON text, by which its answer is stored; `form`: canonical JSON, or its older form."""
     return sha256(form(request.model_dump(mode="json")))
 
 
 def seed_of(request: Request, form: Callable[[Any], str] = canonical_json) -> int:
-    """A sampling seed in 1 … 2^31 - 1 that follows from the request, so that a rerun asks for the same text."""
+    """A sampling seed in 1 … 2^31 - 1 made from the request, so that a rerun gets the same text."""
     unseeded = request.model_copy(update={"seed": None})
     return int(request_key(unseeded, form)[:8], 16) % (2**31 - 1) + 1
 
 
 def order_key(study: Study, cell: Cell) -> int:
-    """A cell's place in the seeded random order, 0 … 2^31 - 1: the shells mix in time, so drift hits both alike."""
+    """A cell's place in the seeded random order, 0 … 2^31 - 1, which mixes the shells in time: drift affects both."""
     return int(sha256(canonical_json([study.order_seed, *astuple(cell)]))[:8], 16) >> 1

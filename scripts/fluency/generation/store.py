@@ -1,10 +1,8 @@
-"""The answer store: every answer once, whole, under the hash of its request.
+"""The answer store: every answer once, whole, under the hash of its request. Nothing is ever overwritten.
 
-    answers/<first two of key>/<key>.json    {"answer": …, "sha256": of the answer's canonical JSON}
-    answers/batches/<batch>.json             batches that are out (`batches.py`)
-    answers/.lock                            locked by the run that asks
-
-Nothing here is ever overwritten: of two answers to one request the first stays.
+answers/<first two of key>/<key>.json    {"answer": …, "sha256": of the answer's canonical JSON}
+answers/batches/<batch>.json             batches under way (`batches.py`)
+answers/.lock                            locked by the run that asks
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ class DamagedAnswer(UserError):
 
 
 class AnswerStore:
-    """A folder of answers; safe for threads. One run at a time asks (`hold`), any number may read."""
+    """A folder of answers; safe for threads. One run at a time may ask (`hold`), any number may read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
@@ -44,7 +42,7 @@ class AnswerStore:
         self._held: IO[bytes] | None = None
 
     def path(self, key: str) -> Path:
-        """Where the answer to a request lies."""
+        """The file of an answer."""
         return self.folder / key[:2] / f"{key}.json"
 
     def has(self, key: str) -> bool:
@@ -59,10 +57,10 @@ class AnswerStore:
         return read_answer(self.path(key))
 
     def put(self, answer: Answer) -> Answer:
-        """Keep an answer and return what the store holds now: this one, or an earlier one.
+        """Store an answer and return the stored one: this, or an earlier one.
 
-        Once it has its name it survives the end of the process, once it is flushed a power cut too. StopRun if the
-        disk does not take it; the answer is then printed, since asking on would buy answers that cannot be kept.
+        Once it has its name it survives the end of the process, once it is flushed a power cut too. StopRun if it
+        cannot be written; the answer is then printed.
         """
         key, data = answer.request_key, _encoded(answer)
         path = self.path(key)
@@ -80,11 +78,11 @@ class AnswerStore:
         return answer
 
     def lock(self, name: str) -> AbstractContextManager[object]:
-        """The right, among the threads of this process, to ask for a key or to order a batch."""
+        """A lock among the threads of this process, for a key or a batch."""
         return self._locks.setdefault(name, threading.RLock())
 
     def hold(self) -> None:
-        """Be the run that asks, until `release` or the end of the process; StopRun if another run is."""
+        """Lock the store until `release` or the end of the process; StopRun if another run has locked it."""
         self.check_room()
         if self._held is not None:
             return
@@ -101,13 +99,13 @@ class AnswerStore:
         self._held = handle
 
     def release(self) -> None:
-        """Let another run ask."""
+        """Unlock the store."""
         if self._held is not None:
             self._held.close()
             self._held = None
 
     def check_room(self) -> None:
-        """StopRun if the disk, or the process's own limit, might not take the next answers."""
+        """StopRun if the disk, or the process's own limit, has no room for the next answers."""
         why = ""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -138,7 +136,7 @@ def read_answer(path: Path) -> Answer | None:
         value = json.loads(data)
         answer = Answer.model_validate(value["answer"])
         if not hashes_to(value["answer"], value["sha256"]):
-            raise ValueError("its hash does not fit its content")
+            raise ValueError("its hash does not match its content")
         if answer.request_key != path.stem or not hashes_to(answer.request.model_dump(mode="json"), path.stem):
             raise ValueError("it answers another request than its name says")
     except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
@@ -146,8 +144,8 @@ def read_answer(path: Path) -> Answer | None:
         raise DamagedAnswer(
             f"this stored answer is damaged: {why}",
             where=str(path),
-            hint="restore the file from a copy of the store or an archive (`make answers`); it is not asked for "
-            "again while it is here, so only if there is no copy, delete it",
+            hint="restore it from a copy of the store or an archive (`make answers`), or delete it: while it is "
+            "here, it is not asked for again",
         ) from None
     return answer
 
@@ -165,7 +163,7 @@ def read_file(path: Path) -> bytes | None:
     raise DamagedAnswer(
         f"this stored answer cannot be read: {why}",
         where=str(path),
-        hint="give read permission, or move away what is no answer; it is not asked for again while this is here",
+        hint="give read permission, or remove what is no answer; it is not asked for again while this is here",
     )
 
 
@@ -175,7 +173,7 @@ def _encoded(answer: Answer) -> bytes:
 
 
 def _write_once(path: Path, data: bytes) -> bool:
-    """Give a new file its name, then flush it; False if the name was taken, OSError, and no file, if that fails."""
+    """Give a new file its name, then flush it; False if the name was taken. OSError, and no file, if that fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.{os.getpid()}-{threading.get_ident()}.part")
     try:

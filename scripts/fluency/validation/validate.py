@@ -14,10 +14,10 @@ from tabulate import tabulate  # type: ignore[import-untyped]  # it has no types
 from fluency.common.paths import TASKS
 from fluency.core.shells import AS_DESIGNED, EXTRA_CONDITIONS, SHELLS, Condition, other_dialect
 from fluency.core.study import MIN_DEADLINE_S, TIMES_THE_SLOWEST, Limits, min_deadline_s, read_study
-from fluency.core.task_world import check_world_pair
 from fluency.core.tasks import load_tasks
 from fluency.execution.sandbox import Sandbox, open_sandbox
 from fluency.validation.probes import Prober, ProbeResult, first_probes, further_probes
+from fluency.validation.seeds import check_world_pair
 
 TITLES = (
     "task",

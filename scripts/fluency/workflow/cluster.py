@@ -1,12 +1,11 @@
-"""`fluency run --on slurm`: what needs containers runs on a cluster's nodes, everything else in this folder.
+"""`fluency run --on slurm`: what needs containers runs on a cluster's nodes, everything else here.
 
-First the models are asked, here, where the keys, the rate limit and the budget are; then the nodes execute and score in
-slices; then the ordinary run finds every record and writes table and report. Three runs of Snakemake one after the
-other, because the one that submits jobs hands its environment to them and must not hold a key.
+First the models are asked, here, where the keys, the rate limit and the budget are; then the nodes execute and score
+in slices; then the ordinary run finds every record and writes table and report. These are three runs of Snakemake,
+because the one that submits jobs passes its environment on to them and must not have a key.
 
-A slice holds many cells: a job for each cell would start Snakemake three times (about 12 s) to do 2 s of work. So a
-slice is executed on its node by one Snakemake of its own, with threads, from the same Snakefile: the same rules write
-the same files, decide the same about reruns and record the same, and a run on one machine afterwards redoes nothing.
+A slice has many cells: a job for each cell would start Snakemake three times (about 12 s) to do 2 s of work. A node
+executes its slice by a Snakemake of its own from the same Snakefile, so a run on one machine afterwards redoes nothing.
 """
 
 from __future__ import annotations
@@ -46,15 +45,13 @@ FOLDER = CACHE / "slices"
 CELLS_A_PROCESSOR = 80
 """About 160 s of work for each processor of a node, against the 12 s until a slice's first container."""
 PROFILES = ROOT / "profiles"
-RULES = "profiles/cluster.smk"
-LOGS = ("slices", "image.log", "{study}/control.log")
 NODES_NEED = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "TMPDIR", "PYTHONPATH", "KUBECONFIG"),
     tasks.PRIVATE_TASKS_VARIABLE,
 )
 NODES_NEED_OF = ("LC_", "SLURM_", "DOCKER_", "CONTAINERS_", "POWERSHELL_", "XDG_", "SSL_", "LD_")
-USERS_ERROR = 2
 PROXIES = ("http_proxy", "https_proxy", "no_proxy")
+USERS_ERROR = 2
 
 
 def run_on_cluster(profile: str, processors: int, loaded: LoadedStudy, arguments: Sequence[str]) -> int:
@@ -69,7 +66,7 @@ def run_on_cluster(profile: str, processors: int, loaded: LoadedStudy, arguments
         shutil.rmtree(ROOT / "logs" / "slices", ignore_errors=True)
         slices = write_slices(cells_to_measure(loaded, jobs), processors)
         log_line(f"on the nodes: {plural(len(slices), 'slice')} of executions and scores")
-        options = ("--workflow-profile", f"profiles/{profile}", "--snakefile", RULES)
+        options = ("--workflow-profile", f"profiles/{profile}", "--snakefile", "profiles/cluster.smk")
         if code := run_snakemake(snakemake_command(loaded, *options), node_environment(os.environ)):
             log_node_failures(loaded)
             log_line("Not every cell could be measured; run again to go on from here.")
@@ -88,7 +85,7 @@ def slice_processors(profile: str) -> int:
 def cells_to_measure(loaded: LoadedStudy, jobs: Sequence[Job]) -> list[Cell]:
     """The answered cells that are to be executed or scored, in the seeded order of asking.
 
-    In that order every slice holds cells of every shell, task and model, so that no node's speed favours one of them.
+    In that order every slice has cells of every shell, task and model, so that no node's speed favours one of them.
     """
     cells = {job.cell for job in jobs if job.rule in ("execute", "score") and job.cell}
     answered = [cell for cell in cells if record_path(RESULTS, "generations", cell).exists()]
@@ -102,13 +99,13 @@ def share_image() -> None:
     try:
         engine = find_engine()
     except SandboxError:
-        return  # no node of the cluster either, or one that may not use its engine
+        return  # the submitting machine needs no engine
     if engine and find_image(engine, tag):
         image.keep_image(engine, tag)
 
 
 def node_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What of an environment a node needs: named, because what holds a secret has any name."""
+    """What of an environment a node needs: an allow list, because a secret may have any name."""
     return {
         name: value
         for name, value in environ.items()
@@ -118,37 +115,35 @@ def node_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 def log_node_failures(loaded: LoadedStudy) -> None:
     """Log each sentence that a node left in a log, once."""
-    found = [ROOT / "logs" / name.format(study=loaded.study.study) for name in LOGS]
-    logs = [log for path in found for log in (sorted(path.glob("*.log")) if path.is_dir() else [path]) if log.exists()]
-    for text in dict.fromkeys(_sentence(log) for log in logs):
+    logs = ROOT / "logs"
+    found = [*sorted((logs / "slices").glob("*.log")), logs / "image.log", logs / loaded.study.study / "control.log"]
+    for text in dict.fromkeys(filter(None, map(_failure_in, found))):
         log_line(text)
 
 
-def _sentence(log: Path) -> str:
-    """What a rule's action left in its log, without the time."""
-    return log.read_text(encoding="utf-8").partition(" ")[2].strip()
+def _failure_in(log: Path) -> str:
+    """What a rule's action left in its log, without the time; empty where there is no log."""
+    return log.read_text(encoding="utf-8").partition(" ")[2].strip() if log.exists() else ""
 
 
 # ------------------------------------------------------------ slices
 
 
 def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) -> list[Path]:
-    """Divide cells, in their order, into slices for nodes of so many processors, all about as long; their files.
+    """Divide cells, in their order, into slices of about the same size for nodes of so many processors; their files.
 
-    UserError while a slice of an earlier run is still at work.
+    UserError while a node still works on a slice of an earlier run.
     """
     for lock in sorted(folder.glob("*.lock")):
         with file_lock(lock, partial(_refuse, lock)):
             pass
     shutil.rmtree(folder, ignore_errors=True)
     count = max(1, round(len(cells) / (CELLS_A_PROCESSOR * processors))) if cells else 0
-    slices = []
-    for number in range(count):
-        part = pretty_json([cell.path for cell in cells[number::count]])
-        path = folder / f"{sha256(part)[:12]}.json"
+    parts = [pretty_json([cell.path for cell in cells[number::count]]) for number in range(count)]
+    slices = {folder / f"{sha256(part)[:12]}.json": part for part in parts}
+    for path, part in slices.items():
         write_atomic(path, part)
-        slices.append(path)
-    return slices
+    return list(slices)
 
 
 def read_slice(path: Path) -> list[Cell]:
@@ -157,7 +152,7 @@ def read_slice(path: Path) -> list[Cell]:
 
 
 def run_slice(slice_file: Path, done: Path, configs: Sequence[Path], processors: int) -> None:
-    """Execute and score what is to do of a slice's cells; SandboxError says on which node and why one stays missing.
+    """Execute and score what is left of a slice's cells; SandboxError says on which node and why one stays missing.
 
     Only one process works on a slice at a time: a node that Slurm took for dead may still work on it.
     """
@@ -169,8 +164,10 @@ def run_slice(slice_file: Path, done: Path, configs: Sequence[Path], processors:
         code = subprocess.run(_slice_command(cells, configs, processors), cwd=ROOT, check=False).returncode
     missing = [cell for cell in cells if not record_path(RESULTS, "scores", cell).exists()]
     if code or missing:
+        logs = (ROOT / "logs" / stage / f"{cell.path}.log" for cell in missing for stage in ("executions", "scores"))
+        why = next(filter(None, map(_failure_in, logs)), "the node's Slurm log says why")
         raise SandboxError(
-            f"{len(missing)} of a slice's {len(cells)} cells could not be measured: {_why(missing)}",
+            f"{len(missing)} of a slice's {len(cells)} cells could not be measured: {' '.join(why.split())[:400]}",
             where=f"node {node}",
             hint="run again to go on from here",
         )
@@ -179,26 +176,13 @@ def run_slice(slice_file: Path, done: Path, configs: Sequence[Path], processors:
 
 
 def _slice_command(cells: Sequence[Cell], configs: Sequence[Path], processors: int) -> list[str]:
-    """The run of one slice: no rule but the two is there, so that no model can be asked from a node."""
+    """The run of one slice; only these two rules are allowed, so that no model can be asked from a node."""
     targets = [str(record_path(Path(RESULTS.name), "scores", cell)) for cell in cells]
     configfiles = ["--configfile", *map(str, configs)] if configs else []
     options = ["--no-hooks", "--cores", str(processors), "--allowed-rules", "execute", "score"]
     return [sys.executable, "-m", "snakemake", *configfiles, *options, "--", *targets]
 
 
-def _why(missing: Sequence[Cell]) -> str:
-    """What the first of the missing cells left in its log."""
-    for cell in missing:
-        for stage in ("executions", "scores"):
-            log = ROOT / "logs" / stage / f"{cell.path}.log"
-            if log.exists():
-                return " ".join(log.read_text(encoding="utf-8").split()[1:])[:400]
-    return "the node's Slurm log says why"
-
-
 def _refuse(lock: Path, holder: str) -> None:
-    raise UserError(
-        f"a slice of an earlier run is still at work ({holder})",
-        where=str(lock),
-        hint="wait for it, or end its job (`squeue --me`, `scancel <job>`), then run again",
-    )
+    hint = "wait for it, or end its job (`squeue --me`, `scancel <job>`), then run again"
+    raise UserError(f"a node still works on a slice of an earlier run ({holder})", where=str(lock), hint=hint)

@@ -1,4 +1,4 @@
-"""`make doctor`: what this machine has, what it lacks, and what each missing thing prevents. Leaves nothing behind."""
+"""`make doctor`: what this machine has, what it lacks, and what each missing thing prevents."""
 
 from __future__ import annotations
 
@@ -36,12 +36,17 @@ NEEDED_MB = 3000
 
 @dataclass(frozen=True)
 class Check:
-    """One row: a thing, how it stands, what was found, and what its lack prevents or how to get it."""
+    """One row: a thing, its state, what was found, and what its lack prevents or how to get it."""
 
     thing: str
     state: State
     found: str
     advice: str = ""
+
+
+def check(thing: str, is_good: object, found: str, advice: str, otherwise: State = "note") -> Check:
+    """A row whose advice is shown only where the thing is not good."""
+    return Check(thing, "good", found) if is_good else Check(thing, otherwise, found, advice)
 
 
 def main() -> int:
@@ -50,18 +55,21 @@ def main() -> int:
     table = Table(title="What this machine has", show_lines=False, title_justify="left")
     for heading in ("", "", "found", "what it prevents, and how to get it"):
         table.add_column(heading, overflow="fold")
-    for check in checks:
-        table.add_row(check.thing, MARKS[check.state], check.found, check.advice)
+    for row in checks:
+        table.add_row(row.thing, MARKS[row.state], row.found, row.advice)
     Console(width=None if sys.stdout.isatty() else 150, highlight=False).print(table)
-    lacking = [check.thing for check in checks if check.state == "lacks"]
+    lacking = [row.thing for row in checks if row.state == "lacks"]
     print(f"Missing: {', '.join(lacking)}." if lacking else "Nothing is missing for `make demo`.")
     return 1 if lacking else 0
 
 
 def examine() -> Iterator[Check]:
-    """Every row of the table, in the order in which things build on each other."""
-    yield _python()
-    yield from _disk_and_memory()
+    """Every row of the table; each thing after those that it needs."""
+    yield Check("Python", "good", f"{platform.python_version()}, {platform.machine()}")
+    free_gb, free_mb = shutil.disk_usage(ROOT).free / 1e9, psutil.virtual_memory().available // 2**20
+    need = f"image and model weights need about {NEEDED_GB:.0f} GB: free some"
+    yield check("disk", free_gb >= NEEDED_GB, f"{free_gb:.1f} GB free here", need, "lacks")
+    yield check("memory", free_mb >= NEEDED_MB, f"{free_mb} MB free", "the embedded model may be too large")
     engine: Engine | None = None
     try:
         engine = find_engine()
@@ -88,49 +96,22 @@ def _can_install() -> bool:
     return os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
-def _python() -> Check:
-    return Check("Python", "good", f"{platform.python_version()}, {platform.machine()}")
-
-
-def _disk_and_memory() -> Iterator[Check]:
-    free_gb, free_mb = shutil.disk_usage(ROOT).free / 1e9, psutil.virtual_memory().available // 2**20
-    found = f"{free_gb:.1f} GB free here"
-    if free_gb >= NEEDED_GB:
-        yield Check("disk", "good", found)
-    else:
-        yield Check("disk", "lacks", found, f"image and model weights need about {NEEDED_GB:.0f} GB: free some")
-    state: State = "good" if free_mb >= NEEDED_MB else "note"
-    yield Check("memory", state, f"{free_mb} MB free", "" if state == "good" else "the embedded model may be too large")
-
-
 def _engine(engine: Engine | None) -> Iterator[Check]:
     if engine is None:
-        by_itself = _can_install()
-        how = "`make image` installs and starts Docker" if by_itself else "install Docker or Podman and start it"
-        advice = f"no command can be run: {how}"
-        yield Check("container engine", "note" if by_itself else "lacks", "none answers", advice)
+        state: State = "note" if _can_install() else "lacks"
+        how = "`make image` installs and starts Docker" if state == "note" else "install Docker or Podman and start it"
+        yield Check("container engine", state, "none answers", f"no command can be run: {how}")
         return
     facts = engine.facts
     kind = "rootless" if facts["rootless"] else "as root"
     yield Check("container engine", "good", f"{facts['name']} {facts['version']} ({kind}) at {engine.url}")
-    yield Check("storage", "good", f"{facts['storage']}, {_engine_disk(engine)}")
+    folder, free = Path(engine.client().info().get("DockerRootDir") or "/nonexistent"), "free space unknown"
+    if engine.url.startswith("unix://") and folder.is_dir():
+        free = f"{shutil.disk_usage(folder).free / 1e9:.1f} GB free in {folder}"
+    yield Check("storage", "good", f"{facts['storage']}, {free}")
     yield Check("control groups", "good", f"version {facts['cgroup']}")
-    if facts["seccomp"]:
-        yield Check("seccomp", "good", "the engine filters system calls")
-    else:
-        yield Check(
-            "seccomp",
-            "note",
-            "none",
-            "the sandbox has one isolation measure less: give the engine its default profile back",
-        )
-
-
-def _engine_disk(engine: Engine) -> str:
-    root = Path(engine.client().info().get("DockerRootDir") or "/nonexistent")
-    if engine.url.startswith("unix://") and root.is_dir():
-        return f"{shutil.disk_usage(root).free / 1e9:.1f} GB free in {root}"
-    return "free space unknown"
+    less = "the sandbox has one isolation measure less: give the engine its default profile back"
+    yield check("seccomp", facts["seccomp"], "the engine filters system calls" if facts["seccomp"] else "none", less)
 
 
 def _image(engine: Engine | None) -> Iterator[Check]:
@@ -150,30 +131,25 @@ def _image(engine: Engine | None) -> Iterator[Check]:
     yield from _known_command(engine, found)
     how = f"{INSTALL_HINT} (from {RELEASE_PAGE}); or, where that page can be reached, `make image`"
     for name, shell in SHELLS.items():
-        if why := why_missing(engine, found, name):
-            found_there, advice = f"not in the image: {why}", f"{name} is not measured: {how}"
-            yield Check(shell.short_title, "note", found_there, advice)
-        else:
-            yield Check(shell.short_title, "good", found.shells[name] or "")
+        why = why_missing(engine, found, name)
+        there = f"not in the image: {why}" if why else found.shells[name] or ""
+        yield check(shell.short_title, not why, there, f"{name} is not measured: {how}")
 
 
 def _known_command(engine: Engine, image: ImageInfo) -> Iterator[Check]:
-    """One real execution: what an engine says of itself does not tell whether it can start a container, and how."""
+    """One real execution: an engine may answer and still start no container, or drop some of its limits."""
     try:
         sandbox = checked_sandbox(engine, image, 1, Limits())
     except UserError as error:
         yield Check("a known command", "lacks", error.what, f"no command can be run: {error.hint}")
         return
-    if "sysctls" in sandbox.dropped:
-        advice = "memory that outlives its process stays possible: a newer kernel or an engine of root"
-        yield Check("a known command", "note", "gave the known result, without the kernel's own limits", advice)
-    else:
-        yield Check("a known command", "good", "gave the known result, within its limits")
-    if refused := sandbox.dropped.get("seccomp"):
-        advice = "the engine's own seccomp profile holds instead of the project's smaller one, and every record says so"
-        yield Check("seccomp profile", "note", refused, advice)
-    else:
-        yield Check("seccomp profile", "good", f"the project's, {profile_sha256()[:12]}")
+    limited = "sysctls" not in sandbox.dropped
+    found = f"gave the known result, {'within its limits' if limited else 'without the limits of the kernel'}"
+    leak = "memory that outlives its process stays possible: a newer kernel or an engine of root"
+    yield check("a known command", limited, found, leak)
+    refused = sandbox.dropped.get("seccomp")
+    own = "the engine's own seccomp profile is used instead of the project's smaller one, and every record says so"
+    yield check("seccomp profile", not refused, refused or f"the project's, {profile_sha256()[:12]}", own)
 
 
 def _models() -> Iterator[Check]:
@@ -185,14 +161,10 @@ def _models() -> Iterator[Check]:
     if any(model.served_by == "embedded" for model in default.models):
         if find_spec("xllamacpp") is None:
             yield Check("embedded model", "lacks", "xllamacpp is not installed", "`make demo` needs it: `make env`")
-        weights = [path for path in (CACHE / "weights").glob("*") if path.is_file()]
-        size = sum(path.stat().st_size for path in weights) / 1e6
-        found = f"{size:.0f} MB in .cache/weights" if weights else "not fetched yet"
-        yield Check(
-            "model weights", "good" if weights else "note", found, "" if weights else "`make demo` fetches them"
-        )
+        size = sum(path.stat().st_size for path in (CACHE / "weights").glob("*") if path.is_file()) / 1e6
+        found = f"{size:.0f} MB in .cache/weights" if size else "not fetched yet"
+        yield check("model weights", size, found, "`make demo` fetches them")
     for name in sorted({model.api_key_env for model in study.models if model.key_required}):
-        if os.environ.get(name):
-            yield Check(name, "good", "is set")  # never what it is set to
-        else:
-            yield Check(name, "note", "is not set", "only `make study` needs it: export the key of your account")
+        is_set = bool(os.environ.get(name))  # what it is set to is never shown
+        need = "only `make study` needs it: export the key of your account"
+        yield check(name, is_set, "is set" if is_set else "is not set", need)

@@ -1,6 +1,7 @@
-"""What the Snakefile's rules call: each rule's one action, its place in time, and its param (`rerun_keys`).
+"""What the Snakefile's rules call: one action a rule, its priority, and its param (`rerun_keys`).
 
-The services (sandbox, generator) exist once a process, since all jobs of a run are threads of one process.
+The services (sandbox, generator) exist once, since all jobs of a run are threads of one process. What is slow to
+import is imported by the action that needs it.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
+from fluency.archive.code_hashes import code_sha256
 from fluency.archive.manifest import archive_name
-from fluency.archive.registration import read_registration
+from fluency.archive.registration import followed, read_registration
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_date, utc_now
 from fluency.common.errors import ResultLost, SandboxError, UserError
@@ -27,24 +29,23 @@ from fluency.common.paths import ANSWERS, ARCHIVES, RESULTS, ROOT
 from fluency.common.terminal import log_line
 from fluency.common.words import plural
 from fluency.core.loaded_study import LoadedStudy
+from fluency.core.provenance import Provenance, collect_provenance, read_provenance, read_startup_times
 from fluency.core.records import Execution, Generation
 from fluency.core.schema import read_record, write_record
+from fluency.core.table import read_table, to_frame, write_table
+from fluency.core.task_world import world_for
+from fluency.execution.execute import MAX_ATTEMPTS, add_failed_attempt, execute_cell, failed_attempts, unmeasured_cell
 from fluency.generation.estimate import CostEstimate
-from fluency.workflow import progress
+from fluency.generation.generator import Generator
+from fluency.generation.local_model.server import address_of
+from fluency.generation.request import order_key
+from fluency.generation.store import AnswerStore
+from fluency.scoring.score_cell import score_cell
+from fluency.workflow import progress, snakemake_internals
 from fluency.workflow.preflight import check_before_run, check_models, confirm_price, estimate_of
 from fluency.workflow.rerun_keys import RerunKeys, cell_of
-from fluency.workflow.snakemake_internals import (
-    check_version,
-    end_on_sigterm_in_a_thread,
-    mark_untracked_outputs,
-    model_resources,
-    patch_scheduler_polling,
-    share_threads,
-)
 from fluency.workflow.snakemake_process import node_name, run_lock
-
-if TYPE_CHECKING:
-    from fluency.core.provenance import Provenance
+from fluency.world import build_world
 
 STEP_NS = 1000
 """Apart enough for a time that is kept as a float of seconds."""
@@ -59,14 +60,22 @@ def logged(action: Callable[..., None]) -> Callable[..., None]:
         file.unlink(missing_ok=True)
         try:
             action(*arguments)
-        except UserError as error:
-            write_atomic(file, f"{utc_now()} {error}\n")
-            raise
-        except Exception:
-            write_atomic(file, f"{utc_now()} {traceback.format_exc()}")
+        except Exception as error:
+            why = f"{error}\n" if isinstance(error, UserError) else traceback.format_exc()
+            write_atomic(file, f"{utc_now()} {why}")
             raise
 
     return run
+
+
+@contextmanager
+def exit_on_user_error() -> Iterator[None]:
+    """End the process with exit code 2 and the sentence if the block raises a UserError."""
+    try:
+        yield
+    except UserError as error:
+        print(f"Error: {error}", file=sys.stderr, flush=True)
+        sys.exit(2)
 
 
 class Pipeline:
@@ -86,7 +95,7 @@ class Pipeline:
                 hint="`make seeds REVEAL=sealed/<study>.yaml` prints what to write in their place",
             )
         self.keys = RerunKeys(self.loaded)
-        self.model_resources = model_resources(self.study)
+        self.model_resources = snakemake_internals.model_resources(self.study)
         self.sandbox = Once(self._open_sandbox)
         self.generator = Once(self._open_generator)
 
@@ -96,31 +105,24 @@ class Pipeline:
         return estimate_of(self.loaded)
 
     def record_paths(self, wildcards: Any = None) -> list[str]:
-        """The record of every cell at every stage; Snakemake calls it with the wildcards of a rule, which has none.
-
-        A function there and no list: only the process that gathers pays for the paths of a large study.
-        """
+        """The record of every cell at every stage; a function, so that only the process that gathers lists them."""
         return self.loaded.record_paths()
 
+    @exit_on_user_error()
     def start(self) -> None:
-        """Before the first job: one run at a time, keys at hand, the price agreed."""
+        """Before the first job: one run at a time, the keys are set, the price is agreed to."""
         self.take_run_lock()
         progress.spending, progress.cells = self._spending, self.loaded.cells
-        try:
-            check_before_run(self.loaded, self.estimate)
-            confirm_price(self.estimate, self.study, is_terminal=False)
-        except UserError as error:
-            exit_with(error)
+        check_before_run(self.loaded, self.estimate)
+        confirm_price(self.estimate, is_terminal=False)
 
+    @exit_on_user_error()
     def take_run_lock(self) -> None:
-        """What any run does first: settle how it ends and looks for jobs; keep others out while the process lives."""
-        end_on_sigterm_in_a_thread()
-        patch_scheduler_polling(self.workflow)
+        """Keep other runs out while the process lives; set how this one ends and polls for jobs."""
+        snakemake_internals.end_on_sigterm_in_a_thread()
+        snakemake_internals.patch_scheduler_polling(self.workflow)
         self._locks = ExitStack()
-        try:
-            self._locks.enter_context(run_lock())
-        except UserError as error:
-            exit_with(error)
+        self._locks.enter_context(run_lock())
 
     def _spending(self) -> tuple[float, float] | None:
         """Dollars spent and where the run stops, once a model with a price is asked."""
@@ -130,8 +132,6 @@ class Pipeline:
 
     def priority(self, wildcards: Any) -> int:
         """The place of a cell in the seeded order of asking, which mixes shells, tasks and trials in time."""
-        from fluency.generation.request import order_key
-
         return order_key(self.study, cell_of(wildcards))
 
     # ------------------------------------------------------------ actions
@@ -140,7 +140,6 @@ class Pipeline:
     def image(self, output: Any) -> None:
         """Build or find the image; record what it is and how long its shells take to start."""
         from fluency.execution.sandbox import startup_times
-        from fluency.world import build_world
 
         sandbox = self.sandbox()
         start_up = startup_times(sandbox, build_world(self.study.seeds[0]), self.study.sandbox.limits)
@@ -157,15 +156,6 @@ class Pipeline:
     @logged
     def execute(self, wildcards: Any, input: Any, output: Any) -> None:
         """Run the answer's command in every world; after several failed attempts record the cell as unmeasured."""
-        from fluency.core.task_world import world_for
-        from fluency.execution.execute import (
-            MAX_ATTEMPTS,
-            add_failed_attempt,
-            execute_cell,
-            failed_attempts,
-            unmeasured_cell,
-        )
-
         bring_to_present(input)
         study, sandbox, task = self.study, self.sandbox(), self.task_of[wildcards.task]
         generation = read_record(Generation, Path(input.generation[0]))
@@ -185,11 +175,7 @@ class Pipeline:
 
     @logged
     def score(self, wildcards: Any, input: Any, output: Any) -> None:
-        """Judge what happened."""
-        from fluency.archive.code_hashes import code_sha256
-        from fluency.core.task_world import world_for
-        from fluency.scoring.score_cell import score_cell
-
+        """Judge what the command did."""
         bring_to_present(input)
         score = score_cell(
             self.task_of[wildcards.task],
@@ -204,7 +190,7 @@ class Pipeline:
 
     @logged
     def control(self, input: Any, output: Any) -> None:
-        """Run commands that are known to be right and wrong, but for those of private tasks: it would publish them."""
+        """Run commands known to be right and wrong; those of private tasks not, since the record is published."""
         from fluency.validation.control import run_control
 
         bring_to_present(input)
@@ -213,7 +199,7 @@ class Pipeline:
 
     @logged
     def slice(self, input: Any, output: Any, processors: int) -> None:
-        """On a node of a cluster: see that it can measure, then execute and score a slice of cells."""
+        """On a node of a cluster: check that it can measure, then execute and score a slice of cells."""
         from fluency.workflow.cluster import FOLDER, run_slice
 
         self.sandbox()
@@ -221,9 +207,7 @@ class Pipeline:
 
     @logged
     def gather(self, input: Any, output: Any) -> None:
-        """Write all cells into one table, and where they came from."""
-        from fluency.core.table import write_table
-
+        """Write the table of all cells, and its provenance."""
         bring_to_present(input)
         write_table(Path(output.table), self.loaded.view().rows())
         write_record(Path(output.provenance), provenance_of(self.loaded))
@@ -231,8 +215,6 @@ class Pipeline:
     @logged
     def report(self, input: Any, output: Any) -> None:
         """Write the report with its figures, and the explorer."""
-        from fluency.core.provenance import read_provenance
-        from fluency.core.table import read_table
         from fluency.report.report import write_products
 
         bring_to_present(input)
@@ -264,70 +246,48 @@ class Pipeline:
                 raise
             raise SandboxError(error.what, where=f"node {node}: {error.where}", hint=error.hint) from None
 
-    def _open_generator(self) -> Any:
-        from fluency.generation.generator import Generator
-        from fluency.generation.local_model.server import base_url
-        from fluency.generation.store import AnswerStore
-
+    def _open_generator(self) -> Generator:
         spent = self.estimate.spent_usd
-        generator = Generator(self.study, store=AnswerStore(ANSWERS), base_url=base_url, spent_usd=spent)
+        generator = Generator(self.study, store=AnswerStore(ANSWERS), address_of=address_of, spent_usd=spent)
         generator.prepare_batches((cell, self.keys.request(cell).prompt) for cell in self.loaded.cells)
         return generator
 
 
+@exit_on_user_error()
 def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
-    """The pipeline of a Snakefile's merged config; exits with code 2 and the sentence on a user's error."""
-    try:
-        check_version()
-        pipeline = Pipeline(config, [Path(file) for file in workflow.overwrite_configfiles], workflow)
-    except UserError as error:
-        exit_with(error)
-    share_threads(workflow, pipeline.study)
-    # Not in the process of a job, whose run has decided, nor on a node: others record there what they make meanwhile.
+    """The pipeline of a Snakefile's merged config."""
+    snakemake_internals.check_version()
+    pipeline = Pipeline(config, [Path(file) for file in workflow.overwrite_configfiles], workflow)
+    snakemake_internals.share_threads(workflow, pipeline.study)
+    # Not in a job's own process, nor on a node: other processes record there what they make meanwhile.
     if workflow.exec_mode.name == "DEFAULT" and node_name() is None:
-        mark_untracked_outputs(pipeline.loaded, pipeline.keys)
+        snakemake_internals.mark_untracked_outputs(pipeline.loaded, pipeline.keys)
     return pipeline
-
-
-def exit_with(error: UserError) -> NoReturn:
-    """End the process as a user's error ends: one sentence, a hint, exit code 2."""
-    print(f"Error: {error}", file=sys.stderr, flush=True)
-    sys.exit(2)
 
 
 def bring_to_present(paths: Iterable[str | Path]) -> None:
     """Give files from the future times just before now, in the same order.
 
-    Snakemake fails a job whose product is older than its input, which a node's clock, or one set back, can bring about.
+    Snakemake fails a job whose product is older than its input: a node's clock, or one set back, can cause that.
     """
     now = time.time_ns()
-    ahead: list[tuple[int, str]] = []
-    for path in map(str, paths):
-        with suppress(OSError):
-            if (written := os.stat(path).st_mtime_ns) > now:
-                ahead.append((written, path))
-    times = sorted({written for written, _ in ahead})
-    place = {written: now - (len(times) - rank) * STEP_NS for rank, written in enumerate(times)}
-    for written, path in ahead:
-        with suppress(OSError):
-            os.utime(path, ns=(place[written], place[written]))
+    there = (path for path in map(str, paths) if os.path.exists(path))
+    ahead = {path: written for path in there if (written := os.stat(path).st_mtime_ns) > now}
+    rank = {written: place for place, written in enumerate(sorted(set(ahead.values()), reverse=True), 1)}
+    for path, written in ahead.items():
+        present = now - rank[written] * STEP_NS
+        os.utime(path, ns=(present, present))
 
 
 def provenance_of(loaded: LoadedStudy) -> Provenance:
     """Where the study's numbers come from, with its deviations from the registration it names."""
-    from fluency.archive.registration import followed
-    from fluency.core.provenance import collect_provenance, read_startup_times
-
-    start_up_s = read_startup_times(RESULTS)
-    collected = collect_provenance(
-        loaded.study, loaded.tasks, loaded.cells, loaded.files, loaded.records, start_up_s=start_up_s
-    )
-    return followed(collected, loaded.study, loaded.tasks)
+    times = read_startup_times(RESULTS)
+    found = collect_provenance(loaded.study, loaded.tasks, loaded.cells, loaded.files, loaded.records, start_up_s=times)
+    return followed(found, loaded.study, loaded.tasks)
 
 
 def write_partial_report(loaded: LoadedStudy) -> int:
     """Write results/<study>/partial/ of an unfinished study and print the report's path; missing cells are counted."""
-    from fluency.core.table import to_frame, write_table
     from fluency.report.report import write_products
 
     folder = RESULTS / loaded.study.study / "partial"

@@ -1,7 +1,7 @@
 """`make plan`: which jobs a run would do and why, what they cost, and what is missing.
 
 The reasons are read from what Snakemake recorded of each product, without a dry run, which takes minutes for a large
-study. Only the words, and the choice of cells for a cluster's nodes, rest on them: what runs is Snakemake's decision.
+study. Snakemake decides what runs; only this text, and the choice of cells for a cluster's nodes, depend on them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,25 +34,16 @@ from fluency.workflow.snakemake_internals import (
     untracked_outputs,
 )
 
-MISSING = "not there yet"
 REMADE = "what it is made from is made again"
-UNTRACKED = "no record tells how it was made"
-UNFINISHED = "left unfinished"
-NEWER = "its input is newer"
 WORDS: Mapping[str, str] = {
-    "content": "the sandbox's sources",
+    "content": "the sources of the sandbox",
     "powershell": "the PowerShell archive",
     "code": "the code that decides it",
-    "worlds": "the worlds",
     "needs": "what the task needs apart from files",
-    "limits": "the limits",
     "timeout_s": "the time a command has",
     "check": "the task's check",
-    "seeds": "the seeds",
-    "conditions": "the conditions",
-    "shells": "the shells",
 }
-"""The keys of the params in `rerun_keys` that are not their own words."""
+"""Keys of the params in `rerun_keys` -> how the plan names them; the others stand for themselves."""
 _TEXT = "the text of "
 
 
@@ -66,14 +57,14 @@ class Job(NamedTuple):
 
 @dataclass(eq=False)
 class _Step:
-    """A job of the study, whether it is to be done or not; files are named as the rules name them."""
+    """A job of the study, to be done if it has a reason; files are named as the rules name them."""
 
     rule: str
     outputs: Sequence[str]
     inputs: Sequence[str]
     key: Callable[[], str]
     cell: Cell | None = None
-    reason: str = field(default="")
+    reason: str = ""
 
 
 def jobs_to_run(loaded: LoadedStudy) -> list[Job]:
@@ -107,19 +98,19 @@ def _steps(loaded: LoadedStudy, keys: RerunKeys) -> Iterator[_Step]:
 
 
 def _own_reason(step: _Step, untracked: set[str]) -> str:
-    """Why a step is to be done for what is there of it, whatever the other steps do; empty if there is no reason."""
+    """Why a step is to be done, by its own files; empty if there is no reason."""
     there = [name for name in step.outputs if (ROOT / name).exists()]
     if untracked.intersection(there):
-        return UNTRACKED
+        return "no record of how it was made"
     if any(map(is_incomplete, there)):
-        return UNFINISHED
+        return "left unfinished"
     records = [record for record in map(read_metadata, there) if record]
     now = step.key() if records else ""
     for before in map(recorded_key, records):
         if before is not None and before != now:
             return _changed(before, now)
     if len(there) == len(step.outputs) and _newer_input(step, records):
-        return NEWER
+        return "its input is newer"
     return ""
 
 
@@ -136,9 +127,9 @@ def _newer_input(step: _Step, records: Sequence[dict[str, Any]]) -> bool:
 
 
 def _spread(steps: Sequence[_Step], targets: Sequence[str]) -> None:
-    """Give reasons to the steps that others bring about, by Snakemake's rules.
+    """Give reasons to the steps that follow from others, by Snakemake's rules.
 
-    Whatever rests on a step that is done is done too; a missing file is made where it is a target or is needed.
+    What uses a product of a step that is done is done too; a missing file is made where it is a target or is needed.
     """
     maker = {name: step for step in steps for name in step.outputs}
     users: dict[str, list[_Step]] = defaultdict(list)
@@ -149,7 +140,7 @@ def _spread(steps: Sequence[_Step], targets: Sequence[str]) -> None:
     def make_missing(names: Sequence[str]) -> None:
         for name in names:
             if not maker[name].reason and not (ROOT / name).exists():
-                maker[name].reason = MISSING
+                maker[name].reason = "not there yet"
                 waiting.append(maker[name])
 
     waiting = [step for step in steps if step.reason]
@@ -179,19 +170,15 @@ def changed_parts(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     return [part for part in parts if not part.startswith(_TEXT) and part != "seed"] or parts
 
 
-def _differing(key: str, before: Any, now: Any) -> Iterator[str]:
+def _differing(key: str, before: Any, now: Any) -> list[str]:
     if before == now:
-        return
+        return []
     if key not in ("study", "tasks", "files") or not (isinstance(before, dict) and isinstance(now, dict)):
-        yield WORDS.get(key, key.replace("_", " "))
-        return
+        return [WORDS.get(key, key.replace("_", " "))]
     names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
-    if key == "study":
-        yield from (name.replace("_", " ") for name in names)
-    elif key == "files":
-        yield from (f"{_TEXT}{name}" for name in names)
-    else:
-        yield f"the tasks ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})"
+    if key == "tasks":
+        return [f"the tasks ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})"]
+    return [name.replace("_", " ") if key == "study" else f"{_TEXT}{name}" for name in names]
 
 
 # ------------------------------------------------------------ text
@@ -203,50 +190,53 @@ def print_plan(loaded: LoadedStudy) -> int:
     reasons: dict[str, Counter[str]] = defaultdict(Counter)
     for job in jobs_to_run(loaded):
         reasons[job.rule][job.reason] += 1
-    missing = [*missing_engine(), *missing_shells(loaded)]
-    print(render_plan(estimate_of(loaded, missing, reasons)), end="")
+    print(render_plan(estimate_of(loaded), [*missing_engine(), *missing_shells(loaded)], reasons), end="")
     if not IMAGE_RECORD.exists():
-        print("\nNo study here has used the sandbox image yet: the run takes the one that is built, or builds it.")
+        print("\nNo study here has used the sandbox image yet: the run uses the one that is built, or builds it.")
     return 0
 
 
-def render_plan(estimate: CostEstimate) -> str:
-    """The plan as text for a terminal."""
-    lines = [f"Study {estimate.study}: {plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make."]
+def render_plan(
+    estimate: CostEstimate, missing: Sequence[str] = (), reasons: Mapping[str, Mapping[str, int]] | None = None
+) -> str:
+    """The plan as text for a terminal.
+
+    missing: what the run lacks apart from keys, a sentence each. reasons: rule -> why -> jobs.
+    """
+    study, budget = estimate.study, estimate.study.budget
+    lines = [f"Study {study.study}: {plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make."]
     if not estimate.calls:
         lines.append("Every answer is at hand: no model and no key is needed.")
     for model in estimate.models:
         lines += ["", *_model_lines(model)]
     if estimate.most_usd or estimate.spent_usd:
         total = f"Together about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
-        lines += ["", f"{total}; ${estimate.spent_usd:.2f} spent on it so far; a run stops at ${estimate.stop_usd:g}."]
-        asked = "is asked first" if estimate.most_usd > estimate.confirm_usd else "does not ask"
-        lines.append(f"Above ${estimate.confirm_usd:g} a run asks before it pays; this one {asked}.")
-    for stage, reasons in estimate.reasons.items():
-        lines += ["", f"{stage}: {sum(reasons.values())} to run"]
-        lines += [f"  {count:5d}  {reason}" for reason, count in sorted(reasons.items(), key=lambda item: -item[1])]
-    if estimate.missing:
-        lines += ["", "Missing:", *(f"  {sentence}" for sentence in estimate.missing)]
+        lines += ["", f"{total}; ${estimate.spent_usd:.2f} spent on it so far; a run stops at ${budget.stop_usd:g}."]
+        asked = "is asked first" if estimate.most_usd > budget.confirm_usd else "does not ask"
+        lines.append(f"Above ${budget.confirm_usd:g} a run asks before it pays; this one {asked}.")
+    for rule, counts in (reasons or {}).items():
+        lines += ["", f"{rule}: {sum(counts.values())} to run"]
+        lines += [f"  {count:5d}  {reason}" for reason, count in sorted(counts.items(), key=lambda item: -item[1])]
+    if lacking := [*estimate.missing_keys, *missing]:
+        lines += ["", "Missing:", *(f"  {sentence}" for sentence in lacking)]
     return "\n".join(lines) + "\n"
 
 
 def _model_lines(model: ModelEstimate) -> Iterator[str]:
     yield f"{model.alias} ({model.model_id}): {model.sampling}"
-    yield f"  {plural(model.cells, 'cell')}, {model.at_hand} answered, {model.calls} to ask"
+    yield f"  {plural(model.at_hand + model.calls, 'cell')}, {model.at_hand} answered, {model.calls} to ask"
     yield f"  price    {model.price}"
     if model.calls:
         tokens = f"about {model.input_tokens} tokens in"
-        if model.most_usd is None or not model.priced:
+        if model.most_usd is None:
             yield f"  cost     unknown ({tokens})"
         elif model.most_usd:
             yield f"  cost     about ${model.expected_usd:.2f}, at most ${model.most_usd:.2f} ({tokens})"
         else:
             yield "  cost     nothing"
-        when = "a batch: most within an hour, 24 h at most" if model.minutes is None else _duration(model.minutes)
-        yield f"  time     {when}"
+        if model.minutes is None:
+            yield "  time     a batch: most within an hour, 24 h at most"
+        else:
+            yield f"  time     {'under a minute' if model.minutes < 1 else f'about {math.ceil(model.minutes)} min'}"
     if model.note:
         yield f"  note     {model.note}"
-
-
-def _duration(minutes: float) -> str:
-    return "under a minute" if minutes < 1 else f"about {math.ceil(minutes)} min"

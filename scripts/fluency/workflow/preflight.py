@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from fluency.common.errors import UserError
 from fluency.common.files import read_json
@@ -13,8 +13,7 @@ from fluency.common.words import plural
 from fluency.core.config_files import file_defining
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.shells import find_shell
-from fluency.core.study import Study
-from fluency.core.task_world import planned_processes, world_for
+from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
 from fluency.execution import powershell
 from fluency.generation.estimate import CostEstimate, estimate_cost
@@ -27,7 +26,7 @@ IMAGE_RECORD = RESULTS / "image.json"
 
 
 def check_models(loaded: LoadedStudy) -> None:
-    """Every model can be asked as the config stands; UserError names the file."""
+    """UserError, naming the file, for a model that cannot be asked as the config stands."""
     try:
         for model in loaded.study.models:
             resolve(model)
@@ -38,13 +37,9 @@ def check_models(loaded: LoadedStudy) -> None:
         raise UserError(error.what, where=where, hint=error.hint) from None
 
 
-def estimate_of(
-    loaded: LoadedStudy, missing: Sequence[str] = (), reasons: Mapping[str, Mapping[str, int]] | None = None
-) -> CostEstimate:
-    """What a run would ask and cost; `missing` is what else it lacks, a sentence each, `reasons` why its jobs run."""
-    return estimate_cost(
-        loaded.study, loaded.tasks, AnswerStore(ANSWERS), environ=os.environ, missing=missing, reasons=reasons
-    )
+def estimate_of(loaded: LoadedStudy) -> CostEstimate:
+    """What a run would ask and cost, by the answers of this folder."""
+    return estimate_cost(loaded.study, loaded.tasks, AnswerStore(ANSWERS), os.environ)
 
 
 def missing_shells(loaded: LoadedStudy) -> list[str]:
@@ -60,31 +55,29 @@ def missing_shells(loaded: LoadedStudy) -> list[str]:
 
 
 def image_will_lack(loaded: LoadedStudy) -> list[str]:
-    """A sentence if no image is recorded yet and the one to be built will hold no PowerShell; asks its release page."""
+    """A sentence if no image is recorded yet and the one to be built will have no PowerShell; asks its release page."""
     if IMAGE_RECORD.exists() or powershell.NAME not in loaded.study.shells or powershell.powershell_source():
         return []
-    why = powershell.can_download()
-    shell = find_shell(powershell.NAME)
-    return [] if why is None else [
-        f"{shell.short_title}: {why}; it will be reported as not measured; {shell.install_hint}"
-    ]  # fmt: skip
+    shell, why = find_shell(powershell.NAME), powershell.can_download()
+    return [f"{shell.short_title}: {why}; it will be reported as not measured; {shell.install_hint}"] if why else []
 
 
 def check_before_run(loaded: LoadedStudy, estimate: CostEstimate) -> None:
-    """UserError unless the keys are there and every answer can be worked out, as far as models are to be asked."""
-    require_keys(loaded.study, os.environ, estimate.aliases_to_ask)
+    """UserError unless the keys are there and every answer can be computed, as far as models are to be asked."""
+    require_keys([loaded.study.model(model.alias) for model in estimate.models if model.calls], os.environ)
     if estimate.calls:
         check_answers(loaded.tasks, loaded.study.seeds)
 
 
 def confirm_price(
-    estimate: CostEstimate, study: Study, *, is_terminal: bool | None = None, ask: Callable[[str], str] = input
+    estimate: CostEstimate, *, is_terminal: bool | None = None, ask: Callable[[str], str] = input
 ) -> bool:
     """Whether a run's price is agreed to: silent up to budget.confirm_usd (of the upper bound), else by a yes.
 
     `confirm: yes` in the study counts as one. UserError if nobody can be asked.
     """
-    if estimate.most_usd <= study.budget.confirm_usd or study.confirm == "yes":
+    budget = estimate.study.budget
+    if estimate.most_usd <= budget.confirm_usd or estimate.study.confirm == "yes":
         return True
     dollars = f"about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
     price = f"This run makes {plural(estimate.calls, 'call')}: {dollars}."
@@ -95,13 +88,12 @@ def confirm_price(
             hint='run it on a terminal and answer yes, or write `confirm: "yes"` into the study\'s file; '
             "`make plan` shows the details",
         )
-    answer = ask(f"{price} It stops at ${estimate.stop_usd:g}. Go on? [yes/no] ")
+    answer = ask(f"{price} It stops at ${budget.stop_usd:g}. Go on? [yes/no] ")
     return answer.strip().lower() in ("y", "yes")
 
 
 def check_answers(tasks: Sequence[Task], seeds: Sequence[int]) -> None:
-    """Work out the right answer of every task in every world; UserError names an answer.py that raises."""
+    """Compute the right answer of every task in every world; UserError names an answer.py that raises."""
     for task in tasks:
         for seed in seeds:
-            world = world_for(task, seed)
-            task.expected(world, planned_processes(world) if "processes" in task.needs else ())
+            expected_in(task, seed)

@@ -29,17 +29,11 @@ LINE_EVERY_S = 15.0
 CELLS_BEFORE_ESTIMATE = 5
 """Fewer jobs say nothing about how long the rest takes."""
 _RULE_ERROR = re.compile(r"^RuleException:\n(?P<kind>\w+) in file .*?, line \d+:\n(?P<text>.*?)(?:\n  File .*)?$", re.S)
-_ENDED_BY_USER = "Terminating processes on user request"
-
-
-def _nothing_paid() -> tuple[float, float] | None:
-    return None
-
 
 # The pipeline sets these two, since Snakemake makes the reporter.
 cells: Sequence[Cell] = ()
 """The study's cells."""
-spending: Callable[[], tuple[float, float] | None] = _nothing_paid
+spending: Callable[[], tuple[float, float] | None] | None = None
 """Dollars spent and where the run stops; None where nothing is paid."""
 
 
@@ -59,12 +53,9 @@ class ProgressReporter:
 
     def handle(self, record: LogRecord) -> None:
         """Take in one of Snakemake's log records."""
-        event = str(getattr(record, "event", None) or "")
-        handler = getattr(self, f"_on_{event}", None)
-        if handler:
+        event = str(getattr(record, "event", None) or "plain")
+        if handler := getattr(self, f"_on_{event}", None):
             handler(record)
-        elif not event:
-            self._on_plain(record)
 
     def close(self) -> None:
         """End the bars; print the last counts and how often each failure came."""
@@ -102,7 +93,7 @@ class ProgressReporter:
         new = [rule for rule in STAGES if stats.get(rule) and rule not in self._stages]
         for rule in new:
             noun, stage = STAGES[rule]
-            # What the study has of it already counts as done; of that, this run may make some again.
+            # Records of the study count as done, less those that this run makes again.
             there = sum(record_path(RESULTS, stage, cell).exists() for cell in cells)
             done = max(0, min(there, len(cells) - stats[rule]))
             self._bars.add_task(noun, completed=done, total=done + stats[rule], money="", before=done)
@@ -138,7 +129,7 @@ class ProgressReporter:
 
     def _on_plain(self, record: LogRecord) -> None:
         message = str(record.msg).strip()
-        if message.startswith(_ENDED_BY_USER):
+        if message.startswith("Terminating processes on user request"):
             self._bars.stop()
             self._print("Ending: what is under way may finish; what was measured is kept, and the next run goes on.")
         elif "Nothing to be done" in message:
@@ -148,9 +139,8 @@ class ProgressReporter:
 
     def _print_line(self) -> None:
         self._last_line = self._clock()
-        counts = ", ".join(
-            f"{task.description} {task.completed:.0f}/{task.total:.0f}" for task in self._stages.values()
-        )
+        stages = self._stages.values()
+        counts = ", ".join(f"{stage.description} {stage.completed:.0f}/{stage.total:.0f}" for stage in stages)
         self._print(" · ".join(filter(None, (counts, self._time_left(), _money()))))
 
     def _time_left(self) -> str:
@@ -166,5 +156,5 @@ class ProgressReporter:
 
 
 def _money() -> str:
-    found = spending()
+    found = spending() if spending else None
     return f"${found[0]:.2f} of ${found[1]:g}" if found else ""

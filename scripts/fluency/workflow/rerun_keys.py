@@ -1,8 +1,4 @@
-"""Each rule's one param: the canonical JSON of exactly what changes the rule's answer.
-
-Snakemake reruns a cell when its param has changed, so nothing may be missing here that matters, and nothing may
-stand here that does not.
-"""
+"""Each rule's param: the canonical JSON of exactly what changes the rule's result; Snakemake reruns what differs."""
 
 from __future__ import annotations
 
@@ -31,7 +27,7 @@ class RerunKeys:
         self._task = loaded.task_of
 
     def request(self, cell: Cell) -> Request:
-        """What a cell asks."""
+        """The request of a cell."""
         return request_for(self.study, cell, build_prompt(self._task[cell.task].prompt, cell.shell))
 
     @cached_property
@@ -39,18 +35,18 @@ class RerunKeys:
         return {task.id: {str(seed): world_for(task, seed).sha256 for seed in self.study.seeds} for task in self.tasks}
 
     def image(self) -> str:
-        """Changes when the image's sources do, or when the user hands over another PowerShell."""
+        """Changes with the image's sources and the PowerShell archive."""
         return canonical_json({"content": content_sha256(), "powershell": powershell_source()})
 
     def generate(self, wildcards: Any) -> str:
-        """Changes when the model would be asked something else, or the same in another way."""
+        """Changes with the request."""
         request = self.request(cell_of(wildcards))
         return canonical_json(request.model_dump(mode="json") | {"prompt": sha256(request.prompt)})
 
     def execute(self, wildcards: Any) -> str:
         """Changes with the sandbox's sources, the worlds, the conditions, the limits and the stage's code.
 
-        The sources are named although the image is an input: Snakemake rebuilds no lost input of what is there already.
+        The sources are here although the image is an input: Snakemake does not rebuild a lost input of a product.
         """
         sandbox = self.study.sandbox
         return canonical_json(
@@ -77,21 +73,21 @@ class RerunKeys:
         )
 
     def control(self, wildcards: Any = None) -> str:
-        """Changes with what changes an execution or a score of any task, in any shell, and with its commands."""
+        """Changes with what changes an execution or a score of any task in any shell, and with the commands."""
         limits = self.study.sandbox.limits.model_dump()
         tasks = {task.id: [task.sha256, self._world_keys[task.id]] for task in self.tasks}
         code = {"code": code_sha256("control"), "content": content_sha256()}
         return canonical_json(code | {"tasks": tasks, "shells": self.study.shells, "limits": limits})
 
     def gather(self) -> str:
-        """Changes with the design, the files that the provenance names and the table's code."""
+        """Changes with the design, the files named in the provenance, and the code of the table."""
         registration = self.study.preregistration
         files = [*self.files, *([ROOT / registration] if registration else [])]
         hashes = {file.name: sha256_file(file) for file in files}
         return canonical_json({"code": code_sha256("gather"), **self._stated, "files": hashes})
 
     def report(self) -> str:
-        """Changes with whatever of the study the report states, and with the code and the templates that write it."""
+        """Changes with the design, and with the code and the templates of the report."""
         return canonical_json({"code": code_sha256("report"), **self._stated})
 
     def archive(self) -> str:
@@ -100,7 +96,7 @@ class RerunKeys:
 
     @property
     def _stated(self) -> dict[str, Any]:
-        """The study and its tasks, without `confirm`, which says how a run was started and not what it measured."""
+        """The study and its tasks, without `confirm`, which changes no measurement."""
         stated = self.study.model_dump(mode="json", exclude={"confirm", "tasks"})
         return {"study": stated, "tasks": {task.id: task.sha256 for task in self.tasks}}
 

@@ -6,54 +6,44 @@ from collections.abc import Sequence
 
 from fluency.analysis.study_analysis import analyse
 from fluency.common.errors import UserError
-from fluency.common.paths import RESULTS
+from fluency.common.paths import RESULTS, ROOT
 from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
 from fluency.core.records import read_control
 from fluency.core.table import read_table
 from fluency.report.summary import headline
 from fluency.report.tables import control_sentence
+from fluency.workflow import preflight
 from fluency.workflow.cluster import run_on_cluster, slice_processors
 from fluency.workflow.doctor import missing_engine
 from fluency.workflow.plan import render_plan
-from fluency.workflow.preflight import (
-    check_before_run,
-    check_models,
-    confirm_price,
-    estimate_of,
-    image_will_lack,
-    missing_shells,
-)
 from fluency.workflow.snakemake_process import configfiles, run_snakemake, snakemake_command
 
 ASK_ONLY = ("--until", "generate")
-"""The arguments of Snakemake by which a run asks the models and executes nothing."""
+"""Arguments of Snakemake for a run that asks the models and executes nothing."""
 
 
 def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") -> int:
-    """Run a study; what its report says is printed when every cell is measured.
+    """Run a study and print its headline when every cell is measured.
 
     `on` is the cluster's profile. The exit code: 0 all measured, 1 some cells missing, 2 a user's error.
     """
     processors = slice_processors(on) if on else 0
-    check_models(loaded)
-    estimate = estimate_of(loaded)
-    check_before_run(loaded, estimate)
+    preflight.check_models(loaded)
+    estimate = preflight.estimate_of(loaded)
+    preflight.check_before_run(loaded, estimate)
     ask_only = all(argument in arguments for argument in ASK_ONLY)
     if estimate.calls and not on and not ask_only and (lacking := missing_engine()):
-        raise UserError(
-            f"missing: {lacking[0]}",
-            where="before anybody is asked",
-            hint=f"to ask the models all the same: fluency run {' '.join(configfiles(loaded))} -- {' '.join(ASK_ONLY)}",
-        )
+        hint = f"to ask the models all the same: fluency run {' '.join(configfiles(loaded))} -- {' '.join(ASK_ONLY)}"
+        raise UserError(f"missing: {lacking[0]}", where="before any model is asked", hint=hint)
     if estimate.most_usd > 0:
         log_line(render_plan(estimate))
-    if not confirm_price(estimate, loaded.study):
-        log_line("Nothing was asked, and nothing was paid.")
+    if not preflight.confirm_price(estimate):
+        log_line("No model was asked, and nothing was paid.")
         return 1
     if estimate.calls:
-        for sentence in missing_shells(loaded) or image_will_lack(loaded):
-            log_line(f"Missing: {sentence}. Its answers are asked and kept all the same.")
+        for sentence in preflight.missing_shells(loaded) or preflight.image_will_lack(loaded):
+            log_line(f"Missing: {sentence}. Its answers are asked for and kept all the same.")
     agreed = "yes" if estimate.most_usd > loaded.study.budget.confirm_usd else loaded.study.confirm
     options = ["--config", f"confirm={agreed}", *arguments]
     command = snakemake_command(loaded, *options)
@@ -61,7 +51,10 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     if code == 0 and not ask_only and (RESULTS / loaded.study.study / "cells.csv").exists():
         print_ending(loaded)
     elif code == 1 and not arguments:
-        log_line("Not every cell could be measured. `make report` shows what there is; run again to go on from here.")
+        what = "Not every cell could be measured"
+        if all((ROOT / record).exists() for record in loaded.record_paths()):
+            what = "Every cell is measured, but table or report is missing"
+        log_line(f"{what}. `make report` shows what there is; run again to go on from here.")
     return code
 
 

@@ -1,7 +1,7 @@
 """Everything that touches Snakemake's private state, as it is in version 9.27; another major version is refused.
 
-Upstream would have to offer, for this module to go: a scheduler that looks when something has happened and needs no
-sizes of inputs, a handler of SIGTERM that takes no lock, and a public reader of what was recorded of a product.
+To do without it, Snakemake would have to offer: a scheduler that polls only after an event and needs no sizes of
+inputs, a handler of SIGTERM that takes no lock, and a public reader of what was recorded of a product.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ from fluency.workflow.rerun_keys import RerunKeys
 from snakemake_scheduler_plugin_fluency import FAIR_SHARE, Scheduler
 
 MADE_FOR = "9.27"
-CONTAINERS = "containers"
-"""The resource of which each execution needs one."""
 PREFETCHED = 1
 """Executions started beyond the containers at a time, so that none stays idle while Snakemake records an end."""
 FOLDER = ROOT / ".snakemake"
@@ -58,7 +56,7 @@ def share_threads(workflow: Any, study: Study) -> None:
 
     More executions would wait for a container on threads that could ask; fewer would let containers idle.
     """
-    workflow.register_resource(CONTAINERS, study.sandbox.containers + PREFETCHED)
+    workflow.register_resource("containers", study.sandbox.containers + PREFETCHED)
     for model in study.models:
         workflow.register_resource(FAIR_SHARE + model.alias, sys.maxsize)
 
@@ -73,12 +71,11 @@ def model_resources(study: Study) -> dict[str, Callable[[Any], int | None]]:
 
 
 def patch_scheduler_polling(workflow: Any) -> None:
-    """Have the scheduler look for jobs only when something has happened, and weigh no input files.
+    """Have the scheduler poll for jobs only after an event, and read no sizes of input files.
 
-    Snakemake limits jobs to so many a second by default. With that limit each look for jobs causes another one a second
-    later, for ever: after 400 jobs the scheduler looks 400 times a second, at more processor time than the jobs
-    themselves. A model's limits are kept by `generation`. And each look asks for the size of every ready job's inputs,
-    thousands of files where executions wait for containers.
+    With Snakemake's default limit of jobs a second each poll causes another one a second later: after 400 jobs the
+    scheduler polls 400 times a second, which takes more processor time than the jobs. `generation` keeps the models'
+    limits. And each poll reads the sizes of all inputs of all ready jobs: thousands of files.
     """
     scheduler = workflow.scheduler
     if workflow.local_exec:  # jobs are threads of this run
@@ -88,27 +85,22 @@ def patch_scheduler_polling(workflow: Any) -> None:
         scheduler.update_input_sizes = _no_sizes
 
 
-async def _no_sizes(_: Any) -> None:
-    """No input was weighed."""
+async def _no_sizes(_: Any) -> None: ...
 
 
 class CoalescingEvent:
-    """Replaces the semaphore that wakes the scheduler: many releases before a look cause one look.
-
-    A look deals with all that has happened by then. The semaphore counts each end of a job, so that after eight of
-    them in one look seven more looks find nothing.
-    """
+    """Replaces the semaphore that wakes the scheduler: any number of releases causes one poll."""
 
     def __init__(self) -> None:
         self._released = threading.Event()
-        self._released.set()  # the first look, which the semaphore was given already
+        self._released.set()  # for the first poll
 
     def release(self) -> None:
         """Something happened."""
         self._released.set()
 
     def acquire(self) -> None:
-        """Wait until something has happened since the last look."""
+        """Wait until something has happened since the last poll."""
         self._released.wait()
         self._released.clear()
 
@@ -116,11 +108,9 @@ class CoalescingEvent:
 def end_on_sigterm_in_a_thread() -> None:
     """Run Snakemake's handler of SIGTERM in a thread of its own.
 
-    It takes the scheduler's lock; in the main thread, which may hold that lock, it would wait for ever.
+    It takes the scheduler's lock; the main thread may have that lock already and would wait for ever.
     """
-    handler = signal.getsignal(signal.SIGTERM)
-    if callable(handler):
-        end = handler
+    if callable(end := signal.getsignal(signal.SIGTERM)):
         signal.signal(signal.SIGTERM, lambda *given: threading.Thread(target=end, args=given, daemon=True).start())
 
 
@@ -128,7 +118,7 @@ def end_on_sigterm_in_a_thread() -> None:
 
 
 def read_metadata(product: str) -> dict[str, Any] | None:
-    """What Snakemake recorded of how a product was made; None if it recorded nothing readable."""
+    """What Snakemake recorded of a product; None if it recorded nothing readable."""
     try:
         found = json.loads(_place("metadata", product).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -146,22 +136,22 @@ def recorded_key(metadata: dict[str, Any]) -> str | None:
 
 
 def is_incomplete(product: str) -> bool:
-    """Whether a job that makes it was started and did not end; the profile has Snakemake make it again."""
+    """Whether a job that makes it was started and did not end; Snakemake makes it again."""
     return _place("incomplete", product).exists()
 
 
 def mark_untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> None:
-    """Mark the untracked outputs the way Snakemake marks what a killed job left, so that it makes them again."""
+    """Mark the untracked outputs as Snakemake marks those of a killed job, so that it makes them again."""
     for name in untracked_outputs(loaded, keys):
-        with suppress(OSError):  # Snakemake needs the folder, too, and says that it cannot be written
+        with suppress(OSError):  # Snakemake itself reports a folder that cannot be written
             write_atomic(_place("incomplete", name), '{"external_jobid": null}')
 
 
 def untracked_outputs(loaded: LoadedStudy, keys: RerunKeys) -> list[str]:
-    """Products that are there without a record of how they were made, named as the rules name them.
+    """Products without a record of how they were made, named as the rules name them.
 
-    Snakemake would take them as they are (results brought from elsewhere, a lost `.snakemake`), whatever the study,
-    the checks or the sandbox are now. A generation states its request: one that answers the study's is kept.
+    Snakemake would keep them (results copied from elsewhere, a lost `.snakemake`), whatever the study, the checks or
+    the sandbox are now. A generation states its request: one that answers the study's is kept.
     """
     generations = {str(record_path(Path(RESULTS.name), "generations", cell)): cell for cell in loaded.cells}
     there = [name for name in loaded.products() if not _place("metadata", name).exists() and (ROOT / name).exists()]

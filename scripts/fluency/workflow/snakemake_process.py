@@ -35,7 +35,7 @@ def snakemake_command(loaded: LoadedStudy, *arguments: str) -> list[str]:
 
 
 def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
-    """The exit code of a command that ends in its own time, also when this process is told to end.
+    """The exit code of a command, which is waited for also when this process is to end.
 
     Ctrl-C reaches it from the terminal, SIGTERM is passed on; KeyboardInterrupt once it has ended. A second Ctrl-C
     kills it.
@@ -51,7 +51,7 @@ def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = No
             elif received.count(number) > 1:
                 process.kill()
 
-    # Before it starts, so that no moment is left in which Ctrl-C would end this process alone.
+    # Set before it starts: Ctrl-C must at no time end this process alone.
     before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with subprocess.Popen(command, cwd=ROOT, env=environ) as process:
@@ -69,11 +69,11 @@ def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = No
 
 @contextmanager
 def run_lock(path: Path = CACHE / "run.lock") -> Iterator[None]:
-    """Keep a second run out of this folder; the kernel releases the lock when the process ends, however it ends."""
+    """Keep a second run out of this folder; the kernel releases the lock when the process ends."""
 
     def refuse(holder: str) -> None:
         raise UserError(
-            f"another run is at work in this folder ({holder or 'unknown process'})",
+            f"another run is active in this folder ({holder or 'unknown process'})",
             where=str(path),
             hint="wait for it, or end it: `kill <process>`, or `kill -9` if it hangs; what it measured is kept",
         ) from None

@@ -1,4 +1,4 @@
-"""Seeded worlds: the tree, the loopback service and the processes a command meets.
+"""Seeded worlds: the files, the loopback service and the processes of an execution.
 
 `build_world(seed)` is pure and the same to the byte on every machine. Any odd and any even seed make a pair:
 quantities that answers depend on are drawn odd in odd worlds and even in even ones.

@@ -30,7 +30,7 @@ Require = Callable[[bool, str], None]
 
 
 def check_world(world: World, generated_answers: dict[str, Any]) -> None:
-    """WorldError if a decoy class is missing, an answer is too short, or a key is not distinct."""
+    """WorldError if a kind of decoy is missing, an answer is too short, or a key is not distinct."""
 
     def require(holds: bool, invariant: str) -> None:
         if not holds:
@@ -152,7 +152,7 @@ def build_world(seed: int) -> World:
 
 @lru_cache(maxsize=64)
 def build_world_and_answers(seed: int) -> tuple[World, dict[str, Any]]:
-    """The world, and the generator's own answers by task id, which check those of the tasks and judge nothing."""
+    """The world, and the generator's own answers by task id, with which tests compare those of the tasks."""
     refused: WorldError | None = None
     for attempt in range(_ATTEMPTS):
         builder = Builder(seed, attempt)

@@ -1,4 +1,4 @@
-"""Collects the parts of a world and refuses what no world may hold."""
+"""Builds a world of parts and refuses invalid ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALWAYS = When()
 class Builder:
     """An unfinished world.
 
-    `generated_answers`: task -> what the generator itself counts as the answer; the world's checks look at it.
+    generated_answers: task -> the answer by the generator's own count, for the checks of the world.
     """
 
     def __init__(self, seed: int, attempt: int = 0) -> None:
@@ -35,7 +35,7 @@ class Builder:
 
     @classmethod
     def extending(cls, world: World, part: str) -> Builder:
-        """A builder that starts from a finished world, with its own stream of draws."""
+        """A builder that starts from a finished world, with its own random stream."""
         builder = cls(world.seed)
         builder.rng = Rng(f"world/{world.seed}/{part}")
         builder.files, builder.dirs, builder.ages = dict(world.files), set(world.dirs), dict(world.ages)
@@ -58,7 +58,7 @@ class Builder:
     ) -> None:
         """Add a file, and its folders. The age defaults to a drawn one.
 
-        Text has line feeds only unless `crlf` says that it holds CRLF too. Names are of letters, digits, blanks and
+        Text has LF only, with `crlf` CRLF, too. Names are of letters, digits, blanks and
         `.`, `_`, `-`; with `any_name`, for tasks that are about names, of printable ASCII other than the backslash.
         """
         data = data.encode("ascii") if isinstance(data, str) else data
@@ -70,7 +70,7 @@ class Builder:
             self.folder(path.rsplit("/", 1)[0], any_name=any_name)
 
     def folder(self, path: str, *, any_name: bool = False) -> None:
-        """Add a folder and those above it; they may be there already. Names as in `file`."""
+        """Add a folder and its parents, where they are missing. Names as in `file`."""
         parts = path.split("/")
         for end in range(1, len(parts) + 1):
             name = "/".join(parts[:end])
@@ -80,7 +80,7 @@ class Builder:
                 self.age(name, self.some_age())
 
     def age(self, path: str, days: float) -> None:
-        """Set the age of a file or folder in days; never within a day of the 7-day edge."""
+        """Set the age of a file or folder in days; never near 7 days, which tasks ask for."""
         self.require(0.2 <= days <= 5.9 or 8.1 <= days <= 120, f"{path}: no age near seven days, not {days} days")
         self.ages[path] = round(days * DAY)
 

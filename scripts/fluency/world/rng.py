@@ -29,7 +29,7 @@ class Rng:
                 yield int.from_bytes(block[start : start + _WORD], "big")
 
     def split(self, part: str) -> Rng:
-        """A stream of its own for one part, so that a change in one part leaves the others as they were."""
+        """A separate stream for one part, so that a change in one part does not change the others."""
         return Rng(f"{self._name}/{part}")
 
     def below(self, bound: int) -> int:

@@ -8,9 +8,11 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import openai
 import pytest
@@ -128,6 +130,16 @@ def make_hub() -> Iterator[Callable[..., Hub]]:
         server.server_close()
 
 
+@contextmanager
+def served(*arguments: Any, **options: Any) -> Iterator[EmbeddedServer]:
+    server = EmbeddedServer(*arguments, **options)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
 @pytest.fixture(scope="session")
 def small_weights() -> Path:
     return ensure_weights("smollm2-135m-instruct")
@@ -135,7 +147,7 @@ def small_weights() -> Path:
 
 @pytest.fixture(scope="session")
 def small_server(small_weights: Path) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(small_weights, "smollm2-135m-instruct", context=1024) as server:
+    with served(small_weights, "smollm2-135m-instruct", context=1024) as server:
         yield server
 
 
@@ -143,7 +155,7 @@ def small_server(small_weights: Path) -> Iterator[EmbeddedServer]:
 def default_server() -> Iterator[EmbeddedServer]:
     """The model of the default study, fetched if it is not there."""
     model_id = "qwen2.5-coder-0.5b-instruct"
-    with EmbeddedServer(ensure_weights(model_id), model_id) as server:
+    with served(ensure_weights(model_id), model_id) as server:
         yield server
 
 

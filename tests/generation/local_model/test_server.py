@@ -20,7 +20,8 @@ from fluency.common.paths import ROOT
 from fluency.core.study import ModelConfig
 from fluency.generation.generator import Generator
 from fluency.generation.local_model import server as server_module
-from fluency.generation.local_model.server import EmbeddedServer, base_url
+from fluency.generation.local_model.server import EmbeddedServer, address_of
+from tests.generation.local_model.conftest import served
 from tests.generation.studies import cells_of, study_of
 from tests.waiting import wait_for
 
@@ -97,7 +98,7 @@ def test_several_at_once_are_each_answered_with_their_own(small_server, client_o
 
 def test_a_cell_is_asked_by_the_chat_wire_with_a_seed_of_its_own(small_server, store):
     study = study_of({"alias": "small", "id": "smollm2-135m-instruct", "served_by": "embedded", "max_tokens": 8})
-    generator = Generator(study, store=store, base_url=lambda model: small_server.base_url)
+    generator = Generator(study, store=store, address_of=lambda model: small_server.base_url)
     first, second = (generator.generate(cell, "List the files.", "0" * 64).answer for cell in cells_of(study)[:2])
     generator.close()
     assert (first.request.wire, first.request.headers, first.server) == ("chat", {}, "embedded")
@@ -177,20 +178,20 @@ def test_a_fork_that_ends_does_not_take_the_server_along(small_weights):
 
 def test_ctrl_c_is_left_to_the_run(small_weights):
     """A terminal sends it to the whole group: answers on their way must still arrive."""
-    with EmbeddedServer(small_weights, "smollm2-135m-instruct", context=512) as server:
+    with served(small_weights, "smollm2-135m-instruct", context=512) as server:
         assert os.getpgid(server._child.pid) != os.getpgid(0)
         assert os.getsid(server._child.pid) != os.getsid(0)
 
 
 def test_the_port_is_free_when_the_server_has_stopped(small_weights):
-    with EmbeddedServer(small_weights, "smollm2-135m-instruct", context=512) as server:
-        assert listening(server.address) and server.alive
-    assert not listening(server.address) and not server.alive
+    with served(small_weights, "smollm2-135m-instruct", context=512) as server:
+        assert listening(server.address)
+    assert not listening(server.address)
     server.stop()
 
 
 def test_the_end_of_the_pipe_is_enough_to_end_it(small_weights):
-    with EmbeddedServer(small_weights, "smollm2-135m-instruct", context=512) as server:
+    with served(small_weights, "smollm2-135m-instruct", context=512) as server:
         child = server._child
     assert child.returncode == 0, "it was not killed"
 
@@ -205,10 +206,10 @@ def test_one_server_a_run_from_any_thread(small_weights):
     model = ModelConfig(alias="small", id="smollm2-135m-instruct", served_by="embedded")
     try:
         with ThreadPoolExecutor(4) as pool:
-            urls = set(pool.map(base_url, [model] * 4))
+            urls = set(pool.map(address_of, [model] * 4))
         assert len(urls) == 1 and len(server_module._servers) == 1
         # The server must outlive the thread that started it.
-        assert server_module._servers[model.id].alive and listening(urls.pop())
+        assert listening(urls.pop())
     finally:
         server_module._servers.pop(model.id).stop()
 
@@ -222,7 +223,7 @@ def test_weights_that_are_none_are_a_sentence(tmp_path):
     server = EmbeddedServer(bad, "bad")
     with pytest.raises(UserError, match="did not start") as caught:
         server.start()
-    assert str(bad) in str(caught.value) and not server.alive
+    assert str(bad) in str(caught.value) and server._child is None
     with pytest.raises(UserError, match="no weights"):
         EmbeddedServer(tmp_path / "none.gguf", "none").start()
 

