@@ -118,7 +118,7 @@ export: $(RUN) $(if $(filter parquet,$(FORMAT)),$(DATA)) $(if $(filter inspect,$
 
 interop: $(INTEROP) ## The environment with Inspect AI and the tasks for it (.venv-interop; docs/interop.md)
 
-harbor: $(RUN) ## Write all sixty tasks for Harbor and check them in containers: oracle 1, no command 0, a wrong command 0
+harbor: $(RUN) ## Write all sixty tasks for Harbor and check them in containers: oracle 1, nobody 0, a wrong command 0
 	@rm -rf .cache/harbor && fluency export --format harbor --configfile config/study-60.yaml --into .cache/harbor
 	@python -m fluency.export.harbor_check .cache/harbor
 
@@ -143,10 +143,10 @@ pages: $(DEV) ## Write the pages that are made from code: config, data, tasks, s
 fix: $(DEV) ## Format the code
 	@ruff check --fix . && ruff format . && snakefmt Snakefile profiles
 
-mutate: $(DEV) ## Put random small faults into the code and see which ones the tests notice (N=60 SEED=1); writes docs/faults.md
+mutate: $(DEV) ## Put random small faults into the code, see what tests notice (N=60 SEED=1); writes docs/faults.md
 	@python -m tools.mutate -n $${N:-60} --seed $${SEED:-1}
 
-chaos: $(DEV) ## Interrupt runs of 200 cells at random moments and finish them (N=50 SEED=1); writes docs/chaos.md
+chaos: $(DEV) ## Disturb runs of 200 cells at random moments, finish them (N=50 SEED=1); writes docs/chaos.md
 	@python -m tools.chaos -n $${N:-50} --seed $${SEED:-1}
 
 simulate: $(DEV) ## Simulate studies of the design again (5 min); writes every simulated figure of docs and report
