@@ -74,8 +74,8 @@ def label_rows(axes: Axes, labels: Sequence[str], first: float = 0.0) -> None:
 
 def text_beside(axes: Axes, text: str, place: tuple[float, float], points: float, **how: Any) -> None:
     """A text some points right of a place, which is a fraction of the axes and a row."""
-    offset: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "xytext": (points, 0), "textcoords": "offset points"}
-    axes.annotate(text, place, **offset, va="center", **how)
+    offset: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    axes.annotate(text, place, (points, 0), **offset, va="center", **how)
 
 
 def text_width(texts: list[str], size: float = 9) -> float:
