@@ -14,7 +14,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from fluency.archive import manifest, registration
-from fluency.archive.crate import reader_files
+from fluency.archive.crate import CRATE_FILE, crate_bytes
 from fluency.archive.manifest import archive_name, private_name
 from fluency.archive.pack import coverage_of, entries_of, manifest_fields, write_entries
 from fluency.archive.private_part import HELD_OUT, held_out_document, held_out_names
@@ -78,7 +78,7 @@ def build(out: Path) -> Path:
             held = held_out_document(tasks[1:], study, coverage.rows, small_world)
             names = held_out_names(entries, {*public})
             entries[HELD_OUT] = Entry(HELD_OUT, held)
-            entries |= {name: Entry(name, data) for name, data in reader_files(study, fields, entries).items()}
+            entries[CRATE_FILE] = Entry(CRATE_FILE, crate_bytes(study, fields, entries))
             name = archive_name(study.study, FACTS["utc_date"], FACTS["commit"], dirty=False, partial=False)
             target = out / f"schema-{manifest.SCHEMA_VERSION}-{name}"
             write_entries(target, entries, fields, names)

@@ -13,7 +13,7 @@ from typing import Any
 from fluency import __version__
 from fluency.archive import manifest
 from fluency.archive.code_hashes import code_hashes, environment
-from fluency.archive.crate import reader_files
+from fluency.archive.crate import CRATE_FILE, crate_bytes
 from fluency.archive.manifest import archive_name, private_name
 from fluency.archive.private_part import HELD_OUT, held_out_document, held_out_names, held_out_tasks
 from fluency.archive.tar_format import Entry, write_tar
@@ -202,7 +202,7 @@ def make_archive(
     with TemporaryDirectory(prefix="fluency-image-") as folder:
         if image:
             entries |= _image_entry(results, Path(folder), save_image)
-        entries |= {name: Entry(name, data) for name, data in reader_files(study, fields, entries).items()}
+        entries[CRATE_FILE] = Entry(CRATE_FILE, crate_bytes(study, fields, entries))
         write_entries(target, entries, fields, names)
     return target
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fluency.archive.archived_study import IMAGE_FILE, ArchivedStudy, read_archived_study, same_worlds
 from fluency.archive.code_hashes import code_hashes
-from fluency.archive.crate import READER_FILES, reader_files
+from fluency.archive.crate import CRATE_FILE
 from fluency.archive.evidence_chain import EvidenceChain
 from fluency.archive.findings import Findings, VerifyReport
 from fluency.archive.manifest import MANIFEST_NAME, Manifest, archive_name
@@ -167,23 +167,6 @@ def _content_sha256_at_protocol_2(folder: Path, sources: Sequence[str]) -> str:
     return sha256(canonical_json({"protocol": 2} | {name: sha256_file(folder / name) for name in sources}))
 
 
-def check_reader_files(archived: ArchivedStudy, findings: Findings) -> set[str]:
-    """What describes the archive to other tools, made anew from manifest and study; older archives hold none."""
-    manifest = archived.unpacked.manifest
-    names = manifest.files.keys() - set(READER_FILES)
-    made = reader_files(archived.study, manifest.model_dump(mode="json"), names)
-    used = set()
-    for name, data in made.items():
-        if name in manifest.files:
-            same = (archived.root / name).is_file() and (archived.root / name).read_bytes() == data
-            what = "it is not what follows from the manifest and the study"
-            findings.check(same, name, what, kind="metadata", layer="archive", truth="words")
-            used.add(name)
-        elif {"metadata", "archive"} & manifest.code.keys():
-            findings.check(False, name, "the archive does not hold it", kind="metadata")
-    return used
-
-
 def check_strays(archived: ArchivedStudy, findings: Findings, used: set[str]) -> None:
     """Records and answers that belong to no cell of the study."""
     folders = (*(f"results/{stage}/" for stage in RECORD_TYPES), "answers/")
@@ -197,7 +180,7 @@ def check_unnamed(archived: ArchivedStudy, findings: Findings, vouched: set[str]
     """Files that nothing in the archive names: allowed are notes for the reader, and what is unproven anyway."""
     damaged = {finding.where for finding in findings.problems}
     unfinished = set() if (archived.products / "provenance.json").is_file() else {*PROJECT_FILES.values(), "config/"}
-    allowed = ("README.md", HELD_OUT, "logs/", "image/", "sandbox/", "tasks/", *unfinished)
+    allowed = ("README.md", "CITATION.cff", CRATE_FILE, HELD_OUT, "logs/", "image/", "sandbox/", "tasks/", *unfinished)
     for name in archived.unpacked.manifest.files:
         if name in vouched | archived.unpacked.absent or name in damaged or name.startswith(allowed):
             continue
@@ -288,7 +271,6 @@ def _verify(archived: ArchivedStudy, findings: Findings) -> set[str]:
     vouched |= check_worlds(archived, findings)
     vouched |= check_tasks(archived, findings)
     vouched |= check_prices(archived, findings)
-    vouched |= check_reader_files(archived, findings)
     image, found = check_image(archived, findings)
     vouched |= found
     rows, used = _cells(archived, findings, image)
