@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fluency.archive.code_hashes import code_sha256
-from fluency.archive.registration import followed
+from fluency.archive.registration import with_registration
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
 from fluency.core.held_out import public_tasks
@@ -215,7 +215,7 @@ def provenance_of(made: Made) -> Provenance:
         start_up_s=read_startup_times(made.results),
     )
     collected = collected.model_copy(update={key: FACTS[key] for key in ("commit", "dirty")})
-    return followed(collected, made.study, made.tasks)
+    return with_registration(collected, made.study, made.tasks)
 
 
 def archived(made: Made, out: Path, **more) -> Path:

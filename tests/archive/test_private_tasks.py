@@ -297,7 +297,7 @@ def test_the_registration_commits_to_its_hashes_and_a_changed_task_shows(made, h
     write_task(elsewhere / SECRET, fixture=FIXTURE.replace("xyzzy-without", "xyzzy-otherwise"))
     monkeypatch.setenv("TASKS_PRIVATE", str(elsewhere))
     changed = make(tmp_path / "study", made.study, sandbox=Leaky(load_tasks([SECRET, PUBLIC]), made.study.shells))
-    assert f"task {SECRET}: worlds changed" in (changed.results / "made-up/report.md").read_text()
+    assert f"tasks.{SECRET}.worlds: not as registered" in (changed.results / "made-up/report.md").read_text()
     path = pack(changed, elsewhere, tmp_path)
     assert verified(path, private=part_of(path)).exit_code == 0, "the deviation is stated"
 
@@ -313,7 +313,9 @@ def test_a_comment_in_its_fixture_is_a_change_of_the_registered_task(home, tmp_p
     study = make_study([SECRET], decision="which")
     path = preregister(study, [before], "which", tmp_path / "pre", utc="2026-11-01T00:00:00Z")
     (tmp_path / SECRET / "fixture.py").write_text(f"{FIXTURE}# later\n")
-    assert deviations(study, [load_task(tmp_path / SECRET)], path) == [f"task {SECRET}: other files changed"]
+    assert deviations(study, [load_task(tmp_path / SECRET)], path) == [
+        f"tasks.{SECRET}.folder_sha256: not as registered"
+    ]
 
 
 def test_a_replay_leaves_what_is_held_out(archive, known) -> None:

@@ -47,7 +47,11 @@ def untrusted_json(data: bytes, where: str, *, pairs: Callable[[list[tuple[str, 
         raise ArchiveError(f"it holds more than {MAX_VALUES:,} values", where=where)
     try:
         value = json.loads(
-            data.decode(), object_pairs_hook=pairs, parse_constant=_no_number, parse_float=_finite, parse_int=_integer
+            data.decode(),
+            object_pairs_hook=pairs or _unique_keys,
+            parse_constant=_no_number,
+            parse_float=_finite,
+            parse_int=_integer,
         )
     except (ValueError, RecursionError) as error:
         raise ArchiveError(f"it is not JSON as this project writes it: {_reason(error)}", where=where) from None
@@ -70,6 +74,13 @@ def _has_more_values(data: bytes, most: int) -> bool:
 
 def _reason(error: Exception) -> str:
     return "it nests too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("a key is given twice")
+    return value
 
 
 def _no_number(text: str) -> Any:

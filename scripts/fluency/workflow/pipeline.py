@@ -315,14 +315,14 @@ def bring_to_present(paths: Iterable[str | Path]) -> None:
 
 def provenance_of(loaded: LoadedStudy) -> Provenance:
     """Where the study's numbers come from, with its deviations from the registration it names."""
-    from fluency.archive.registration import followed
+    from fluency.archive.registration import with_registration
     from fluency.core.provenance import collect_provenance, read_startup_times
 
     start_up_s = read_startup_times(RESULTS)
     collected = collect_provenance(
         loaded.study, loaded.tasks, loaded.cells, loaded.files, loaded.records, start_up_s=start_up_s
     )
-    return followed(collected, loaded.study, loaded.tasks)
+    return with_registration(collected, loaded.study, loaded.tasks)
 
 
 def write_partial_report(loaded: LoadedStudy) -> int:
