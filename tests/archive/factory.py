@@ -66,6 +66,12 @@ class Made:
             provenance=provenance or Provenance(), control=read_control(self.results / self.study.study),
         )  # fmt: skip
 
+    def config(self) -> list[Path]:
+        """The files the study is read from, the second one written here."""
+        override = self.root / f"{self.study.study}.yaml"
+        write_atomic(override, pretty_json(self.study.model_dump(mode="json", exclude={"confirm"})))
+        return [CONFIG, override]
+
     @property
     def cells(self) -> list[Cell]:
         return list(self.study.cells([task.id for task in self.tasks]))
@@ -210,7 +216,7 @@ def provenance_of(made: Made) -> Provenance:
         made.study,
         made.tasks,
         made.cells,
-        [CONFIG],
+        made.config(),
         lambda cell: load_records(made.results, cell),
         start_up_s=read_startup_times(made.results),
     )
@@ -222,5 +228,5 @@ def archived(made: Made, out: Path, **more) -> Path:
     """The study's archive."""
     from fluency.archive.pack import make_archive
 
-    options = {"partial": False, "image": False, "extra_files": {}} | FACTS | more
-    return make_archive(made.study, made.tasks, made.results, made.answers, out, **options)
+    options = {"config": made.config()} | FACTS | more
+    return make_archive(made.view(), made.tasks, made.results, made.answers, out, **options)

@@ -16,12 +16,12 @@ from unittest.mock import patch
 from fluency.archive import manifest, registration
 from fluency.archive.crate import CRATE_FILE, crate_bytes
 from fluency.archive.manifest import archive_name, private_name
-from fluency.archive.pack import coverage_of, entries_of, manifest_fields, write_entries
+from fluency.archive.pack import Coverage, archive_entries, config_names, manifest_fields, write_entries
 from fluency.archive.private_part import HELD_OUT, held_out_document, held_out_names
 from fluency.archive.registration import design
 from fluency.archive.tar_format import Entry
 from fluency.common.files import sha256
-from fluency.common.paths import ROOT
+from fluency.common.paths import CONFIG, ROOT
 from fluency.core.tasks import Task, load_tasks
 from fluency.generation.store import AnswerStore
 from fluency.world import Builder, World
@@ -68,12 +68,12 @@ def build(out: Path) -> Path:
         try:
             registration.preregister(study, tasks, study.decision, registered.parent, utc="2026-11-01T00:00:00Z")
             made = make(Path(folder), study, worlds=small_world)
-            coverage = coverage_of(study, made.view().tasks, made.results)
-            store = AnswerStore(made.answers)
+            view, store = made.view(), AnswerStore(made.answers)
+            coverage = Coverage(view.rows())
             entries, public = (
-                entries_of(study, chosen, made.results, store.path, small_world, {}) for chosen in (tasks, tasks[:1])
+                archive_entries(view, chosen, made.results, store, small_world, {}) for chosen in (tasks, tasks[:1])
             )
-            fields = manifest_fields(study, coverage, image=False, **FACTS)
+            fields = manifest_fields(study, coverage, config_names([CONFIG]), **FACTS)
             fields["code"] = {**fields["code"], "score": sha256("tests/archive/fixture.py")}
             held = held_out_document(tasks[1:], study, coverage.rows, small_world)
             names = held_out_names(entries, {*public})

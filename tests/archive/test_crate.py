@@ -73,5 +73,5 @@ def test_the_projects_citation_is_valid_and_says_the_same():
 
 def test_the_same_study_gives_the_same_description(made, archive, tmp_path):
     log = made.root / "run.log"
-    again = contents(archived(made, tmp_path, extra_files={"logs/run.log": log}))
+    again = contents(archived(made, tmp_path, logs={"logs/run.log": log}))
     assert again[CRATE_FILE] == contents(archive)[CRATE_FILE]

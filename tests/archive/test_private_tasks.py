@@ -113,7 +113,7 @@ def pack(made: Made, home: Path, out: Path, **more) -> Path:
     log.write_text("kanarie in a log\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TASKS_PRIVATE", str(home))
-        return archived(made, out, extra_files={"logs/made-up/gather.log": log}, **more)
+        return archived(made, out, logs={"logs/made-up/gather.log": log}, **more)
 
 
 @pytest.fixture(scope="module")

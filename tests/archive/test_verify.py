@@ -566,7 +566,7 @@ def test_the_next_step_is_a_checkout_of_the_commit_that_made_it(made, archive, t
     commit, dirty = git_state()
     if commit is None:
         pytest.skip("there is no git here")
-    here = archived(made, tmp_path, commit=commit, extra_files={})
+    here = archived(made, tmp_path, commit=commit)
     step = commands.next_step(verify_archive(here))
     assert dirty or step.endswith(
         f"git worktree add --detach ../at-{commit[:12]} {commit} && make -C ../at-{commit[:12]} verify ARCHIVE={here}"
@@ -577,7 +577,7 @@ def test_the_next_step_is_a_checkout_of_the_commit_that_made_it(made, archive, t
 
 
 def test_the_same_study_gives_the_same_bytes(made, archive, tmp_path):
-    again = archived(made, tmp_path, extra_files={"logs/run.log": made.root / "run.log"})
+    again = archived(made, tmp_path, logs={"logs/run.log": made.root / "run.log"})
     assert again.name == archive.name == "made-up-2026-11-22-0123456789ab.tar.zst"
     assert again.read_bytes() == archive.read_bytes()
 
@@ -641,7 +641,7 @@ def test_an_archive_made_without_git_says_so(made, tmp_path, monkeypatch, capsys
     }.items():
         monkeypatch.setattr(commands, name, place)
     monkeypatch.setattr(commands, "git_state", lambda: (None, None))
-    loaded = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, files=[])
+    loaded = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, files=made.config(), view=made.view)
     assert "-nocommit" in commands.pack_study(loaded).name
     assert "named `nocommit`" in capsys.readouterr().err
 
@@ -650,7 +650,9 @@ def test_the_image_goes_in_when_asked(made, tmp_path):
     def save(image_id: str, path) -> None:
         path.write_bytes(image_id.encode() * 1000)
 
-    report = verify_archive(archived(made, tmp_path, image=True, save_image=save))
+    report = verify_archive(archived(made, tmp_path, save_image=save))
     assert report.ok and report.manifest.image_included and "image/image.tar" in report.by_hash_only
+    (tmp_path / "results").mkdir()
+    bare = replace(made, root=tmp_path)
     with pytest.raises(UserError, match="no image to save"):
-        archived(made, tmp_path, image=True)
+        archived(bare, tmp_path, partial=True, save_image=save)

@@ -67,9 +67,9 @@ def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = Fals
     if commit is None:
         log_line("Git knows no commit here, so the archive is named `nocommit`, and nobody can look up its code.")
     logs = [ROOT / "logs" / stage / f"{cell.path}.log" for stage in RECORD_TYPES for cell in loaded.cells]
-    logs = sorted(file for file in [*logs, *(ROOT / "logs" / loaded.study.study).glob("*.log")] if file.is_file())
+    logs += (ROOT / "logs" / loaded.study.study).glob("*.log")
     packed = make_archive(
-        loaded.study,
+        loaded.view(),
         loaded.tasks,
         RESULTS,
         ANSWERS,
@@ -77,12 +77,11 @@ def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = Fals
         commit=commit or "nocommit",
         dirty=bool(dirty),
         utc_date=utc_date(),
+        config=loaded.files,
+        logs={str(file.relative_to(ROOT)): file for file in logs if file.is_file()},
         partial=partial,
-        image=image,
         with_private=with_private,
-        extra_files={f"config/{file.name}": file for file in loaded.files[1:]}
-        | {str(file.relative_to(ROOT)): file for file in logs},
-        save_image=lambda name, path: save_image(ensure_engine(), name, path),
+        save_image=(lambda name, path: save_image(ensure_engine(), name, path)) if image else None,
     )
     part = packed.with_name(private_name(packed.name))
     if part.is_file():

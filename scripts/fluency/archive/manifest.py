@@ -58,6 +58,7 @@ class Manifest(FrozenModel):
     environment: dict[Word, Version] = Field(description="Versions of Python and of what draws and counts.")
     files: dict[str, FileFact]
     held_out: list[str] = Field([], description="Those of the files that stand in the private part; since schema 3.")
+    config: list[str] = Field([], description="The configuration files in the order of merging; empty: an earlier one.")
     sha256: Digest
 
 
