@@ -68,7 +68,7 @@ def verified(path: Path) -> str:
 
 def replayed(path: Path) -> str:
     try:
-        return "; ".join(replay_archive(path, "score").notes)
+        return "; ".join(replay_archive(path).notes)
     except UserError as error:
         return str(error)
 

@@ -37,7 +37,7 @@ def verified():
 
 @pytest.fixture(scope="module")
 def replayed():
-    return replay_archive(EXAMPLE, "score", trust_tasks=True)
+    return replay_archive(EXAMPLE, trust_tasks=True)
 
 
 def test_it_is_the_file_that_was_made(verified):

@@ -251,7 +251,7 @@ def told(work: Callable[[], object]) -> str:
 def test_any_forgery_is_replayed_or_refused_with_a_sentence(small, tmp_path):
     def replay(path: Path) -> str:
         def work() -> None:
-            found = replay_archive(path, "score")
+            found = replay_archive(path)
             assert found.lines() and found.markdown()
 
         return told(work)

@@ -56,7 +56,7 @@ def test_the_private_part_is_still_read_with_it():
 
 
 def test_its_answers_can_be_judged_anew(old):
-    replay = replay_archive(old, "score")
+    replay = replay_archive(old)
     assert replay.cells == 4 and len(replay.rows) == 4
     assert "what it does to the verdict" in replay.markdown().lower()
 

@@ -141,10 +141,10 @@ def replay(
         limits = f"ALLOW={','.join(allowed)}"
         raise UserError("limits count only where commands run", where=limits, hint="leave it out, or STAGE=execute")
     sandbox = open_sandbox(SandboxConfig()) if stage == "execute" else None
-    found = replay_archive(archive, stage, sandbox, utc=utc_now(), allowed=allowed)
-    print_lines(found.lines())
+    found = replay_archive(archive, sandbox, utc=utc_now(), allowed=allowed).markdown()
+    print_lines(found.splitlines())
     if markdown:
-        write_atomic(markdown, found.markdown())
+        write_atomic(markdown, found)
         log_line(f"written to {markdown}")
     return 0
 
