@@ -209,11 +209,12 @@ def verify(archive: Path, private: Path | None) -> int:
 @fluency.command("open")
 @ARCHIVE
 @INTO
-def open_(archive: Path, into: Path | None) -> int:
+@click.option("--verbose", is_flag=True, help="Print the whole verification.")
+def open_(archive: Path, into: Path | None, verbose: bool) -> int:
     """Verify an archive, and open its report and explorer as this checkout writes them."""
     from fluency.archive.commands import open_archive
 
-    return open_archive(archive, into)
+    return open_archive(archive, into, verbose=verbose)
 
 
 @fluency.command()

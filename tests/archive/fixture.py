@@ -15,9 +15,9 @@ from unittest.mock import patch
 
 from fluency.archive import manifest, registration
 from fluency.archive.crate import CRATE_FILE, crate_bytes
-from fluency.archive.manifest import archive_name, private_name
+from fluency.archive.manifest import archive_name, private_archive_name
 from fluency.archive.pack import Coverage, archive_entries, config_names, manifest_fields, write_entries
-from fluency.archive.private_part import HELD_OUT, held_out_document, held_out_names
+from fluency.archive.private_part import HELD_OUT, hidden_file_names, hidden_tasks_json
 from fluency.archive.registration import design
 from fluency.archive.tar_format import Entry
 from fluency.common.files import sha256
@@ -75,14 +75,14 @@ def build(out: Path) -> Path:
             )
             fields = manifest_fields(study, coverage, config_names([CONFIG]), **FACTS)
             fields["code"] = {**fields["code"], "score": sha256("tests/archive/fixture.py")}
-            held = held_out_document(tasks[1:], study, coverage.rows, small_world)
-            names = held_out_names(entries, {*public})
+            held = hidden_tasks_json(tasks[1:], study, coverage.rows, small_world)
+            names = hidden_file_names(entries, {*public})
             entries[HELD_OUT] = Entry(HELD_OUT, held)
             entries[CRATE_FILE] = Entry(CRATE_FILE, crate_bytes(study, fields, entries))
             name = archive_name(study.study, FACTS["utc_date"], FACTS["commit"], dirty=False, partial=False)
             target = out / f"schema-{manifest.SCHEMA_VERSION}-{name}"
             write_entries(target, entries, fields, names)
-            target.with_name(private_name(target.name)).rename(part_of(target))
+            target.with_name(private_archive_name(target.name)).rename(part_of(target))
         finally:
             registered.unlink(missing_ok=True)
     return target

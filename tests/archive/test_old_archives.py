@@ -52,7 +52,7 @@ def test_it_is_still_read_and_nothing_in_it_contradicts(old):
 def test_the_private_part_is_still_read_with_it():
     (archive,) = FOLDER.glob("schema-3-*.tar.zst")
     report = verify_archive(archive, private=part_of(archive))
-    assert report.problems == [] and report.checked["links"] > 50 and report.not_judged == {"hidden-lockfiles": 2}
+    assert report.problems == [] and report.checked["links"] > 50 and report.not_rescored == {"hidden-lockfiles": 2}
 
 
 def test_its_answers_can_be_judged_anew(old):
@@ -67,7 +67,7 @@ def test_a_registered_plan_is_still_the_plan():
         archived = read_archived_study(archive)
         path = archive.root / "preregistrations" / "registered-2026-11-01.json"
         frozen = read_registration(path)
-        present = design(archived.study, archived.tasks, archived.known_world)
-        found = deviations(archived.study, archived.tasks, path, world_for=archived.known_world)
+        present = design(archived.study, archived.tasks, archived.world_or_hash)
+        found = deviations(archived.study, archived.tasks, path, world_for=archived.world_or_hash)
     changed = any(deviation.startswith("analysis.plan") for deviation in found)
     assert changed == (frozen["analysis"]["plan"] != present["analysis"]["plan"]), found

@@ -12,13 +12,14 @@ from typing import Literal
 from fluency.archive.archived_study import write_opened
 from fluency.archive.decision import write_decision
 from fluency.archive.findings import VerifyReport
-from fluency.archive.manifest import private_name
+from fluency.archive.manifest import private_archive_name
 from fluency.archive.pack import make_archive
 from fluency.archive.private_part import HELD_OUT
 from fluency.archive.registration import preregister as freeze
 from fluency.archive.registration import read_registration
 from fluency.archive.replay import replay_archive
-from fluency.archive.verify import verify_archive
+from fluency.archive.unpack import unpacked
+from fluency.archive.verify import verify_archive, verify_unpacked
 from fluency.common.clock import utc_date, utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
@@ -83,7 +84,7 @@ def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = Fals
         with_private=with_private,
         save_image=(lambda name, path: save_image(ensure_engine(), name, path)) if image else None,
     )
-    part = packed.with_name(private_name(packed.name))
+    part = packed.with_name(private_archive_name(packed.name))
     if part.is_file():
         log_line(f"The private tasks stand in {part.name}: do not publish it.")
     return packed
@@ -95,10 +96,14 @@ def verify(archive: Path, private: Path | None = None) -> int:
     `private` is the part that holds its private tasks.
     """
     report = verify_archive(archive, private=private)
+    _print(report)
+    return report.exit_code
+
+
+def _print(report: VerifyReport) -> None:
     print_lines(report.lines())
     if report.verdict() == "unproven":
         print_lines([next_step(report)])
-    return report.exit_code
 
 
 def next_step(report: VerifyReport) -> str:
@@ -117,20 +122,30 @@ def next_step(report: VerifyReport) -> str:
     return "Its commit is not in this checkout's history: fetch it, and verify in a checkout of it."
 
 
-def open_archive(archive: Path, into: Path | None = None, *, show: bool = True) -> int:
+def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = False, show: bool = True) -> int:
     """Verify an archive, write its report and explorer, and open them where there is a screen.
 
-    The exit code is the verification's; of an altered archive nothing is written.
+    The exit code is the verification's, but 0 where only the report's words differ. Of an altered archive nothing is
+    written. verbose: print the whole verification, also where nothing but words differs.
     """
-    code = verify(archive)
-    if code == 1:
-        return code
-    report, explorer = write_opened(archive, into or ARCHIVES / "opened" / archive.name.removesuffix(".tar.zst"))
-    print(f"Report:   {report}\nExplorer: {explorer}")
+    with unpacked(archive) as files:
+        report, archived = verify_unpacked(files)
+        short = report.proven or report.only_words_differ
+        if verbose or not short:
+            _print(report)
+        elif report.proven:
+            print_lines([report.conclusion])
+        else:
+            print("Evidence and scores are proven; the report is worded by newer code (VERBOSE=1 shows what differs).")
+        if archived is None or not report.ok:
+            return report.exit_code
+        folder = into or ARCHIVES / "opened" / archive.name.removesuffix(".tar.zst")
+        written = write_opened(archived, folder)
+    print("Report:   {}\nExplorer: {}".format(*written))
     if show and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        for path in (report, explorer):
+        for path in written:
             webbrowser.open(path.resolve().as_uri())
-    return code
+    return 0 if short else report.exit_code
 
 
 def replay(

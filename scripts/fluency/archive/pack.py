@@ -13,8 +13,8 @@ from typing import Any
 from fluency import __version__
 from fluency.archive.code_hashes import code_hashes, environment
 from fluency.archive.crate import CRATE_FILE, crate_bytes
-from fluency.archive.manifest import MANIFEST_NAME, SCHEMA_VERSION, archive_name, manifest_bytes, private_name
-from fluency.archive.private_part import HELD_OUT, held_out_document, held_out_names, held_out_tasks
+from fluency.archive.manifest import MANIFEST_NAME, SCHEMA_VERSION, archive_name, manifest_bytes, private_archive_name
+from fluency.archive.private_part import HELD_OUT, hidden_file_names, hidden_tasks, hidden_tasks_json
 from fluency.archive.tar_format import Entry, write_tar
 from fluency.archive.world_files import world_entries
 from fluency.common.canonical import canonical_json
@@ -193,8 +193,8 @@ def make_archive(
     the archive -> file. partial: cells may be missing; name and manifest then say so. save_image: saves the image of an
     id to a file; without, the archive holds no image.
 
-    What would show a private task goes into a second file (`private_name`), unless the study shows such tasks or
-    `with_private` asks for one archive of everything.
+    What would show a private task goes into a second file (`private_archive_name`), unless the study shows such tasks
+    or `with_private` asks for one archive of everything.
     """
     study, coverage, names = view.study, Coverage(view.rows()), config_names(view.study, config)
     require_complete(coverage, results / study.study, partial)
@@ -204,11 +204,11 @@ def make_archive(
         return archive_entries(view, chosen, results, AnswerStore(answers), world_for, more_files)
 
     entries = entries_for(tasks)
-    private = [] if with_private else held_out_tasks(tasks, study)
+    private = [] if with_private else hidden_tasks(tasks, study)
     hidden: list[str] = []
     if private:
-        hidden = held_out_names(entries, entries_for([task for task in tasks if task not in private]))
-        entries[HELD_OUT] = Entry(HELD_OUT, held_out_document(private, study, coverage.rows, world_for))
+        hidden = hidden_file_names(entries, entries_for([task for task in tasks if task not in private]))
+        entries[HELD_OUT] = Entry(HELD_OUT, hidden_tasks_json(private, study, coverage.rows, world_for))
     fields = manifest_fields(study, coverage, names, commit=commit, dirty=dirty, utc_date=utc_date)
     target = out_folder / archive_name(study.study, utc_date, commit, dirty=dirty, partial=bool(coverage.missing))
     with TemporaryDirectory(prefix="fluency-image-") as folder:
@@ -263,7 +263,7 @@ def write_entries(
     head = Entry(MANIFEST_NAME, manifest_bytes(document))
     write_tar(target, [head, *(entry for entry in ordered if entry.name not in hidden)])
     if hidden:
-        part = target.with_name(private_name(target.name))
+        part = target.with_name(private_archive_name(target.name))
         write_tar(part, [head, *(entry for entry in ordered if entry.name in hidden)])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from fluency.analysis.plan import plan_for, plan_sha256
 from fluency.archive.code_hashes import FROZEN, code_sha256
-from fluency.archive.untrusted_json import untrusted_json
+from fluency.archive.untrusted_json import parse_untrusted
 from fluency.common.canonical import KEY, has_valid_self_hash, with_self_hash
 from fluency.common.clock import is_time, parse_time, utc_now
 from fluency.common.errors import ArchiveError, UserError
@@ -42,7 +42,7 @@ def read_registration(path: Path) -> dict[str, Any]:
     """A registration; UserError when it is missing, edited, from a newer version, or of no time that has passed."""
     hint = "name the file `make preregister` wrote"
     try:
-        document = untrusted_json(Path(path).read_bytes(), str(path))
+        document = parse_untrusted(Path(path).read_bytes(), str(path))
     except OSError as error:
         raise UserError(f"there is no such registration: {error.strerror}", where=str(path), hint=hint) from None
     except ArchiveError as error:
