@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from math import inf, isfinite
 from typing import NamedTuple, cast
@@ -124,23 +124,22 @@ def _prompt(facts: CellFacts, findings: Findings) -> str:
     return build_prompt(task.prompt, shell)
 
 
-def forms_of(request: Request, model: ModelConfig) -> list[Request]:
+def forms_of(request: Request, model: ModelConfig) -> Iterator[Request]:
     """A request as this and earlier versions asked it.
 
     A run could decide to send no temperature. The embedded model was asked by the Messages wire before there were
     others, and its seed followed from another text in schema 1.
     """
-    if request.seed is None:
+    yield request
+    if request.seed is None and model.on_refused_temperature == "provider-default":
         without = {"temperature": None, "headers": request.headers | version_headers(model.wire, None)}
-        is_either = model.on_refused_temperature == "provider-default"
-        return [request, request.model_copy(update=without)] if is_either else [request]
-    headers = version_headers("messages", request.temperature) | request.headers
-    older = request.model_copy(update={"wire": "messages", "headers": headers})
-    return [
-        asked.model_copy(update={"seed": seed_of(asked, form)})
-        for asked in (request, older)
-        for form in (canonical_json, legacy_canonical_json)
-    ]
+        yield request.model_copy(update=without)
+    if request.seed is not None:
+        headers = version_headers("messages", request.temperature) | request.headers
+        older = request.model_copy(update={"wire": "messages", "headers": headers})
+        for asked in (request, older):
+            for form in (canonical_json, legacy_canonical_json):
+                yield asked.model_copy(update={"seed": seed_of(asked, form)})
 
 
 def _reading_fits(facts: CellFacts) -> bool:

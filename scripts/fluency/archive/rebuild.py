@@ -171,22 +171,16 @@ def check_provenance(archived: ArchivedStudy, findings: Findings) -> Provenance 
     where = f"results/{archived.study.study}/provenance.json"
     if not archived.unpacked.holds(where):
         return None
-    data = archived.unpacked.read(where)
+    data, file = archived.unpacked.read(where), archived.image_file
     parse_untrusted(data, where)
+    start_up_s = file.start_up_s if file else {}
     try:
         stated = parse_provenance(data)
+        study, records = archived.study, archived.records
+        made = collect_provenance(study, archived.tasks, archived.cells, [], records, start_up_s=start_up_s)
     except ValueError as error:
-        findings.check(False, where, f"this is no provenance: {error}", "facts")
+        findings.check(False, where, f"it or what the records give is no provenance: {error}", "facts")
         return None
-    file = archived.image_file
-    made = collect_provenance(
-        archived.study,
-        archived.tasks,
-        archived.cells,
-        [],
-        archived.records,
-        start_up_s=file.start_up_s if file else {},
-    )
     if stated.schema_version == 1:
         made = made.in_schema_1()
     # Older code did not write every field; this checkout's code writes them all.

@@ -14,7 +14,7 @@ from fluency.core.schema import SCHEMA_VERSION, RecordType, first_problem
 
 MAX_VALUES = 1_000_000
 """A value takes some hundred bytes of memory, and three in the file: no bound on bytes alone bounds that."""
-_HUGE_NUMBER = re.compile(rb"(?<![.\d])\d{17}|[eE]\+?\d{3}")
+_HUGE_NUMBER = re.compile(rb"(?:^|[\s:,\[])-?\d(?:\d{16}|[\d.]*[eE]\+?\d{3})")
 
 
 def parse_untrusted(data: bytes, where: str) -> Any:
