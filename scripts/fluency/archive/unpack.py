@@ -130,8 +130,8 @@ def unpack(path: Path, root: Path, limits: ReadLimits = LIMITS, private: Path | 
                 hint="give the file that `make archive` wrote together with it, which ends in -private.tar.zst",
             )
         seen |= archive.add(reader, held_out & manifest.files.keys(), private)
-    missing = [name for name in manifest.files if name not in seen | archive.absent]
-    archive.problems += [Finding(name, "the archive does not hold it") for name in missing]
+    missing = manifest.files.keys() - seen - archive.absent
+    archive.problems += [Finding(name, "the archive does not hold it") for name in sorted(missing)]
     archive.sha256 = sha256_file(path)
     return archive
 
