@@ -49,6 +49,7 @@ class Made:
     root: Path
     study: Study
     tasks: list[Task]
+    files: Sequence[Path] = ()
 
     @property
     def results(self) -> Path:
@@ -63,11 +64,14 @@ class Made:
         load = partial(load_records, self.results)
         return StudyView(
             self.study, list(task_of.values()), self.cells, load, lambda cell: cell_row(cell, task_of[cell.task], load(cell)),
-            provenance=provenance or Provenance(), control=read_control(self.results / self.study.study),
+            provenance=provenance or Provenance(),
+            control=read_control(self.results / self.study.study) if self.study.control else None,
         )  # fmt: skip
 
     def config(self) -> list[Path]:
-        """The files the study is read from, the second one written here."""
+        """The files the study is read from; where none are given, the second one is written here."""
+        if self.files:
+            return [CONFIG, *self.files]
         override = self.root / f"{self.study.study}.yaml"
         write_atomic(override, pretty_json(self.study.model_dump(mode="json", exclude={"confirm"})))
         return [CONFIG, override]
@@ -146,7 +150,10 @@ def fill_answers(made: Made, reply=reply_of) -> None:
             "server": "embedded",
             "client": "none",
         }
-        store.put(answer_of(request_key(request), request, read_reply(request, completion(message)), note))
+        if request.wire == "messages":
+            note["server"] = "api.anthropic.com"
+        sent = message if request.wire == "messages" else completion(message)
+        store.put(answer_of(request_key(request), request, read_reply(request, sent), note))
 
 
 def make(root: Path, study: Study | None = None, **options: Any) -> Made:
@@ -164,10 +171,11 @@ def measure(
     reply=reply_of,
     sandbox=None,
     worlds: Callable[[Task, int], World] = world_for,
+    files: Sequence[Path] = (),
 ) -> Made:
     """The records of a study below `root`, and nothing made of them yet; `shells` are those the image holds."""
     study = study or make_study()
-    made = Made(root, study, load_tasks(study.tasks))
+    made = Made(root, study, load_tasks(study.tasks), files)
     fill_answers(made, reply)
     executor = sandbox or Executor(made.tasks, shells)
     generator = Generator(study, store=AnswerStore(made.answers))
