@@ -103,8 +103,8 @@ verify: $(RUN) ## Check an archive and rebuild its report, offline (ARCHIVE=file
 open: $(RUN) ## Verify an archive and open its report and explorer (ARCHIVE=file)
 	@fluency open "$${ARCHIVE:-}"
 
-example: $(RUN) ## The example study: verified offline, its report and explorer opened
-	@fluency open example/*.tar.zst
+example: $(RUN) ## The example study: verified offline, its report and explorer opened (VERBOSE=1)
+	@fluency open example/*.tar.zst $(if $(VERBOSE),--verbose)
 
 replay: $(RUN) ## Rescore or re-execute an archive (ARCHIVE=file STAGE=score|execute ALLOW=limit,limit MARKDOWN=file)
 	@fluency replay "$${ARCHIVE:-}" $(if $(STAGE),--stage $(STAGE)) $(if $(ALLOW),--allow $(ALLOW)) \

@@ -83,6 +83,7 @@ ALLOW = click.Option(
 )
 TITLE = click.Option(["--title"], default="", help="Title of the decision.")
 OUT = click.Option(["--out"], type=Path, default=Path("candidates"), metavar="FOLDER", help="The folder to write to.")
+VERBOSE = click.Option(["--verbose"], is_flag=True, help="Print the whole verification.")
 INTO = click.Option(["--into"], type=Path, metavar="FOLDER", help="The folder to write to.")
 MARKDOWN = click.Option(["--markdown"], type=FILE, metavar="FILE", help="Write it to this file, too.")
 
@@ -115,7 +116,14 @@ FREEZE = "Freeze tasks, seeds, models and analysis plan before a study."
 add("preregister", "archive.commands:preregister", FREEZE, STUDY, DECISION)
 VERIFY = "Check an archive and rebuild its report from the records, offline."
 add("verify", "archive.commands:verify", VERIFY, ARCHIVE, PRIVATE)
-add("open", "archive.commands:open_archive", "Verify an archive and open its report and explorer.", ARCHIVE, INTO)
+add(
+    "open",
+    "archive.commands:open_archive",
+    "Verify an archive and open its report and explorer.",
+    ARCHIVE,
+    INTO,
+    VERBOSE,
+)
 REPLAY = "Rescore, or re-execute, an archive with the present code and image."
 add("replay", "archive.commands:replay", REPLAY, ARCHIVE, STAGE, ALLOW, MARKDOWN)
 add("decision", "archive.commands:write_decision_record", "Write a decision record from an archive.", ARCHIVE, TITLE)

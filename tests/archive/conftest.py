@@ -27,4 +27,4 @@ def made(tmp_path_factory) -> Made:
 def archive(made, tmp_path_factory) -> Path:
     log = made.root / "run.log"
     log.write_text("16 of 16 steps done\n")
-    return archived(made, tmp_path_factory.mktemp("archive"), extra_files={"logs/run.log": log})
+    return archived(made, tmp_path_factory.mktemp("archive"), logs={"logs/run.log": log})

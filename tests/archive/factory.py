@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fluency.archive.code_hashes import code_sha256
-from fluency.archive.registration import followed
+from fluency.archive.registration import with_registration
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
 from fluency.core.held_out import public_tasks
@@ -49,6 +49,7 @@ class Made:
     root: Path
     study: Study
     tasks: list[Task]
+    files: Sequence[Path] = ()
 
     @property
     def results(self) -> Path:
@@ -63,8 +64,17 @@ class Made:
         load = partial(load_records, self.results)
         return StudyView(
             self.study, list(task_of.values()), self.cells, load, lambda cell: cell_row(cell, task_of[cell.task], load(cell)),
-            provenance=provenance or Provenance(), control=read_control(self.results / self.study.study),
+            provenance=provenance or Provenance(),
+            control=read_control(self.results / self.study.study) if self.study.control else None,
         )  # fmt: skip
+
+    def config(self) -> list[Path]:
+        """The files the study is read from; where none are given, the second one is written here."""
+        if self.files:
+            return [CONFIG, *self.files]
+        override = self.root / f"{self.study.study}.yaml"
+        write_atomic(override, pretty_json(self.study.model_dump(mode="json", exclude={"confirm"})))
+        return [CONFIG, override]
 
     @property
     def cells(self) -> list[Cell]:
@@ -140,7 +150,10 @@ def fill_answers(made: Made, reply=reply_of) -> None:
             "server": "embedded",
             "client": "none",
         }
-        store.put(answer_of(request_key(request), request, read_reply(request, completion(message)), note))
+        if request.wire == "messages":
+            note["server"] = "api.anthropic.com"
+        sent = message if request.wire == "messages" else completion(message)
+        store.put(answer_of(request_key(request), request, read_reply(request, sent), note))
 
 
 def make(root: Path, study: Study | None = None, **options: Any) -> Made:
@@ -158,10 +171,11 @@ def measure(
     reply=reply_of,
     sandbox=None,
     worlds: Callable[[Task, int], World] = world_for,
+    files: Sequence[Path] = (),
 ) -> Made:
     """The records of a study below `root`, and nothing made of them yet; `shells` are those the image holds."""
     study = study or make_study()
-    made = Made(root, study, load_tasks(study.tasks))
+    made = Made(root, study, load_tasks(study.tasks), files)
     fill_answers(made, reply)
     executor = sandbox or Executor(made.tasks, shells)
     generator = Generator(study, store=AnswerStore(made.answers))
@@ -210,17 +224,17 @@ def provenance_of(made: Made) -> Provenance:
         made.study,
         made.tasks,
         made.cells,
-        [CONFIG],
+        made.config(),
         lambda cell: load_records(made.results, cell),
         start_up_s=read_startup_times(made.results),
     )
     collected = collected.model_copy(update={key: FACTS[key] for key in ("commit", "dirty")})
-    return followed(collected, made.study, made.tasks)
+    return with_registration(collected, made.study, made.tasks)
 
 
 def archived(made: Made, out: Path, **more) -> Path:
     """The study's archive."""
     from fluency.archive.pack import make_archive
 
-    options = {"partial": False, "image": False, "extra_files": {}} | FACTS | more
-    return make_archive(made.study, made.tasks, made.results, made.answers, out, **options)
+    options = {"config": made.config()} | FACTS | more
+    return make_archive(made.view(), made.tasks, made.results, made.answers, out, **options)

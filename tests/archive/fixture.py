@@ -14,14 +14,14 @@ from pathlib import Path
 from unittest.mock import patch
 
 from fluency.archive import manifest, registration
-from fluency.archive.crate import reader_files
-from fluency.archive.manifest import archive_name, private_name
-from fluency.archive.pack import coverage_of, entries_of, manifest_fields, write_entries
-from fluency.archive.private_part import HELD_OUT, held_out_document, held_out_names
+from fluency.archive.crate import CRATE_FILE, crate_bytes
+from fluency.archive.manifest import archive_name, private_archive_name
+from fluency.archive.pack import Coverage, archive_entries, config_names, manifest_fields, write_entries
+from fluency.archive.private_part import HELD_OUT, hidden_file_names, hidden_tasks_json
 from fluency.archive.registration import design
 from fluency.archive.tar_format import Entry
 from fluency.common.files import sha256
-from fluency.common.paths import ROOT
+from fluency.common.paths import CONFIG, ROOT
 from fluency.core.tasks import Task, load_tasks
 from fluency.generation.store import AnswerStore
 from fluency.world import Builder, World
@@ -68,21 +68,21 @@ def build(out: Path) -> Path:
         try:
             registration.preregister(study, tasks, study.decision, registered.parent, utc="2026-11-01T00:00:00Z")
             made = make(Path(folder), study, worlds=small_world)
-            coverage = coverage_of(study, made.view().tasks, made.results)
-            store = AnswerStore(made.answers)
+            view, store = made.view(), AnswerStore(made.answers)
+            coverage = Coverage(view.rows())
             entries, public = (
-                entries_of(study, chosen, made.results, store.path, small_world, {}) for chosen in (tasks, tasks[:1])
+                archive_entries(view, chosen, made.results, store, small_world, {}) for chosen in (tasks, tasks[:1])
             )
-            fields = manifest_fields(study, coverage, image=False, **FACTS)
+            fields = manifest_fields(study, coverage, config_names([CONFIG]), **FACTS)
             fields["code"] = {**fields["code"], "score": sha256("tests/archive/fixture.py")}
-            held = held_out_document(tasks[1:], study, coverage.rows, small_world)
-            names = held_out_names(entries, {*public})
+            held = hidden_tasks_json(tasks[1:], study, coverage.rows, small_world)
+            names = hidden_file_names(entries, {*public})
             entries[HELD_OUT] = Entry(HELD_OUT, held)
-            entries |= {name: Entry(name, data) for name, data in reader_files(study, fields, entries).items()}
+            entries[CRATE_FILE] = Entry(CRATE_FILE, crate_bytes(study, fields, entries))
             name = archive_name(study.study, FACTS["utc_date"], FACTS["commit"], dirty=False, partial=False)
             target = out / f"schema-{manifest.SCHEMA_VERSION}-{name}"
             write_entries(target, entries, fields, names)
-            target.with_name(private_name(target.name)).rename(part_of(target))
+            target.with_name(private_archive_name(target.name)).rename(part_of(target))
         finally:
             registered.unlink(missing_ok=True)
     return target

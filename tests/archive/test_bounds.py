@@ -16,12 +16,12 @@ import pytest
 
 from fluency.archive import archived_study
 from fluency.archive import untrusted_json as parsing
-from fluency.archive.archived_study import MAX_CELLS, MAX_TASK_DEPTH, read_archived_study
+from fluency.archive.archived_study import MAX_CELLS, MAX_YAML_DEPTH, read_archived_study
 from fluency.archive.manifest import MANIFEST_NAME, MAX_BYTES
 from fluency.archive.replay import replay_archive
 from fluency.archive.tar_format import tar_header
 from fluency.archive.unpack import MAX_DOCUMENT, unpacked
-from fluency.archive.untrusted_json import MAX_VALUES, untrusted_json
+from fluency.archive.untrusted_json import MAX_VALUES, parse_untrusted
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import ArchiveError, UserError
@@ -68,7 +68,7 @@ def verified(path: Path) -> str:
 
 def replayed(path: Path) -> str:
     try:
-        return "; ".join(replay_archive(path, "score").notes)
+        return "; ".join(replay_archive(path).notes)
     except UserError as error:
         return str(error)
 
@@ -116,7 +116,7 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
         lambda small, out: rewritten(
             small, out, put("tasks/.*/task.yaml", b"{b: x, a: " * 8_000 + b"x" + b"}" * 8_000), repair=True
         ),
-        f"it nests deeper than {MAX_TASK_DEPTH} levels",
+        f"it nests deeper than {MAX_YAML_DEPTH} levels",
     ),
     "values": (
         lambda small, out: rewritten(
@@ -149,10 +149,10 @@ def test_the_measure_sees_what_is_taken():
 def test_values_are_counted_outside_of_strings_only(monkeypatch):
     monkeypatch.setattr(parsing, "MAX_VALUES", 6)
     for text in (r'["\\", "a,[{\",,,,,,,,,,,,", "\\\","]', '{"a,,,,,,,,,": [1, 2, 3]}'):
-        assert untrusted_json(text.encode(), "x") == json.loads(text)
+        assert parse_untrusted(text.encode(), "x") == json.loads(text)
     for text in ("[1,2,3,4,5,6,7]", "[[[[[[[]]]]]]]", r'["\\",1,2,3,4,5,"\","]'):
         with pytest.raises(ArchiveError, match="more than 6 values"):
-            untrusted_json(text.encode(), "x")
+            parse_untrusted(text.encode(), "x")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fluency.archive import decision, unpack
-from fluency.archive.archived_study import write_opened
+from fluency.archive.archived_study import read_archived_study, write_opened
 from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes
 from fluency.archive.registration import preregister
 from fluency.archive.replay import replay_archive
@@ -251,7 +251,7 @@ def told(work: Callable[[], object]) -> str:
 def test_any_forgery_is_replayed_or_refused_with_a_sentence(small, tmp_path):
     def replay(path: Path) -> str:
         def work() -> None:
-            found = replay_archive(path, "score")
+            found = replay_archive(path)
             assert found.lines() and found.markdown()
 
         return told(work)
@@ -262,8 +262,17 @@ def test_any_forgery_is_replayed_or_refused_with_a_sentence(small, tmp_path):
 def test_a_decision_on_any_forgery_is_written_or_refused_with_a_sentence(small, tmp_path):
     """Past the verification, which refuses most: what reads the archive after it holds out by itself."""
     sound = verify_archive(small)
-    forge_at_random(small, tmp_path, 8, lambda path: told(lambda: decision._text(path, "t", "2026-11-23", sound)))
+
+    def decide(path: Path) -> None:
+        with unpacked(path) as files:
+            decision._text(read_archived_study(files), "t", "2026-11-23", sound)
+
+    forge_at_random(small, tmp_path, 8, lambda path: told(lambda: decide(path)))
 
 
 def test_any_forgery_is_opened_or_refused_with_a_sentence(small, tmp_path):
-    forge_at_random(small, tmp_path, 4, lambda path: told(lambda: write_opened(path, tmp_path / "opened")))
+    def open_(path: Path) -> None:
+        with unpacked(path) as files:
+            write_opened(read_archived_study(files), tmp_path / "opened")
+
+    forge_at_random(small, tmp_path, 4, lambda path: told(lambda: open_(path)))

@@ -14,7 +14,7 @@ import pytest
 from fluency.archive.archived_study import read_archived_study
 from fluency.archive.commands import next_step
 from fluency.archive.findings import VerifyReport
-from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes, private_name
+from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes, private_archive_name
 from fluency.archive.private_part import HELD_OUT
 from fluency.archive.registration import deviations, preregister, read_registration
 from fluency.archive.replay import replay_archive
@@ -112,7 +112,7 @@ def pack(made: Made, home: Path, out: Path, **more) -> Path:
     log.write_text("kanarie in a log\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TASKS_PRIVATE", str(home))
-        return archived(made, out, extra_files={"logs/made-up/gather.log": log}, **more)
+        return archived(made, out, logs={"logs/made-up/gather.log": log}, **more)
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def archive(made, home, tmp_path_factory) -> Path:
 
 
 def part_of(archive: Path) -> Path:
-    return archive.with_name(private_name(archive.name))
+    return archive.with_name(private_archive_name(archive.name))
 
 
 def verified(path: Path, **more) -> VerifyReport:
@@ -189,25 +189,25 @@ def test_both_parts_prove_everything(known, archive) -> None:
 def test_without_the_private_part_it_says_what_it_cannot_check(archive) -> None:
     found = verified(archive)
     assert found.problems == [] and found.exit_code == 3 and "PRIVATE=its private part" in next_step(found)
-    told = "held out: 4 cells of 1 private task vouched for by hash only"
+    told = "held out: 4 cells of 1 private task checked by hash only"
     assert any(told in line and "TASKS_PRIVATE=" in line and "PRIVATE=file" in line for line in found.lines())
     assert found.conclusion.startswith(
         f"UNPROVEN: scores not reproduced. 4 of 8 scores could not be judged by this checkout: those of {SECRET}."
     )
-    assert found.checked["scores"] == 4 and found.verdict("words") == "proven"
+    assert found.checked["scores"] == 4 and found.verdict("wording") == "proven"
     assert {finding.where for finding in found.unproven} <= {HELD_OUT, "results/made-up/provenance.json"}
 
 
 def test_with_the_part_but_without_the_folder_its_code_is_not_run(archive) -> None:
     found = verified(archive, private=part_of(archive))
-    assert found.problems == [] and found.not_judged == {SECRET: 4}
+    assert found.problems == [] and found.not_rescored == {SECRET: 4}
 
 
 def test_another_archives_part_is_refused(known, archive, home, tmp_path) -> None:
     other = pack(study_of(tmp_path / "study", home, trials=1), home, tmp_path)
     with pytest.raises(UserError, match="another manifest"):
         verified(archive, private=part_of(other))
-    with pytest.raises(UserError, match="a file that its manifest holds out"):
+    with pytest.raises(UserError, match="stands in the other part"):
         verified(part_of(archive), private=archive)
 
 
@@ -286,7 +286,7 @@ def test_what_stands_for_them_is_made_anew_from_the_private_part(known, archive,
     part = head | {name: data for name, data in contents(part_of(archive)).items() if name != MANIFEST_NAME}
     write_tar(tmp_path / "part", [Entry(name, data) for name, data in part.items()])
     found = verified(forged, private=tmp_path / "part")
-    assert any(f"{HELD_OUT}: made anew" in str(problem) for problem in found.problems)
+    assert any(f"{HELD_OUT}: rebuilt" in str(problem) for problem in found.problems)
 
 
 def test_the_registration_commits_to_its_hashes_and_a_changed_task_shows(made, home, archive, tmp_path, monkeypatch):
@@ -296,7 +296,7 @@ def test_the_registration_commits_to_its_hashes_and_a_changed_task_shows(made, h
     write_task(elsewhere / SECRET, fixture=FIXTURE.replace("xyzzy-without", "xyzzy-otherwise"))
     monkeypatch.setenv("TASKS_PRIVATE", str(elsewhere))
     changed = make(tmp_path / "study", made.study, sandbox=Leaky(load_tasks([SECRET, PUBLIC]), made.study.shells))
-    assert f"task {SECRET}: worlds changed" in (changed.results / "made-up/report.md").read_text()
+    assert f"tasks.{SECRET}.worlds: not as registered" in (changed.results / "made-up/report.md").read_text()
     path = pack(changed, elsewhere, tmp_path)
     assert verified(path, private=part_of(path)).exit_code == 0, "the deviation is stated"
 
@@ -312,7 +312,9 @@ def test_a_comment_in_its_fixture_is_a_change_of_the_registered_task(home, tmp_p
     study = make_study([SECRET], decision="which")
     path = preregister(study, [before], "which", tmp_path / "pre", utc="2026-11-01T00:00:00Z")
     (tmp_path / SECRET / "fixture.py").write_text(f"{FIXTURE}# later\n")
-    assert deviations(study, [load_task(tmp_path / SECRET)], path) == [f"task {SECRET}: other files changed"]
+    assert deviations(study, [load_task(tmp_path / SECRET)], path) == [
+        f"tasks.{SECRET}.folder_sha256: not as registered"
+    ]
 
 
 def test_a_replay_leaves_what_is_held_out(archive, known) -> None:

@@ -24,7 +24,7 @@ from tests.archive.hostile import contents, rewritten
 TASKS = ("stale-lockfiles",)
 SEEDS, SALT, DECISION = [7, 38], "00" * 32, "which"
 SEALED = seed_commitment(SEEDS, SALT)
-NOT_OPENED = "seeds of the worlds: these seeds and this salt do not open the registered commitment"
+NOT_OPENED = "seeds: these seeds and this salt do not open the registered commitment"
 
 
 def study(**seeds) -> Study:

@@ -98,51 +98,35 @@ def test_an_archive_with_such_a_name_is_refused(name, tmp_path):
     assert not Path("/tmp/fluency-absolute").exists()
 
 
-KINDS = {
-    tarfile.SYMTYPE: "symbolic link",
-    tarfile.LNKTYPE: "hard link",
-    tarfile.CHRTYPE: "character device",
-    tarfile.BLKTYPE: "block device",
-    tarfile.FIFOTYPE: "named pipe",
-    tarfile.DIRTYPE: "folder entry",
-    tarfile.CONTTYPE: "foreign type",
-    tarfile.GNUTYPE_SPARSE: "sparse",
-}
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=[text.replace(" ", "-") for text in KINDS.values()])
+@pytest.mark.parametrize("kind", [*b"123456S"])
 def test_only_plain_files_are_read(kind, tmp_path):
+    """No link, device, folder, pipe or sparse file."""
+    kind = bytes([kind])
     member = plain("a", type=kind, linkname="/etc/passwd" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else "")
-    assert KINDS[kind] in refusal(squeeze(tar_of([(member, b"")]), tmp_path / "x"), tmp_path)
+    told = refusal(squeeze(tar_of([(member, b"")]), tmp_path / "x"), tmp_path)
+    assert f"a: it is of tar's type {kind!r}; only plain files are read" in told
 
 
 def test_extension_headers_are_refused(tmp_path):
     """A pax or GNU header can rename the next file and is read into memory whole: neither is taken."""
     long_name = squeeze(tar_of([(plain("n" * 300), b"")]), tmp_path / "gnu")
-    assert "foreign type b'L'" in refusal(long_name, tmp_path)
+    assert "tar's type b'L'" in refusal(long_name, tmp_path)
     member = plain("a", pax_headers={"path": "../outside"})
     pax = member.tobuf(tarfile.PAX_FORMAT)
-    assert "foreign type b'x'" in refusal(
+    assert "tar's type b'x'" in refusal(
         squeeze(tar_of([])[: -1024 * 9] + pax + bytes(1024), tmp_path / "pax"), tmp_path
     )
 
 
-CHANGES = {
-    "uid": ({"uid": 1000}, "foreign owner, '1000:0'"),
-    "gid": ({"gid": 1000}, "foreign owner, '0:1000'"),
-    "uname": ({"uname": "root"}, "foreign owner, 'root:0'"),
-    "gname": ({"gname": "wheel"}, "foreign owner, '0:wheel'"),
-    "setuid": ({"mode": 0o4755}, "mode is 4755"),
-    "executable": ({"mode": 0o755}, "mode is 755"),
-    "time": ({"mtime": 1}, "not of the form"),
-}
+CHANGES = (
+    {"uid": 1000}, {"gid": 1000}, {"uname": "root"}, {"gname": "wheel"}, {"mode": 0o4755}, {"mode": 0o755}, {"mtime": 1},
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_foreign_header_is_refused(change, tmp_path):
-    values, told = CHANGES[change]
+@pytest.mark.parametrize("values", CHANGES, ids=str)
+def test_a_foreign_header_is_refused(values, tmp_path):
     path = squeeze(tar_of([(plain("a", **values), b"")]), tmp_path / "x")
-    assert told in refusal(path, tmp_path)
+    assert "a: its header is not of the form this project writes" in refusal(path, tmp_path)
 
 
 def test_a_name_that_stands_twice_is_refused(tmp_path):
@@ -200,10 +184,10 @@ def test_a_manifest_that_is_none_is_refused(data, tmp_path):
 def test_an_edited_manifest_is_seen(tmp_path):
     path = ours({"a": b"1"}, tmp_path / "x")
     files = contents(path)
-    for old, new in ((b'"dirty": false', b'"dirty": true'), (b'"dirty": false', b'"dirty":  false')):
-        write_tar(tmp_path / "y", [Entry(MANIFEST_NAME, files[MANIFEST_NAME].replace(old, new)), Entry("a", b"1")])
-        with unpacked(tmp_path / "y") as archive:
-            assert [problem.where for problem in archive.problems] == [MANIFEST_NAME]
+    edited = files[MANIFEST_NAME].replace(b'"dirty": false', b'"dirty": true')
+    write_tar(tmp_path / "y", [Entry(MANIFEST_NAME, edited), Entry("a", b"1")])
+    with unpacked(tmp_path / "y") as archive:
+        assert [problem.where for problem in archive.problems] == [MANIFEST_NAME]
 
 
 def test_a_bomb_is_refused_by_its_ratio_before_it_unfolds(tmp_path):

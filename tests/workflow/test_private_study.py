@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from fluency.archive.manifest import private_name
+from fluency.archive.manifest import private_archive_name
 from tests.archive.hostile import contents
 from tests.archive.test_private_tasks import CANARY, SECRET, leaks, write_task
 from tests.generation.endpoint import Endpoint
@@ -29,7 +29,7 @@ def test_a_run_archives_a_private_task_apart_and_reruns_what_changes_with_it(san
         )
         assert packed.returncode == 0, packed.stderr
         path = project.root / packed.stdout.splitlines()[-1]
-        part = path.with_name(private_name(path.name))
+        part = path.with_name(private_archive_name(path.name))
         assert f"stand in {part.name}: do not publish it" in packed.stdout + packed.stderr
         files = contents(path)
         assert leaks(files) == [] and {f"results/test/{name}" for name in ("control.json", "explorer.html")} <= {*files}

@@ -7,8 +7,9 @@ import re
 import tempfile
 from pathlib import Path
 
-from fluency.archive.archived_study import write_opened
+from fluency.archive.archived_study import read_archived_study, write_opened
 from fluency.archive.decision import write_decision
+from fluency.archive.unpack import unpacked
 from fluency.common.paths import ROOT
 from tests.report.browser import Browser, Page, find_chromium
 
@@ -23,7 +24,7 @@ def pages() -> dict[str, str]:
     """Report, figures and decision record, written from the archive by the present code, and README with its table."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_opened(_archive(), folder)
+        _write_opened(folder)
         decision = write_decision(_archive(), TITLE, folder, utc_date=DATE).read_text(encoding="utf-8")
         paths = [folder / "report.md", *(folder / "figures").iterdir()]
         made = {f"example/{path.relative_to(folder).as_posix()}": path.read_text(encoding="utf-8") for path in paths}
@@ -40,6 +41,11 @@ def _archive() -> Path:
     return archive
 
 
+def _write_opened(folder: Path) -> None:
+    with unpacked(_archive()) as files:
+        write_opened(read_archived_study(files), folder)
+
+
 def take_pictures() -> None:
     """`table.png` is the model's table of marks, `cell.png` the opened cell; by a headless Chromium."""
     program = find_chromium()
@@ -47,7 +53,7 @@ def take_pictures() -> None:
     model = CELL.split("/")[0]
     choose = f"e => {{ e.value = '{model}'; e.dispatchEvent(new Event('change', {{bubbles: true}})) }}"
     with tempfile.TemporaryDirectory() as folder, Browser(program) as browser:
-        write_opened(_archive(), Path(folder))
+        _write_opened(Path(folder))
         explorer = Path(folder) / "explorer.html"
         page = browser.page(WIDTH, HEIGHT)
         page.open(explorer)

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from fluency.archive.archived_study import ImageFile
 from fluency.archive.manifest import Manifest
-from fluency.archive.private_part import HeldOut
+from fluency.archive.private_part import HiddenTasks
 from fluency.common.files import pretty_json
 from fluency.common.paths import ROOT
 from fluency.core.provenance import Provenance
@@ -37,7 +37,7 @@ SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
     "provenance": (Provenance, "`results/<study>/provenance.json`"),
     "control": (Control, "`results/<study>/control.json`"),
     "image": (ImageFile, "`results/image.json`"),
-    "held-out": (HeldOut, "`held_out.json`, in archives of studies with private tasks"),
+    "held-out": (HiddenTasks, "`held_out.json`, in archives of studies with private tasks"),
 }
 """Name of a schema -> its model, and the files that are of it."""
 

@@ -12,13 +12,14 @@ from typing import Literal
 from fluency.archive.archived_study import write_opened
 from fluency.archive.decision import write_decision
 from fluency.archive.findings import VerifyReport
-from fluency.archive.manifest import private_name
+from fluency.archive.manifest import private_archive_name
 from fluency.archive.pack import make_archive
 from fluency.archive.private_part import HELD_OUT
 from fluency.archive.registration import preregister as freeze
 from fluency.archive.registration import read_registration
 from fluency.archive.replay import replay_archive
-from fluency.archive.verify import verify_archive
+from fluency.archive.unpack import unpacked
+from fluency.archive.verify import verify_archive, verify_unpacked
 from fluency.common.clock import utc_date, utc_now
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
@@ -67,9 +68,9 @@ def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = Fals
     if commit is None:
         log_line("Git knows no commit here, so the archive is named `nocommit`, and nobody can look up its code.")
     logs = [ROOT / "logs" / stage / f"{cell.path}.log" for stage in RECORD_TYPES for cell in loaded.cells]
-    logs = sorted(file for file in [*logs, *(ROOT / "logs" / loaded.study.study).glob("*.log")] if file.is_file())
+    logs += (ROOT / "logs" / loaded.study.study).glob("*.log")
     packed = make_archive(
-        loaded.study,
+        loaded.view(),
         loaded.tasks,
         RESULTS,
         ANSWERS,
@@ -77,14 +78,13 @@ def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = Fals
         commit=commit or "nocommit",
         dirty=bool(dirty),
         utc_date=utc_date(),
+        config=loaded.files,
+        logs={str(file.relative_to(ROOT)): file for file in logs if file.is_file()},
         partial=partial,
-        image=image,
         with_private=with_private,
-        extra_files={f"config/{file.name}": file for file in loaded.files[1:]}
-        | {str(file.relative_to(ROOT)): file for file in logs},
-        save_image=lambda name, path: save_image(ensure_engine(), name, path),
+        save_image=(lambda name, path: save_image(ensure_engine(), name, path)) if image else None,
     )
-    part = packed.with_name(private_name(packed.name))
+    part = packed.with_name(private_archive_name(packed.name))
     if part.is_file():
         log_line(f"The private tasks stand in {part.name}: do not publish it.")
     return packed
@@ -96,10 +96,14 @@ def verify(archive: Path, private: Path | None = None) -> int:
     `private` is the part that holds its private tasks.
     """
     report = verify_archive(archive, private=private)
+    _print(report)
+    return report.exit_code
+
+
+def _print(report: VerifyReport) -> None:
     print_lines(report.lines())
     if report.verdict() == "unproven":
         print_lines([next_step(report)])
-    return report.exit_code
 
 
 def next_step(report: VerifyReport) -> str:
@@ -118,20 +122,30 @@ def next_step(report: VerifyReport) -> str:
     return "Its commit is not in this checkout's history: fetch it, and verify in a checkout of it."
 
 
-def open_archive(archive: Path, into: Path | None = None, *, show: bool = True) -> int:
+def open_archive(archive: Path, into: Path | None = None, *, verbose: bool = False, show: bool = True) -> int:
     """Verify an archive, write its report and explorer, and open them where there is a screen.
 
-    The exit code is the verification's; of an altered archive nothing is written.
+    The exit code is the verification's, but 0 where only the report's words differ. Of an altered archive nothing is
+    written. verbose: print the whole verification, also where nothing but words differs.
     """
-    code = verify(archive)
-    if code == 1:
-        return code
-    report, explorer = write_opened(archive, into or ARCHIVES / "opened" / archive.name.removesuffix(".tar.zst"))
-    print(f"Report:   {report}\nExplorer: {explorer}")
+    with unpacked(archive) as files:
+        report, archived = verify_unpacked(files)
+        short = report.proven or report.only_words_differ
+        if verbose or not short:
+            _print(report)
+        elif report.proven:
+            print_lines([report.conclusion])
+        else:
+            print("Evidence and scores are proven; the report is worded by newer code (VERBOSE=1 shows what differs).")
+        if archived is None or not report.ok:
+            return report.exit_code
+        folder = into or ARCHIVES / "opened" / archive.name.removesuffix(".tar.zst")
+        written = write_opened(archived, folder)
+    print("Report:   {}\nExplorer: {}".format(*written))
     if show and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        for path in (report, explorer):
+        for path in written:
             webbrowser.open(path.resolve().as_uri())
-    return code
+    return 0 if short else report.exit_code
 
 
 def replay(
@@ -142,10 +156,10 @@ def replay(
         limits = f"ALLOW={','.join(allowed)}"
         raise UserError("limits count only where commands run", where=limits, hint="leave it out, or STAGE=execute")
     sandbox = open_sandbox(SandboxConfig()) if stage == "execute" else None
-    found = replay_archive(archive, stage, sandbox, utc=utc_now(), allowed=allowed)
-    print_lines(found.lines())
+    found = replay_archive(archive, sandbox, utc=utc_now(), allowed=allowed).markdown()
+    print_lines(found.splitlines())
     if markdown:
-        write_atomic(markdown, found.markdown())
+        write_atomic(markdown, found)
         log_line(f"written to {markdown}")
     return 0
 

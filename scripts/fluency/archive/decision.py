@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from fluency.analysis.study_analysis import ModelAnalysis, analyse
-from fluency.archive.archived_study import ArchivedStudy, read_archived_study
+from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.findings import VerifyReport
 from fluency.archive.pack import registration_name
 from fluency.archive.registration import read_registration
 from fluency.archive.unpack import unpacked
-from fluency.archive.verify import verify_archive
+from fluency.archive.verify import verify_unpacked
 from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
@@ -48,26 +48,25 @@ def write_decision(archive: Path, title: str, out_folder: Path, *, utc_date: str
     path = Path(out_folder) / f"{date}-{slug}.md"
     if path.exists():
         raise UserError("there is a record of this name", where=str(path), hint="give another title, or move it away")
-    report = verify_archive(Path(archive))
-    if not report.ok:
-        raise UserError(
-            f"no decision may rest on this archive: {report.problems[0]}",
-            where=str(archive),
-            hint="`make verify` lists everything that does not hold",
-        )
-    write_atomic(path, _text(Path(archive), title, date, report))
+    with unpacked(Path(archive)) as files:
+        report, archived = verify_unpacked(files)
+        if archived is None or not report.ok:
+            raise UserError(
+                f"no decision may rest on this archive: {report.problems[0]}",
+                where=str(archive),
+                hint="`make verify` lists everything that does not hold",
+            )
+        write_atomic(path, _text(archived, title, date, report))
     return path
 
 
-def _text(archive: Path, title: str, date: str, report: VerifyReport) -> str:
-    with unpacked(archive) as files:
-        archived = read_archived_study(files)
-        table = archived.products / "cells.csv"
-        if not table.is_file():
-            raise UserError("the archive holds no table", where=str(archive), hint="archive the finished study")
-        analysis = analyse(read_table(table), archived.study, archived.tasks)
-        registration = _registration(archived)
-        provenance = read_provenance(archived.products / "provenance.json")
+def _text(archived: ArchivedStudy, title: str, date: str, report: VerifyReport) -> str:
+    archive, table = archived.unpacked.path, archived.products / "cells.csv"
+    if not table.is_file():
+        raise UserError("the archive holds no table", where=str(archive), hint="archive the finished study")
+    analysis = analyse(read_table(table), archived.study, archived.tasks)
+    registration = _registration(archived)
+    provenance = read_provenance(archived.products / "provenance.json")
     values: dict[str, Any] = {
         "title": " ".join(title.split()),
         "date": date,

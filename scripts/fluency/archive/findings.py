@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,9 +13,11 @@ from fluency.archive.manifest import Manifest
 from fluency.common.errors import UserError
 from fluency.common.words import plural
 
-Truth = Literal["evidence", "judgement", "words"]
-"""evidence: bytes, links and what was measured. judgement: what passed, and the numbers that follow. words: classes,
+Aspect = Literal["evidence", "scores", "wording"]
+"""evidence: bytes, links and what was measured. scores: what passed, and the numbers that follow. wording: classes,
 reasons, report, figures and explorer, which a later version may put otherwise."""
+ASPECT_OF: dict[str, Aspect] = {"scores": "scores", "table": "scores", "wording": "wording", "products": "wording"}
+"""Kind of check -> aspect; every other kind is evidence."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Finding:
 
     where: str
     what: str
-    truth: Truth = "evidence"
+    aspect: Aspect = "evidence"
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"
@@ -31,70 +34,59 @@ class Finding:
 
 @dataclass
 class Findings:
-    """problems: the archive contradicts itself. unproven: this checkout cannot make the same bytes, because its code,
-    tasks or libraries are others than those the archive states. remarks: allowed, and worth knowing.
-    `checked` counts links and rebuilt files by kind. `layers`: the stages whose code here is the archive's.
+    """What was found, each finding once. problems: the archive contradicts itself. unproven: this checkout cannot make
+    the same bytes, because its code, tasks or libraries are others than those the archive states. notes: allowed, and
+    worth knowing.
+
+    `checked` counts links and rebuilt files by kind. `same_code_stages`: those whose code here is the archive's.
+    `not_rescored`: task -> its scores, where its check is none that this checkout may run.
     """
 
-    layers: frozenset[str]
-    problems: list[Finding] = field(default_factory=list)
-    unproven: list[Finding] = field(default_factory=list)
-    remarks: list[Finding] = field(default_factory=list)
-    checked: dict[str, int] = field(default_factory=dict)
-    not_judged: dict[str, int] = field(default_factory=dict)
-    """Task whose check this checkout does not have -> its scores, of which none was made anew."""
-    _noted: set[tuple[bool, Finding]] = field(default_factory=set)
+    same_code_stages: frozenset[str]
+    problems: dict[Finding, None] = field(default_factory=dict)
+    unproven: dict[Finding, None] = field(default_factory=dict)
+    notes: dict[Finding, None] = field(default_factory=dict)
+    checked: Counter[str] = field(default_factory=Counter)
+    not_rescored: Counter[str] = field(default_factory=Counter)
 
-    def check(
-        self, holds: bool, where: str, what: str, *, kind: str, layer: str | None = None, truth: Truth = "evidence"
-    ) -> bool:
-        """Count a check; if it fails, note it: a problem, or unproven when the layer's code is not the archive's."""
-        self.checked[kind] = self.checked.get(kind, 0) + 1
+    def check(self, holds: bool, where: str, what: str, kind: str, stage: str | None = None) -> bool:
+        """Count a check; if it fails, note it: a problem, or unproven where the stage's code is not the archive's."""
+        self.checked[kind] += 1
         if not holds:
-            if layer is None or layer in self.layers:
-                self.problems.append(Finding(where, what, truth))
+            if stage is None or stage in self.same_code_stages:
+                self.problems[Finding(where, what, ASPECT_OF.get(kind, "evidence"))] = None
             else:
-                self.cannot_tell(where, f"{what}, by this checkout's code, which is not the archive's", truth)
+                self.add_unproven(where, f"{what}, by this checkout's code, which is not the archive's", kind)
         return holds
 
-    def cannot_tell(self, where: str, what: str, truth: Truth) -> None:
-        """Note what this checkout cannot prove, once."""
-        finding = Finding(where, what, truth)
-        if (True, finding) not in self._noted:
-            self._noted.add((True, finding))
-            self.unproven.append(finding)
+    def add_unproven(self, where: str, what: str, kind: str) -> None:
+        """Note what this checkout cannot prove."""
+        self.unproven[Finding(where, what, ASPECT_OF.get(kind, "evidence"))] = None
 
-    def remark(self, where: str, what: str) -> None:
-        """Note what is allowed and worth knowing, once."""
-        finding = Finding(where, what)
-        if (False, finding) not in self._noted:
-            self._noted.add((False, finding))
-            self.remarks.append(finding)
+    def add_note(self, where: str, what: str) -> None:
+        """Note what is allowed and worth knowing."""
+        self.notes[Finding(where, what)] = None
 
     @contextmanager
-    def noting_errors(self, where: str = "") -> Iterator[None]:
+    def collecting_errors(self, where: str = "") -> Iterator[None]:
         """Note what the block refuses, as a problem of the file it names."""
         try:
             yield
         except UserError as error:
-            self.problems.append(Finding(error.where or where, error.what))
+            self.problems[Finding(error.where or where, error.what)] = None
 
 
 Verdict = Literal["proven", "unproven", "altered"]
 EXIT_CODES: dict[Verdict, int] = {"proven": 0, "altered": 1, "unproven": 3}
 """2 is a user's mistake, such as a file that is no archive."""
 PROVEN = "Every hash, every link and every rebuilt file fits."
-_KINDS: dict[str, Truth] = {"scores": "judgement", "table": "judgement", "products": "words"}
-"""Whatever else is counted is evidence."""
 
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """What a verification found. `sha256` is the archive's own hash, to be held against the decision record.
+    """What a verification found. `sha256` is the archive's own hash, to be compared with the decision record.
 
-    `problems`: the archive contradicts itself. `unproven`: this checkout cannot make the same bytes because its code,
-    tasks or libraries are others. `by_hash_only`: files that nothing else vouches for. `checked`: counts by kind.
-    `not_judged`: task -> scores that were not made anew, since its check is none that this checkout may run.
+    `unchecked_files`: names of files of which nothing but the hash was checked. The rest is as in Findings.
     """
 
     path: Path
@@ -102,27 +94,32 @@ class VerifyReport:
     manifest: Manifest
     problems: list[Finding]
     unproven: list[Finding]
-    remarks: list[Finding]
-    by_hash_only: list[str]
-    checked: dict[str, int]
-    not_judged: dict[str, int]
+    notes: list[Finding]
+    unchecked_files: list[str]
+    checked: Counter[str]
+    not_rescored: Counter[str]
     seconds: float
 
     @property
     def ok(self) -> bool:
-        """Nothing contradicts; what is unproven stands apart."""
+        """Nothing contradicts; there may be things unproven."""
         return not self.problems
 
     @property
     def proven(self) -> bool:
-        """Everything that can be made anew came out the same."""
+        """Everything that can be rebuilt came out the same."""
         return self.verdict() == "proven"
 
-    def verdict(self, truth: Truth | None = None) -> Verdict:
-        """Of one kind of truth, or of the whole archive."""
-        if _of(truth, self.problems):
+    @property
+    def only_words_differ(self) -> bool:
+        """Evidence and scores are proven; other code words the report otherwise."""
+        return self.ok and {finding.aspect for finding in self.unproven} == {"wording"}
+
+    def verdict(self, aspect: Aspect | None = None) -> Verdict:
+        """Of one aspect, or of the whole archive."""
+        if _of(aspect, self.problems):
             return "altered"
-        return "unproven" if _of(truth, self.unproven) else "proven"
+        return "unproven" if _of(aspect, self.unproven) else "proven"
 
     @property
     def exit_code(self) -> int:
@@ -136,51 +133,49 @@ class VerifyReport:
             return "ALTERED: the archive was altered or is damaged, nothing may rest on it."
         if not self.unproven:
             return f"PROVEN. {PROVEN}"
-        if self.verdict("judgement") == "unproven":
-            return f"UNPROVEN: scores not reproduced. {self._unjudged}{_firsts(_of('judgement', self.unproven))}"
-        if self.verdict("evidence") == "unproven":
-            return (
-                f"UNPROVEN in part: the scores were reproduced, not all of the evidence. "
-                f"{_firsts(_of('evidence', self.unproven))}"
-            )
-        return "UNPROVEN in words only: evidence and scores are proven; other code words the report otherwise."
+        if self.only_words_differ:
+            return "UNPROVEN in words only: evidence and scores are proven; other code words the report otherwise."
+        if self.verdict("scores") == "unproven":
+            return f"UNPROVEN: scores not reproduced. {self._not_rescored}{_firsts(_of('scores', self.unproven))}"
+        found = _firsts(_of("evidence", self.unproven))
+        return f"UNPROVEN in part: the scores were reproduced, not all of the evidence. {found}"
 
     @property
-    def _unjudged(self) -> str:
-        """How many scores this checkout could not judge at all, and of which tasks; empty if it could judge all."""
-        if not self.not_judged:
+    def _not_rescored(self) -> str:
+        """How many scores this checkout could not make at all, and of which tasks; empty if it could make all."""
+        if not self.not_rescored:
             return ""
-        lost = sum(self.not_judged.values())
-        total, tasks = lost + self.checked.get("scores", 0), ", ".join(sorted(self.not_judged))
+        lost = self.not_rescored.total()
+        total, tasks = lost + self.checked["scores"], ", ".join(sorted(self.not_rescored))
         return f"{lost:,} of {total:,} scores could not be judged by this checkout: those of {tasks}. "
 
     def lines(self, most: int = 20) -> list[str]:
         """The report for a terminal, at most so many lines of each weight."""
         lines = [self.path.name, f"SHA-256 {self.sha256}", f"checked in {self.seconds:.1f} s:"]
-        for truth in get_args(Truth):
-            counts = [f"{n:,} {kind}" for kind, n in self.checked.items() if _KINDS.get(kind, "evidence") == truth]
-            lines.append(f"  {truth:9}  {self.verdict(truth):8}  {', '.join(counts)}".rstrip())
+        for aspect in get_args(Aspect):
+            counts = [f"{n:,} {kind}" for kind, n in self.checked.items() if ASPECT_OF.get(kind, "evidence") == aspect]
+            lines.append(f"  {aspect:9}  {self.verdict(aspect):8}  {', '.join(counts)}".rstrip())
         if self.manifest.partial:
             lines.append(f"PARTIAL: {len(self.manifest.missing)} of {self.manifest.cells} cells are missing")
-        lines += [f"not measured: {arm}: {why}" for arm, why in self.manifest.not_measured.items()]
-        for title, found in (("PROBLEM", self.problems), ("UNPROVEN", self.unproven), ("remark", self.remarks)):
-            ordered = [finding for truth in get_args(Truth) for finding in _of(truth, found)]
+        lines += [f"not measured: {shell}: {why}" for shell, why in self.manifest.not_measured.items()]
+        for title, found in (("PROBLEM", self.problems), ("UNPROVEN", self.unproven), ("note", self.notes)):
+            ordered = [finding for aspect in get_args(Aspect) for finding in _of(aspect, found)]
             lines += [f"{title} {finding}" for finding in ordered[:most]]
             if len(found) > most:
                 lines.append(f"{title} … and {len(found) - most:,} more")
-        return [*lines, *self._only_stated(most), self.conclusion]
+        return [*lines, *self._only_stated(), self.conclusion]
 
-    def _only_stated(self, most: int) -> list[str]:
-        """What nobody can prove: files that nothing else vouches for, and what the manifest says of its own making."""
-        more = f" … and {len(self.by_hash_only) - most:,} more" if len(self.by_hash_only) > most else ""
-        files = [f"vouched for by their hash only: {', '.join(self.by_hash_only[:most])}{more}"]
+    def _only_stated(self) -> list[str]:
+        """What nobody can prove: files checked by their hash only, and what the manifest says of its own making."""
+        places = Counter(name.split("/")[0] + "/" * ("/" in name) for name in self.unchecked_files)
+        files = ", ".join(f"{place} ({n:,})" if place.endswith("/") else place for place, n in places.items())
         clean = "uncommitted changes" if self.manifest.dirty else "no uncommitted change"
         stated = f"version {self.manifest.made_by}, {clean}, the versions of Python and libraries, and the day"
-        return [*(files if self.by_hash_only else []), f"stated, and proven by nothing: {stated}"]
+        return [*([f"checked by hash only: {files}"] if files else []), f"stated, and proven by nothing: {stated}"]
 
 
-def _of(truth: Truth | None, found: Sequence[Finding]) -> list[Finding]:
-    return [finding for finding in found if truth in (None, finding.truth)]
+def _of(aspect: Aspect | None, found: Sequence[Finding]) -> list[Finding]:
+    return [finding for finding in found if aspect in (None, finding.aspect)]
 
 
 def _firsts(found: Sequence[Finding]) -> str:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 
-from fluency.archive.untrusted_json import untrusted_json
+from fluency.archive.untrusted_json import as_record, parse_untrusted
 from fluency.common.canonical import has_valid_self_hash, with_self_hash
 from fluency.common.clock import parse_time
-from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
 from fluency.core.schema import Digest, FrozenModel
 from fluency.core.study import STUDY_NAME
 
 MANIFEST_NAME = "MANIFEST.json"
 SCHEMA_VERSION = 3
-"""3: some files are held out; 2: hashes are of RFC 8785 JSON; 1: of Python's own. What holds nothing out is of 2."""
+"""3: files may stand in a private part; 2: hashes are of RFC 8785 JSON; 1: of Python's own."""
 MAX_BYTES = 32 << 20
 
 
@@ -29,7 +27,7 @@ def _day(text: str) -> str:
 Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,60}$")]
 Version = Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+!_-]{0,60}$")]
 CellPath = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*){1,3}$")]
-"""A cell's, or the first two parts of one: an arm's."""
+"""A cell's, or its first two parts: model and shell."""
 
 
 class FileFact(FrozenModel):
@@ -52,12 +50,13 @@ class Manifest(FrozenModel):
     partial: bool
     image_included: bool
     cells: int = Field(ge=0)
-    not_measured: dict[CellPath, str] = Field(description="Arm (model/shell) -> why it could not be measured.")
+    not_measured: dict[CellPath, str] = Field(description="Model/shell -> why it could not be measured.")
     missing: list[CellPath] = Field(description="Cells without a score; empty unless partial.")
-    code: dict[Word, Digest] = Field(description="Layer -> SHA-256 of the code that makes it.")
+    code: dict[Word, Digest] = Field(description="Stage -> SHA-256 of its code.")
     environment: dict[Word, Version] = Field(description="Versions of Python and of what draws and counts.")
     files: dict[str, FileFact]
     held_out: list[str] = Field([], description="Those of the files that stand in the private part; since schema 3.")
+    config: list[str] = Field([], description="The configuration files in the order of merging; empty: an earlier one.")
     sha256: Digest
 
 
@@ -66,36 +65,11 @@ def manifest_bytes(values: dict[str, Any]) -> bytes:
     return pretty_json(with_self_hash(values)).encode()
 
 
-def read_manifest(data: bytes, where: str) -> Manifest:
-    """A manifest from its bytes; ArchiveError when it is newer than this version, or not one."""
-    values = untrusted_json(data, f"{where}: {MANIFEST_NAME}")
-    version = values.get("schema_version") if isinstance(values, dict) else None
-    if not isinstance(version, int):
-        raise ArchiveError("this is not an archive's manifest", where=f"{where}: {MANIFEST_NAME}")
-    if version > SCHEMA_VERSION:
-        raise ArchiveError(
-            f"the archive is of schema {version}, this version reads up to {SCHEMA_VERSION}",
-            where=where,
-            hint="update this project, then verify again",
-        )
-    try:
-        return Manifest.model_validate_json(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ArchiveError(
-            f"the manifest is damaged: {place}: {first['msg']}", where=f"{where}: {MANIFEST_NAME}"
-        ) from None
-
-
-def manifest_problem(data: bytes) -> str | None:
-    """What shows that a readable manifest was edited, or None."""
-    values = json.loads(data)
-    if not has_valid_self_hash(values):
-        return "its own hash does not fit: it was edited after the archive was made"
-    if pretty_json(values).encode() != data:
-        return "its bytes are not of the form this project writes"
-    return None
+def read_manifest(data: bytes, where: str) -> tuple[Manifest, bool]:
+    """A manifest from its bytes, and whether its own hash fits; ArchiveError if it is newer than this version."""
+    where = f"{where}: {MANIFEST_NAME}"
+    values = parse_untrusted(data, where)
+    return as_record(Manifest, values, where, SCHEMA_VERSION), has_valid_self_hash(values)
 
 
 SUFFIX = ".tar.zst"
@@ -107,6 +81,6 @@ def archive_name(study: str, utc_date: str, commit: str, *, dirty: bool, partial
     return f"{study}-{utc_date}-{commit[:12]}{marks}{SUFFIX}"
 
 
-def private_name(name: str) -> str:
+def private_archive_name(name: str) -> str:
     """The name of the part that holds an archive's private tasks."""
     return f"{name.removesuffix(SUFFIX)}-private{SUFFIX}"

@@ -25,7 +25,7 @@ _PART = re.compile(r"[A-Za-z0-9_.@+=,-]{1,100}")
 
 @dataclass(frozen=True)
 class Entry:
-    """A file to be packed: its name in the archive and its bytes, or where they lie."""
+    """A file to be packed: its name in the archive and its bytes, or the file that holds them."""
 
     name: str
     source: bytes | Path
@@ -99,15 +99,6 @@ def name_problem(name: str) -> str | None:
 FEED = 1 << 12
 # RFC 8878, 3.1.1: magic number; descriptor with the checksum flag alone; window descriptor.
 FRAME = bytes((0x28, 0xB5, 0x2F, 0xFD, 0x04, (WINDOW_LOG - 10) << 3))
-_KINDS = {
-    tarfile.SYMTYPE: "a symbolic link",
-    tarfile.LNKTYPE: "a hard link",
-    tarfile.CHRTYPE: "a character device",
-    tarfile.BLKTYPE: "a block device",
-    tarfile.FIFOTYPE: "a named pipe",
-    tarfile.DIRTYPE: "a folder entry",
-    tarfile.GNUTYPE_SPARSE: "a sparse file",
-}
 
 
 @dataclass(frozen=True)
@@ -149,7 +140,7 @@ class _Decompressor:
         data, self._ready = bytes(self._ready[:size]), self._ready[size:]
         return data
 
-    def nothing_follows(self) -> bool:
+    def is_at_end(self) -> bool:
         """Whether the frame is complete and the file ends with it."""
         return self._frame.eof and not self._frame.unused_data and not self._raw.read(1)
 
@@ -171,7 +162,7 @@ class TarReader:
                 yield from self._files()
                 if any(self._take(BLOCK)):
                     raise self._refuse("the archive's end mark is damaged")
-                if not self._at_end():
+                if self._unpack(1) or not self._stream.is_at_end():
                     raise self._refuse("there are bytes behind the archive's end")
         except FileNotFoundError:
             raise ArchiveError("there is no such archive", where=str(self._path), hint="check the name") from None
@@ -206,15 +197,9 @@ class TarReader:
             raise self._refuse(f"a file's header is damaged ({error})") from None
         name = ascii(info.name)[1:-1]
         if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
-            kind = _KINDS.get(info.type, f"an entry of the foreign type {info.type!r}")
-            raise self._refuse(f"{name}: {kind}; only plain files are read")
+            raise self._refuse(f"{name}: it is of tar's type {info.type!a}; only plain files are read")
         if problem := name_problem(info.name):
             raise self._refuse(f"{name}: the name is refused: {problem}")
-        if info.uid or info.gid or info.uname or info.gname:
-            owner = ascii(f"{info.uname or info.uid}:{info.gname or info.gid}")
-            raise self._refuse(f"{name}: it belongs to a foreign owner, {owner}")
-        if info.mode != 0o644:
-            raise self._refuse(f"{name}: its mode is {info.mode:o}, not 644")
         if not 0 <= info.size <= self._limits.total - self._total:
             raise self._refuse(f"{name}: with it the archive is larger than {self._limits.total:,} bytes")
         if block != tar_header(info.name, info.size):
@@ -244,7 +229,7 @@ class TarReader:
                 raise self._refuse("the archive ends too early")
             chunks.append(chunk)
             left -= len(chunk)
-            self._hold_limits(len(chunk))
+            self._check_limits(len(chunk))
         return b"".join(chunks)
 
     def _unpack(self, size: int) -> bytes:
@@ -253,13 +238,10 @@ class TarReader:
         except zstandard.ZstdError as error:
             raise self._refuse(f"the archive is damaged or no zstandard file ({error})") from None
 
-    def _at_end(self) -> bool:
-        return not self._unpack(1) and self._stream.nothing_follows()
-
-    def _hold_limits(self, size: int) -> None:
+    def _check_limits(self, size: int) -> None:
         self._total += size
         if self._total > self._limits.ratio_from and self._total > self._limits.ratio * self._stream.taken:
             raise self._refuse(f"the archive unpacks to more than {self._limits.ratio} times its size: a bomb")
 
     def _refuse(self, what: str) -> ArchiveError:
-        return ArchiveError(what, where=str(self._path), hint="get the archive anew from where its hash is recorded")
+        return ArchiveError(what, where=str(self._path), hint="get the archive again from where its hash is recorded")

@@ -11,9 +11,11 @@ from fluency.core.tasks import Task, load_task, task_folder
 
 TEXT = "task.yaml"
 """The one file of a task that is data."""
+Files = Mapping[str, bytes | None]
+"""A task's files by name; None for one that the manifest names and the archive does not hold."""
 
 
-def trusted_tasks(
+def runnable_tasks(
     archive: UnpackedArchive, tasks: Sequence[Task | HeldOutTask]
 ) -> tuple[dict[str, Task], frozenset[str]]:
     """The tasks whose code may run, by id, and which of those have another text than this project's.
@@ -23,23 +25,23 @@ def trusted_tasks(
     checkout's but for the task's text, and the text states the same check.
     """
     ours = present_tasks([task.id for task in tasks])
-    ancestor = in_history(archive.manifest.commit)
-    found: dict[str, Task] = {}
-    edited = set()
+    commit = archive.manifest.commit
+    ancestor = in_history(commit)
+    runnable: dict[str, Task] = {}
+    text_changed = set()
     for task in tasks:
         if isinstance(task, HeldOutTask):
             continue
-        held = _held(archive, task.id)
-        mine = ours.get(task.id)
-        present = _files(mine) if mine else {}
-        if mine and held == present:
-            found[task.id] = mine
-        elif ancestor and held == _at_commit(archive.manifest.commit, task.id):
-            found[task.id] = task
-        elif mine and _code(held) == _code(present) and _check(task) == _check(mine):
-            found[task.id] = task
-            edited.add(task.id)
-    return found, frozenset(edited)
+        theirs, mine = _files_in(archive, task.id), ours.get(task.id)
+        present: Files = {name: path.read_bytes() for name, path in task_files(mine).items()} if mine else {}
+        if mine and theirs == present:
+            runnable[task.id] = mine
+        elif ancestor and theirs == _files_at(commit, task.id):
+            runnable[task.id] = task
+        elif mine and _code(theirs) == _code(present) and _check(task) == _check(mine):
+            runnable[task.id] = task
+            text_changed.add(task.id)
+    return runnable, frozenset(text_changed)
 
 
 def present_tasks(ids: Iterable[str]) -> dict[str, Task]:
@@ -48,23 +50,18 @@ def present_tasks(ids: Iterable[str]) -> dict[str, Task]:
     return {name: load_task(folder) for name, folder in folders.items() if folder}
 
 
-def _held(archive: UnpackedArchive, task: str) -> Mapping[str, bytes | None]:
-    """A task's files in the archive; None for one that the manifest names and the archive does not hold."""
+def _files_in(archive: UnpackedArchive, task: str) -> Files:
     start = f"tasks/{task}/"
-    paths = {name[len(start) :]: archive.root / name for name in archive.manifest.files if name.startswith(start)}
-    return {name: path.read_bytes() if path.is_file() else None for name, path in paths.items()}
+    names = [name for name in archive.manifest.files if name.startswith(start)]
+    return {name[len(start) :]: archive.read(name) if archive.holds(name) else None for name in names}
 
 
-def _files(task: Task) -> Mapping[str, bytes | None]:
-    return {name: path.read_bytes() for name, path in task_files(task).items()}
-
-
-def _at_commit(commit: str, task: str) -> Mapping[str, bytes | None]:
+def _files_at(commit: str, task: str) -> Files:
     start = f"tasks/{task}/"
     return {name[len(start) :]: file_at(commit, name) for name in files_at(commit, f"tasks/{task}")}
 
 
-def _code(files: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+def _code(files: Files) -> Files:
     return {name: data for name, data in files.items() if name != TEXT}
 
 

@@ -1,4 +1,4 @@
-"""Worlds as files: the tree as it enters the sandbox, and ages, service and processes as JSON beside it."""
+"""Worlds as files: the tree as it enters the sandbox, and ages, service and processes as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fluency.archive.tar_format import Entry
-from fluency.archive.untrusted_json import untrusted_json
+from fluency.archive.untrusted_json import parse_untrusted
 from fluency.common.errors import ArchiveError
 from fluency.common.files import pretty_json
 from fluency.core.tasks import Task
@@ -17,11 +17,11 @@ from fluency.world.model import HelperSpec, Route, World, pack, world_sha256
 
 WORLD_INDEX = "worlds/index.json"
 WORLD_DOCUMENTS = ("ages.json", "service.json", "processes.json", "world.json")
-"""What stands beside a world's tree."""
+"""The files of a world besides its tree."""
 
 
 def world_entries(tasks: Sequence[Task], seeds: Sequence[int], world_for: Callable[[Task, int], World]) -> list[Entry]:
-    """Every world of a study once, and the index that says which task meets which."""
+    """Every world of a study once, and the index that says which task runs in which."""
     index: dict[str, dict[str, str]] = {}
     entries: dict[str, Entry] = {}
     for task in tasks:
@@ -55,7 +55,7 @@ def load_world(root: Path, folder: str) -> World:
 
     def document(name: str) -> Any:
         try:
-            return untrusted_json((where / name).read_bytes(), f"{folder}/{name}")
+            return parse_untrusted((where / name).read_bytes(), f"{folder}/{name}")
         except OSError:
             raise ArchiveError("a world's file is missing", where=f"{folder}/{name}") from None
 

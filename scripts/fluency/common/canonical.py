@@ -32,8 +32,8 @@ def legacy_canonical_json(value: Any) -> str:
 
 
 def hashes_to(value: Any, digest: object) -> bool:
-    """Whether a digest is the SHA-256 of the value's canonical JSON, also in the form of schema 1."""
-    for form in (canonical_json, legacy_canonical_json):
+    """Whether a digest is the SHA-256 of the value's canonical JSON, in today's form or in that of schema 1."""
+    for form in (legacy_canonical_json, canonical_json):  # the quicker one first; mostly they give the same text
         with suppress(ValueError, RecursionError):
             if sha256(form(value)) == digest:
                 return True

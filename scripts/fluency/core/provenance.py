@@ -167,16 +167,31 @@ LIBRARIES = (
 )
 
 
+MAX_DISTINCT = 4 << 20
+"""Characters of all distinct values of a model's settings, or of the executions': they are kept in memory."""
+
+
 class _Distinct(defaultdict[str, dict[Any, Any]]):
     """Field -> its distinct values."""
 
     def __init__(self) -> None:
         super().__init__(dict)
+        self._last: dict[str, Any] = {}
+        self._size = 0
 
     def add(self, field: str, value: Any) -> None:
         """Texts and numbers are compared as they are, documents by their canonical JSON."""
+        mark = value if isinstance(value, FrozenModel) else repr(value)
+        if self._last.get(field) == mark:
+            return
+        self._last[field] = mark
         plain = value.model_dump(mode="json") if isinstance(value, FrozenModel) else value
-        self[field][plain if isinstance(plain, str | int) else canonical_json(plain)] = value
+        key = plain if isinstance(plain, str | int) else canonical_json(plain)
+        self._size += 0 if key in self[field] else len(str(key))
+        if self._size > MAX_DISTINCT:
+            what, hint = f"the records' settings hold more than {MAX_DISTINCT:,} characters", "check the records"
+            raise UserError(what, where=field, hint=hint)
+        self[field][key] = value
 
     def lists(self) -> dict[str, list[Any]]:
         """The values of each field in order."""

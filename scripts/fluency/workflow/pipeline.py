@@ -18,7 +18,7 @@ from typing import Any
 
 from fluency.archive.code_hashes import code_sha256
 from fluency.archive.manifest import archive_name
-from fluency.archive.registration import followed, read_registration
+from fluency.archive.registration import read_registration, with_registration
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_date, utc_now
 from fluency.common.errors import ResultLost, SandboxError, UserError
@@ -283,7 +283,7 @@ def provenance_of(loaded: LoadedStudy) -> Provenance:
     """Where the study's numbers come from, with its deviations from the registration it names."""
     times = read_startup_times(RESULTS)
     found = collect_provenance(loaded.study, loaded.tasks, loaded.cells, loaded.files, loaded.records, start_up_s=times)
-    return followed(found, loaded.study, loaded.tasks)
+    return with_registration(found, loaded.study, loaded.tasks)
 
 
 def write_partial_report(loaded: LoadedStudy) -> int:

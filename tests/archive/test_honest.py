@@ -1,0 +1,97 @@
+"""Every honest archive is proven: of each configuration of the project, and after what can happen to a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fluency.archive.manifest import private_archive_name
+from fluency.archive.verify import verify_archive
+from fluency.common.files import write_atomic
+from fluency.common.paths import ROOT
+from fluency.core.records import Control, ControlRun
+from fluency.core.schema import read_record, write_record
+from fluency.core.study import read_study
+from tests.archive.factory import Executor, Made, archived, gather, measure, products
+from tests.archive.fixture import TASKS as WITH_PRIVATE
+from tests.archive.fixture import private_bank
+
+TASKS = ["stale-lockfiles", "crates-without-readme"]
+CONFIGS = [None, *sorted((ROOT / "config").glob("*.yaml"))]
+
+
+def made_from(root: Path, *files: Path, shells: tuple[str, ...] = ("bash", "pwsh"), **more) -> Made:
+    """The records of the study of these files, made small by one more, and its control where it has one."""
+    override = root / "small.yaml"
+    write_atomic(override, yaml.safe_dump({"tasks": TASKS, "trials": 1} | more))
+    files = (*files, override)
+    made = measure(root, read_study(*files), files=files, shells=shells)
+    if made.study.control:
+        write_control(made, shells)
+    return made
+
+
+def write_control(made: Made, shells: tuple[str, ...]) -> None:
+    runs = [
+        ControlRun(task=task.id, shell=shell, kind=kind, command=commands[shell][0], passed=right, why="So.")
+        for task in made.tasks
+        for shell in made.study.shells
+        if shell in shells
+        for kind, commands, right in (("reference", task.references, True), ("wrong", task.wrong, False))
+    ]
+    lacking = {shell: "made up without one" for shell in made.study.shells if shell not in shells}
+    control = Control(image=Executor(made.tasks, shells).image, runs=runs, not_measured=lacking)
+    write_record(made.results / made.study.study / "control.json", control)
+
+
+@pytest.mark.parametrize("shells", [("bash", "pwsh"), ("bash",)], ids=["two shells", "no pwsh"])
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.stem if path else "default")
+def test_what_each_configuration_makes_is_proven(config, shells, tmp_path):
+    made = made_from(tmp_path, *([config] if config else []), shells=shells)
+    products(made)
+    report = verify_archive(archived(made, tmp_path / "out"))
+    assert (report.problems, report.unproven, report.exit_code) == ([], [], 0)
+
+
+def test_a_study_that_once_had_a_control_is_proven_without(tmp_path):
+    made = made_from(tmp_path)
+    write_control(made, ("bash", "pwsh"))
+    products(made)
+    report = verify_archive(archived(made, tmp_path / "out"))
+    assert (report.problems, report.exit_code) == ([], 0)
+
+
+def test_a_control_that_is_not_of_the_study_is_a_problem(tmp_path):
+    made = made_from(tmp_path, control=True)
+    path = made.results / made.study.study / "control.json"
+    control = read_record(Control, path)
+    write_record(path, control.model_copy(update={"runs": control.runs[1:]}))
+    products(made)
+    (problem,) = verify_archive(archived(made, tmp_path / "out")).problems
+    assert problem.what == "its runs are not the tasks' first commands"
+
+
+def test_after_a_task_was_edited_and_its_answers_rescored(tmp_path, monkeypatch):
+    """The answers were asked for, and executed, before: with private tasks, and with their part alone."""
+    bank = private_bank(tmp_path / "bank")
+    monkeypatch.setenv("TASKS_PRIVATE", str(bank))
+    made_from(tmp_path / "s", tasks=list(WITH_PRIVATE))
+    with (bank / WITH_PRIVATE[1] / "answer.py").open("a") as file:
+        file.write("# a newer check\n")
+    made = made_from(tmp_path / "s", tasks=list(WITH_PRIVATE))
+    products(made)
+    path = archived(made, tmp_path / "out")
+    both = verify_archive(path, private=path.with_name(private_archive_name(path.name)))
+    assert (both.problems, both.unproven) == ([], [])
+    assert verify_archive(path).exit_code == 3
+
+
+def test_a_partial_study_without_products_is_proven(tmp_path):
+    made = made_from(tmp_path)
+    for path in (made.results / "scores").rglob("1.json"):
+        path.unlink()
+    gather(made)
+    report = verify_archive(archived(made, tmp_path / "out", partial=True))
+    assert (report.problems, report.unproven) == ([], []) and report.manifest.partial
