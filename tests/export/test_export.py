@@ -20,7 +20,7 @@ from fluency.core.table import COLUMNS, Row, read_table
 from fluency.export import FORMATS, export_archive, export_study
 
 EXAMPLE = next((ROOT / "example").glob("*.tar.zst"))
-SMALL = max((ROOT / "tests/data/archives").glob("schema-2-*"))
+SMALL = max((ROOT / "tests/data/archives").glob("schema-1-*"))
 
 
 @pytest.fixture(scope="module")
