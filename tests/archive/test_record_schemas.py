@@ -39,7 +39,7 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, dict[str, bytes]]:
-    newest = max(ARCHIVES.glob("schema-2-*"))
+    newest = max(ARCHIVES.glob("schema-*"))
     return {path.name: contents(path) for path in (EXAMPLE, newest)}
 
 
