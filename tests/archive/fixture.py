@@ -21,7 +21,7 @@ from fluency.archive.private_part import HELD_OUT, hidden_file_names, hidden_tas
 from fluency.archive.registration import design
 from fluency.archive.tar_format import Entry
 from fluency.common.files import sha256
-from fluency.common.paths import CONFIG, ROOT
+from fluency.common.paths import ROOT
 from fluency.core.tasks import Task, load_tasks
 from fluency.generation.store import AnswerStore
 from fluency.world import Builder, World
@@ -69,11 +69,13 @@ def build(out: Path) -> Path:
             registration.preregister(study, tasks, study.decision, registered.parent, utc="2026-11-01T00:00:00Z")
             made = make(Path(folder), study, worlds=small_world)
             view, store = made.view(), AnswerStore(made.answers)
-            coverage = Coverage(view.rows())
+            coverage, config = Coverage(view.rows()), made.config()
+            config_files = dict(zip(config_names(study, config), config, strict=True))
             entries, public = (
-                archive_entries(view, chosen, made.results, store, small_world, {}) for chosen in (tasks, tasks[:1])
+                archive_entries(view, chosen, made.results, store, small_world, config_files)
+                for chosen in (tasks, tasks[:1])
             )
-            fields = manifest_fields(study, coverage, config_names([CONFIG]), **FACTS)
+            fields = manifest_fields(study, coverage, list(config_files), **FACTS)
             fields["code"] = {**fields["code"], "score": sha256("tests/archive/fixture.py")}
             held = hidden_tasks_json(tasks[1:], study, coverage.rows, small_world)
             names = hidden_file_names(entries, {*public})
