@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import random
 import re
@@ -78,6 +79,7 @@ def message(text: str = "ls -la", *, model: str = "fake", **over: Any) -> dict[s
 
 
 _LEFT_OUT = object()
+_NUMBERS = itertools.count()
 _PATH = re.compile(
     r"/v1/messages|(?P<chat>/v1/chat/completions)|/model/[^/]+/invoke"
     r"|/v1/projects/[^/]+/locations/[^/]+/publishers/anthropic/models/[^/]+:rawPredict"
@@ -431,6 +433,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, reply: Reply) -> None:
         body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+        number = b"%04x" % next(_NUMBERS)  # each response has an id of its own
+        body = body.replace(b'"msg_fake"', b'"msg_%b"' % number).replace(b'"chatcmpl-fake"', b'"chatcmpl-%b"' % number)
         length = len(body) if reply.content_length is None else reply.content_length
         lines = [f"HTTP/1.1 {reply.status} Status"]
         headers = {"content-type": "application/json", "request-id": "req_fake", "content-length": str(length)}

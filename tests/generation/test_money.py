@@ -12,6 +12,8 @@ import pytest
 
 from fluency.common.errors import StopRun
 from fluency.core.study import Cell
+from fluency.generation.budget import upper_bound_usd
+from fluency.generation.policies import resolve
 from tests.generation.endpoint import BEHAVIOURS, Reply, message
 from tests.generation.studies import QUICK, ask, cells_of, generator_of, prompt_of, study_of
 from tests.generation.test_pace import DEAR, ask_all, dear_study
@@ -149,3 +151,21 @@ def test_a_batch_that_is_out_counts_until_it_is_collected_and_stops_only_who_ask
         ask(generator, singles[1])
     again = generator_of(study, store, endpoint, spent_usd=generator.budget.spent_usd)
     assert ask(again, singles[1]).answer.text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        message(usage={"input_tokens": 0, "output_tokens": 0}),
+        message(usage={"input_tokens": 120, "output_tokens": 0}),
+        json.dumps(message()).replace('"usage"', '"usage": {"input_tokens": 1, "output_tokens": 1}, "usage"').encode(),
+    ],
+    ids=["no-tokens", "a-text-of-no-tokens", "usage-twice"],
+)
+def test_a_usage_that_cannot_be_is_counted_at_the_most_it_may_be(body, endpoint, store):
+    study = study_of()
+    endpoint.script(Reply(body=body))
+    generator = generator_of(study, store, endpoint)
+    cell = cells_of(study)[0]
+    assert ask(generator, cell).cost_usd is None
+    assert generator.budget.spent_usd == upper_bound_usd(resolve(study.models[0]), prompt_of(cell))

@@ -10,9 +10,11 @@ import tracemalloc
 import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
+from fluency.core.study import ModelConfig
 from fluency.generation.audit import main, merge, verify
 from fluency.generation.batches import _name_of
 from fluency.generation.failure import from_error
+from fluency.generation.providers import open_provider
 from fluency.generation.providers.messages import MessagesProvider
 from fluency.generation.providers.sdk_provider import MOST_BYTES, Access, is_loopback
 from fluency.generation.store import AnswerStore, DamagedAnswer
@@ -187,3 +189,20 @@ def test_a_loop_of_links_as_the_store_is_a_sentence(endpoint, tmp_path):
     with pytest.raises(UserError, match="the answer store cannot be made") as caught:
         ask(generator_of(study, AnswerStore(tmp_path / "answers"), endpoint), cells_of(study)[0])
     assert caught.value.hint and endpoint.requests == []
+
+
+def test_a_reply_that_another_request_got_is_no_answer(endpoint, store):
+    """A gateway out of step sends each reply twice; ids alone repeat on some servers, texts alone on all."""
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 1})
+    first, second = message("first", id="msg_1"), message("second", id="msg_1")
+    endpoint.script(*(Reply(body=body) for body in (first, second, second, message("first", id="msg_2"))))
+    generator = generator_of(study, store, endpoint)
+    answers = [ask(generator, cell).answer for cell in cells_of(study)[:3]]
+    assert [(answer.text, answer.attempts) for answer in answers] == [("first", 1), ("second", 1), ("first", 2)]
+
+
+def test_only_the_services_own_address_keeps_connections_alive(endpoint):
+    for url, most in ((endpoint.url, 0), (None, 1)):
+        model = ModelConfig(alias="m", id="claude-sonnet-4-6", base_url=url)
+        transport = open_provider(model, url, "k").client._client._transport
+        assert min(1, transport._pool._max_keepalive_connections) == most

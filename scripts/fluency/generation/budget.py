@@ -59,11 +59,14 @@ class Budget:
 
 
 def cost_of(policy: Policy, answer: Answer) -> float | None:
-    """An answer's cost in dollars by the tokens the service counted; None without them or without a price."""
+    """An answer's cost in dollars by the tokens the service counted; None without them or without a price.
+
+    A count of 0 is none: every request has tokens, and so has every text.
+    """
     usage = answer.usage
     if policy.price is not None and policy.price.input_usd_per_mtok == policy.price.output_usd_per_mtok == 0:
         return 0.0
-    if usage.input_tokens is None or usage.output_tokens is None:
+    if not usage.input_tokens or usage.output_tokens is None or (answer.text and not usage.output_tokens):
         return None
     cached = sum(tokens * cache_price_factor(kind) for kind, tokens in cache_tokens(answer.raw).items())
     cost = policy.cost(usage.input_tokens + cached, usage.output_tokens, answer.transport)

@@ -10,6 +10,7 @@ from typing import Any
 import fluency
 from fluency.common.clock import utc_now
 from fluency.common.errors import CallError, StopRun, UserError
+from fluency.common.files import sha256
 from fluency.common.locks import Once
 from fluency.common.terminal import log_line
 from fluency.common.words import plural
@@ -56,6 +57,8 @@ class ModelSession:
         self._first, self._change = threading.Lock(), threading.Lock()
         self._cells_without_answer = 0
         self._echoed: set[str] = set()
+        self._bodies: set[str] = set()
+        """The hashes of this run's replies."""
 
     def answer(self, cell: Cell, prompt: str) -> Answer:
         """The stored answer, or a new one."""
@@ -129,7 +132,9 @@ class ModelSession:
             try:
                 reply = provider.send(provider.prepare(request, seconds), seconds)
                 note = {"attempts": attempt, "latency_s": round(reply.latency_s, 4), "request_id": reply.request_id}
-                answer = self.answer_in(decode(reply.body), key, request, note)
+                message = decode(reply.body)
+                self._refuse_repeated(message, reply.body)
+                answer = self.answer_in(message, key, request, note)
             except Failure as failure:
                 if failure.billed:
                     self.budget.add(upper_bound_usd(self.policy, request.prompt))
@@ -138,6 +143,17 @@ class ModelSession:
             self.pace.pause(reply.pause_s)
         self.answered, self._cells_without_answer = True, 0
         return answer
+
+    def _refuse_repeated(self, message: Any, body: bytes) -> None:
+        """Failure for a body that another call of this run got, with the id of its response: it answers that call."""
+        if not isinstance(message, dict) or not message.get("id"):
+            return
+        digest = sha256(body)
+        with self._change:
+            is_new = digest not in self._bodies
+            self._bodies.add(digest)
+        if not is_new:
+            raise Failure("the service sent the reply to another request", scope="retry", billed=True)
 
     def answer_in(self, message: Any, key: str, request: Request, note: Mapping[str, object]) -> Answer:
         """The answer in a decoded reply; Failure if it is none."""

@@ -40,7 +40,7 @@ def decode(body: bytes) -> Any:
     except UnicodeDecodeError:
         raise unreadable("the reply is not UTF-8", body) from None
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         kind = "a web page" if text.lstrip()[:1] == "<" else "broken JSON"
         raise unreadable(f"the reply is {kind}, not a message", body) from None
@@ -105,6 +105,14 @@ def storable(value: Any, levels: int = MOST_LEVELS) -> Any:
     if isinstance(value, dict):
         return {storable(name): storable(item, levels - 1) for name, item in value.items()}
     return str(value) if isinstance(value, int | float) and not abs(value) <= EXACT else value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a usage given twice is unknown."""
+    found = dict(pairs)
+    if len(found) < len(pairs) and [name for name, _ in pairs].count("usage") > 1:
+        found["usage"] = None
+    return found
 
 
 def _finite(text: str) -> float:

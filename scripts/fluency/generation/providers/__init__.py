@@ -37,4 +37,4 @@ def open_provider(model: ModelConfig, url: str | None, key: str) -> Provider:
     if note:
         log_line(note)
     key_in_headers = any(KEY_PLACEHOLDER in text for text in model.extra_headers.values())
-    return wire(Access(address, key, key_in_headers, model.region or "", model.project or ""))
+    return wire(Access(address, key, key_in_headers, model.region or "", model.project or "", keep_alive=url is None))

@@ -32,13 +32,18 @@ REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid")
 
 @dataclass(frozen=True)
 class Access:
-    """Where a service is, and its key. `key_in_headers`: headers have `$KEY` in place of the key."""
+    """Where a service is, and its key. `key_in_headers`: headers have `$KEY` in place of the key.
+
+    `keep_alive`: connections serve several calls. Not those to a gateway, which may get out of step on one and give a
+    call the reply to another.
+    """
 
     base_url: str
     key: str
     key_in_headers: bool = False
     region: str = ""
     project: str = ""
+    keep_alive: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,7 +166,9 @@ class Provider:
 
         Another machine is reached through the proxy, this one is not.
         """
+        limits = self._http.Limits(max_keepalive_connections=None if self.access.keep_alive else 0)
         options: dict[str, Any] = {
+            "limits": limits,
             "verify": urlsplit(self.access.base_url).scheme == "https",  # else loading the authorities takes long
             "headers": {"accept-encoding": "gzip"},
             "follow_redirects": False,
@@ -169,7 +176,7 @@ class Provider:
         }
         if is_local := is_loopback(urlsplit(self.access.base_url).hostname or ""):
             # With a transport given, no proxy is looked for.
-            options["transport"] = self._http.HTTPTransport(trust_env=False, verify=options["verify"])
+            options["transport"] = self._http.HTTPTransport(trust_env=False, verify=options["verify"], limits=limits)
         try:
             return self._sdk.DefaultHttpxClient(trust_env=not is_local, **options)
         except (ImportError, ValueError, self._http.InvalidURL) as error:
