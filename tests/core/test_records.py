@@ -9,7 +9,7 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.core.records import Score, Stream
 from fluency.core.schema import SCHEMA_VERSION, read_record, write_record
-from fluency.core.table import RECORD_TYPES, _full_row, headline_runs, load_records, record_path
+from fluency.core.table import RECORD_TYPES, _full_row, cell_row, headline_runs, load_records, record_path
 from tests.archive.factory import make_study, measure
 
 
@@ -96,6 +96,14 @@ def test_a_row_is_of_the_headline_alone(made, cell):
     assert (row.peak_memory_bytes, row.peak_processes, row.written_bytes) == (1 << 22, None, None)
     assert row.made_of and row.commands and row.asked_utc == "2026-11-22T01:02:03Z"
     assert [run.seed for run in headline_runs(records.execution)] == [11, 24]
+
+
+def test_a_row_has_no_character_that_a_terminal_obeys(made, cell):
+    records = load_records(made.results, cell)
+    extraction = records.execution.extraction.model_copy(update={"strict": "echo '\x1b]0;title\x07'\nls"})
+    execution = records.execution.model_copy(update={"extraction": extraction})
+    row = cell_row(cell, made.tasks[0], records._replace(execution=execution))
+    assert row.command == r"echo '\x1b]0;title\x07'" + "\nls"
 
 
 def test_a_row_holds_the_worst_and_the_mean_of_its_worlds(made, cell):

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.common.files import write_atomic
+from fluency.common.words import escape_controls
 from fluency.core.held_out import HELD_OUT_TEXT, HeldOutTask
 from fluency.core.records import Execution, Generation, Run, Score
 from fluency.core.schema import FrozenModel, RecordType, read_record
@@ -78,7 +79,7 @@ class Row(FrozenModel):
     )
     outcome: str | None = Field(None, description="Of the reply: ok, refusal, truncated, empty or no-call.")
     command: str | None = Field(
-        None, description="The command as it ran, in the strict reading. Empty: the reply has no command."
+        None, description="The command as it ran, in the strict reading, control characters escaped. Empty: none."
     )
     input_tokens: int | None = Field(None, description="Input tokens, as the server counted them.")
     output_tokens: int | None = Field(None, description="Output tokens, as the server counted them.")
@@ -143,8 +144,9 @@ def gather_rows(
 
 
 def cell_row(cell: Cell, task: Task | HeldOutTask, records: CellRecords) -> Row:
-    """A cell's row as it may be published: without texts where the task is held out."""
+    """A cell's row as it may be published: control characters are escaped, so that a terminal does not obey them."""
     row = _full_row(cell, task.category, records)
+    row = row.model_copy(update={name: escape_controls(text) for name, text in row if isinstance(text, str)})
     return held_out_row(row) if isinstance(task, HeldOutTask) else row
 
 
