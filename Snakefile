@@ -37,7 +37,7 @@ rule all:
     """Measure every cell and write the report and the explorer."""
     input:
         # Snakemake makes a lost intermediate file only where a target needs it.
-        P.record_paths,
+        lambda wildcards: P.loaded.record_paths(),
         f"{STUDY}/report.md",
 
 
@@ -120,7 +120,7 @@ rule control:
 rule gather:
     """Write every cell of the design into one table, with its provenance."""
     input:
-        P.record_paths,
+        lambda wildcards: P.loaded.record_paths(),
     output:
         table=f"{STUDY}/cells.csv",
         provenance=f"{STUDY}/provenance.json",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fluency.workflow.plan import REMADE, changed_parts
+from fluency.workflow.plan import REMADE, changed_keys
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import Project, model
 from tools.bench.scale import noop_project, noop_run
@@ -67,7 +67,7 @@ CHANGES = {
         {
             "generate": {"not there yet": 2},
             "execute": {REMADE: 2},
-            "score": {REMADE: 2, "changed: the task's check": 4},
+            "score": {REMADE: 2, "changed: check": 4},
             **HEAD,
         },
     ),
@@ -105,23 +105,17 @@ def test_the_plan_names_the_jobs_of_a_dry_run(measured, tmp_path, change):
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "parts"),
+    ("before", "now", "keys"),
     [
-        ({"check": "a", "code": "b"}, {"check": "a2", "code": "b"}, ["the task's check"]),
-        ({"max_tokens": 1, "prompt": "a"}, {"max_tokens": 2, "prompt": "b"}, ["max tokens", "prompt"]),
-        ({"seed": 1, "prompt": "a"}, {"seed": 2, "prompt": "b"}, ["prompt"]),
-        ({"files": {"a.yaml": "1"}}, {"files": {"a.yaml": "2"}}, ["the text of a.yaml"]),
-        (
-            {"files": {"a.yaml": "1"}, "study": {"requests_per_minute": 1}},
-            {"files": {"a.yaml": "2"}, "study": {"requests_per_minute": 2}},
-            ["requests per minute"],
-        ),
-        ({"tasks": {"a": "1"}}, {"tasks": {"b": "1"}}, ["the tasks (a, b)"]),
-        ({"study": {}}, {"study": {}, "code": "c"}, ["the code that decides it"]),
+        ({"check": "a", "code": "b"}, {"check": "a2", "code": "b"}, ["check"]),
+        ({"max_tokens": 1, "prompt": "a"}, {"max_tokens": 2, "prompt": "b"}, ["max_tokens", "prompt"]),
+        ({"study": {"budget": {"stop_usd": 1}}}, {"study": {"budget": {"stop_usd": 2}}}, ["study.budget.stop_usd"]),
+        ({"tasks": {"a": "1"}}, {"tasks": {"b": "1"}}, ["tasks.a", "tasks.b"]),
+        ({"study": {}}, {"study": {}, "code": "c"}, ["code"]),
     ],
 )
-def test_what_changed_in_words(before, now, parts):
-    assert changed_parts(before, now) == parts
+def test_what_changed(before, now, keys):
+    assert changed_keys(before, now) == keys
 
 
 def test_the_plan_names_a_missing_engine(measured):

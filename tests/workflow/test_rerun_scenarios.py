@@ -41,7 +41,7 @@ def test_keys_in_another_order_a_comment_and_files_renamed_back_and_forth(projec
     keys = yaml.safe_load(file.read_text())
     file.write_text("# The same keys.\n" + yaml.safe_dump(dict(reversed(keys.items())), sort_keys=False))
     # The provenance names the hash of the file, and nothing else of it counts.
-    redone(project, flawless.requests, gather={"changed: the text of test.yaml": 1}, report={ANEW: 1})
+    redone(project, flawless.requests, gather={"changed: files.test.yaml": 1}, report={ANEW: 1})
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_an_answer_to_another_prompt_from_an_archive_is_not_taken(project, archi
 
 
 def test_a_task_and_a_shell_removed_and_added_again_move_the_table_only(project, flawless):
-    both = {f"changed: shells, the tasks ({TASKS[1]})": 1}
+    both = {f"changed: files.test.yaml, study.shells, tasks.{TASKS[1]}": 1}
     project.configure(tasks=TASKS[:1], shells=["bash"])
     redone(project, flawless.requests, gather=both, report={ANEW: 1})
     project.configure(tasks=TASKS, shells=["bash", "pwsh"])

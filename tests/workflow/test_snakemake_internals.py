@@ -53,12 +53,12 @@ def test_another_major_version_is_refused(monkeypatch, found, fits):
         check_version()
 
 
-def test_files_from_the_future_get_the_present_in_the_same_order(tmp_path):
+def test_files_from_the_future_get_the_present(tmp_path):
     now = time.time_ns()
-    ages = {"first": 3600, "second": 3601, "also second": 3601, "past": -3600}
+    ages = {"first": 3600, "second": 3601, "past": -3600}
     for name, seconds in ages.items():
         (tmp_path / name).touch()
         os.utime(tmp_path / name, ns=(now, now + seconds * 10**9))
     bring_to_present([tmp_path / name for name in [*ages, "absent"]])
     written = {name: (tmp_path / name).stat().st_mtime for name in ages}
-    assert written["past"] < written["first"] < written["second"] == written["also second"] <= time.time()
+    assert written["past"] < written["first"] - 3000 and written["first"] == written["second"] < time.time()

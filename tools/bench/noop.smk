@@ -13,4 +13,4 @@ include: "../../Snakefile"
 rule cells:
     """Every cell, without what is written about the study."""
     input:
-        P.record_paths,
+        lambda wildcards: P.loaded.record_paths(),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import not_
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,6 @@ class Registered(FrozenModel):
             return None
 
 
-def _empty(value: Sized) -> bool:
-    return not value
-
-
 class Sampling(FrozenModel):
     """What one model was sent and what came back, over all its answers; each list holds the distinct values."""
 
@@ -66,13 +63,13 @@ class Sampling(FrozenModel):
     transport: list[str] = Field([], description="messages or batch.")
     server: list[str] = Field([], description="Hosts of the endpoint, or embedded.")
     client: list[str] = Field([], description="SDKs and their versions.")
-    wire: list[str] = Field([], exclude_if=_empty, description="Other than messages.")
-    tool: list[str] = Field([], exclude_if=_empty, description="Names of the tools whose call was forced.")
+    wire: list[str] = Field([], exclude_if=not_, description="Other than messages.")
+    tool: list[str] = Field([], exclude_if=not_, description="Names of the tools whose call was forced.")
     refusals: dict[str, int] = Field(
-        {}, exclude_if=_empty, description="Category of a refusal as the service says it -> answers."
+        {}, exclude_if=not_, description="Category of a refusal as the service says it -> answers."
     )
     inference_geo: dict[str, int] = Field(
-        {}, exclude_if=_empty, description="Where the service says that it computed -> answers."
+        {}, exclude_if=not_, description="Where the service says that it computed -> answers."
     )
     answers: int = Field(0, description="Number of answers.")
     input_tokens: int = Field(0, description="Of all answers; what was not counted is 0.")
@@ -154,16 +151,8 @@ def _plain_or_all(value: dict[str, Any]) -> list[Any]:
 
 
 LIBRARIES = (
-    "snakemake",
-    "anthropic",
-    "openai",
-    "docker",
-    "pandas",
-    "numpy",
-    "scipy",
-    "matplotlib",
-    "jinja2",
-    "xllamacpp",
+    *("snakemake", "anthropic", "openai", "docker", "xllamacpp"),
+    *("pandas", "numpy", "scipy", "matplotlib", "jinja2"),
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -50,7 +49,7 @@ def read_record(kind: type[RecordType], path: Path) -> RecordType:
 
 def write_record(path: Path, record: FrozenModel) -> None:
     """Write a record atomically."""
-    write_atomic(Path(os.fspath(path)), pretty_json(record.model_dump(mode="json")))
+    write_atomic(Path(path), pretty_json(record.model_dump(mode="json")))
 
 
 class StrictModel(FrozenModel):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -34,6 +34,10 @@ Status = Literal["measured", "not_measured", "missing"]
 MISSING_REASONS = {stage: f"no {stage} yet" for stage in ("generation", "execution", "score")}
 
 
+def _or_empty(description: str) -> Any:
+    return Field(None, description=description)
+
+
 class Row(FrozenModel):
     """A row of `results/<study>/cells.csv`; empty fields are unknown, never zero."""
 
@@ -45,66 +49,48 @@ class Row(FrozenModel):
     status: Status = Field(
         description="missing: not measured yet, or given up; not_measured: no such shell in the image."
     )
-    reason: str | None = Field(None, description="Why a cell is missing or not_measured.")
-    passed: bool | None = Field(
-        None, description="Exit code 0 and the right output in every world: the headline. Empty: not measured."
+    reason: str | None = _or_empty("Why a cell is missing or not_measured.")
+    passed: bool | None = _or_empty(
+        "Exit code 0 and the right output in every world: the headline. Empty: not measured."
     )
-    structural_pass: bool | None = Field(
-        None, description="Exit code 0 and the structural check alone, in every world."
+    structural_pass: bool | None = _or_empty("Exit code 0 and the structural check alone, in every world.")
+    exit_ok: bool | None = _or_empty("Exit code 0 in every world.")
+    content_ok: bool | None = _or_empty("The right output in every world, whatever the exit code.")
+    lenient_passed: bool | None = _or_empty("As `passed`, with the command also taken out of prose and fences.")
+    no_unix_tools_passed: bool | None = _or_empty(
+        "As `passed`, without Unix programs on PATH; empty where that was not run."
     )
-    exit_ok: bool | None = Field(None, description="Exit code 0 in every world.")
-    content_ok: bool | None = Field(None, description="The right output in every world, whatever the exit code.")
-    lenient_passed: bool | None = Field(
-        None, description="As `passed`, with the command also taken out of prose and fences."
+    windows_aliases_passed: bool | None = _or_empty(
+        "As `passed`, with the aliases of PowerShell on Windows; empty where that was not run."
     )
-    no_unix_tools_passed: bool | None = Field(
-        None, description="As `passed`, without Unix programs on PATH; empty where that was not run."
+    worlds_passed: int | None = _or_empty("Worlds in which the headline's run passed (as designed, strict reading).")
+    worlds_run: int | None = _or_empty("Worlds the command ran in for the headline.")
+    failure_class: str | None = _or_empty("Why it failed, one of a closed set. Empty: it passed, or is not measured.")
+    why: str | None = _or_empty("The reason for the verdict, in a sentence.")
+    made_of: str | None = _or_empty("What the answer is made of: cmdlets-only, mixed, unix-only and others.")
+    commands: str | None = _or_empty(
+        "Names of the commands that it calls, in order of appearance, separated by blanks."
     )
-    windows_aliases_passed: bool | None = Field(
-        None, description="As `passed`, with the aliases of PowerShell on Windows; empty where that was not run."
+    outcome: str | None = _or_empty("Of the reply: ok, refusal, truncated, empty or no-call.")
+    command: str | None = _or_empty("The command as it ran, in the strict reading, control characters escaped. Empty: none.")
+    input_tokens: int | None = _or_empty("Input tokens, as the server counted them.")
+    output_tokens: int | None = _or_empty("Output tokens, as the server counted them.")
+    cost_usd: float | None = _or_empty("Dollars, by the price of the day. Empty: the model has no price.")
+    temperature_sent: str | None = _or_empty("A number, or `provider-default`.")
+    model_echoed: str | None = _or_empty("The model's name in the reply.")
+    t_gen_s: float | None = _or_empty(
+        "Seconds from request to last byte; empty for batches and where the server gave none."
     )
-    worlds_passed: int | None = Field(
-        None, description="Worlds in which the headline's run passed (as designed, strict reading)."
-    )
-    worlds_run: int | None = Field(None, description="Worlds the command ran in for the headline.")
-    failure_class: str | None = Field(
-        None, description="Why it failed, one of a closed set. Empty: it passed, or is not measured."
-    )
-    why: str | None = Field(None, description="The reason for the verdict, in a sentence.")
-    made_of: str | None = Field(
-        None, description="What the answer is made of: cmdlets-only, mixed, unix-only and others."
-    )
-    commands: str | None = Field(
-        None, description="Names of the commands that it calls, in order of appearance, separated by blanks."
-    )
-    outcome: str | None = Field(None, description="Of the reply: ok, refusal, truncated, empty or no-call.")
-    command: str | None = Field(
-        None, description="The command as it ran, in the strict reading, control characters escaped. Empty: none."
-    )
-    input_tokens: int | None = Field(None, description="Input tokens, as the server counted them.")
-    output_tokens: int | None = Field(None, description="Output tokens, as the server counted them.")
-    cost_usd: float | None = Field(None, description="Dollars, by the price of the day. Empty: the model has no price.")
-    temperature_sent: str | None = Field(None, description="A number, or `provider-default`.")
-    model_echoed: str | None = Field(None, description="The model's name in the reply.")
-    t_gen_s: float | None = Field(
-        None, description="Seconds from request to last byte; empty for batches and where the server gave none."
-    )
-    t_exec_s: float | None = Field(None, description="Seconds of the command alone, mean over the headline's worlds.")
-    timed_out: bool | None = Field(None, description="Whether a run of the headline reached its deadline.")
-    peak_memory_bytes: int | None = Field(
-        None, description="Memory of the whole container, largest over the headline's worlds."
-    )
-    cpu_s: float | None = Field(None, description="Seconds of processor time, mean over the headline's worlds.")
-    peak_processes: int | None = Field(None, description="Processes at a time, largest over the headline's worlds.")
-    written_bytes: int | None = Field(
-        None, description="Bytes written in /tmp and HOME, largest over the headline's worlds."
-    )
-    output_truncated: bool | None = Field(None, description="Whether a stream was longer than what is kept of it.")
-    side_effects: str | None = Field(
-        None, description="What the command left behind, separated by semicolons; not judged."
-    )
-    attempts: int | None = Field(None, description="How often its commands were started. Empty: not executed.")
-    asked_utc: str | None = Field(None, description="When the answer arrived, UTC.")
+    t_exec_s: float | None = _or_empty("Seconds of the command alone, mean over the headline's worlds.")
+    timed_out: bool | None = _or_empty("Whether a run of the headline reached its deadline.")
+    peak_memory_bytes: int | None = _or_empty("Memory of the whole container, largest over the headline's worlds.")
+    cpu_s: float | None = _or_empty("Seconds of processor time, mean over the headline's worlds.")
+    peak_processes: int | None = _or_empty("Processes at a time, largest over the headline's worlds.")
+    written_bytes: int | None = _or_empty("Bytes written in /tmp and HOME, largest over the headline's worlds.")
+    output_truncated: bool | None = _or_empty("Whether a stream was longer than what is kept of it.")
+    side_effects: str | None = _or_empty("What the command left behind, separated by semicolons; not judged.")
+    attempts: int | None = _or_empty("How often its commands were started. Empty: not executed.")
+    asked_utc: str | None = _or_empty("When the answer arrived, UTC.")
 
 
 RECORD_TYPES: dict[str, type[FrozenModel]] = {"generations": Generation, "executions": Execution, "scores": Score}

@@ -288,7 +288,6 @@ def load_tasks(wanted: str | Sequence[str] = ALL, root: Path = TASKS) -> list[Ta
     for task in tasks:
         if not task.private and task.folder.parent != Path(root):
             hint = "write `private: true` into it, so that nothing of it is published by mistake"
-            raise UserError(
-                "a task of the private folder is not marked as private", where=f"{task.folder}/task.yaml", hint=hint
-            )
+            what = "a task of the private folder is not marked as private"
+            raise UserError(what, where=f"{task.folder}/task.yaml", hint=hint)
     return tasks

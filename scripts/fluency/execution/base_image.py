@@ -62,11 +62,9 @@ def _make_base(engine: Engine) -> None:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode:
             last = [line for line in done.stderr.splitlines() if line.startswith(("E:", "dpkg: error"))][:2]
-            raise SandboxError(
-                f"mmdebstrap could not make the base: {' '.join(last) or done.stderr[-300:]}",
-                where=WHERE,
-                hint="check the free disk space and the Debian mirror (`apt-get update`), then `make image`",
-            )
+            what = f"mmdebstrap could not make the base: {' '.join(last) or done.stderr[-300:]}"
+            hint = "check the free disk space and the Debian mirror (`apt-get update`), then `make image`"
+            raise SandboxError(what, where=WHERE, hint=hint)
         client = engine.client(timeout=BUILD_S)
         try:
             answer = client.import_image_from_file(str(tar)).strip().splitlines()

@@ -178,9 +178,7 @@ def install(packages: list[str], why: str) -> None:
     log_line(f"{why}: installing {names} with apt-get (about a minute)")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for step in (["apt-get", "update", "-q"], [*command.split(), "-q", "--no-install-recommends"]):
-        done = subprocess.run(
-            step, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(step, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:  # an update that misses one of many sources may not matter
         last = " ".join((done.stderr or done.stdout).strip().splitlines()[-1:])
         raise SandboxError(f"apt-get could not install {names}: {last}", where=WHERE, hint=f"run `{command}`")

@@ -139,12 +139,8 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
             **{f"missing.{name}": why for name, why in missing.items()},
         }
         # The labels say what is inside, which is known only after the first build.
-        run_build(
-            engine,
-            tag=tag,
-            fileobj=io.BytesIO(f"FROM {interim}\n".encode()),
-            labels={f"{LABEL}{key}": value for key, value in labels.items()},
-        )
+        labels = {f"{LABEL}{key}": value for key, value in labels.items()}
+        run_build(engine, tag=tag, fileobj=io.BytesIO(f"FROM {interim}\n".encode()), labels=labels)
     finally:
         with suppress(docker.errors.APIError):  # it may never have been made
             engine.client(timeout=BUILD_S).remove_image(interim, noprune=True)
@@ -156,7 +152,6 @@ def _build(engine: Engine, tag: str, source: str | None) -> ImageInfo:
 
 
 def _shell_versions(engine: Engine, image: str, shells: Iterable[Shell]) -> dict[str, str]:
-    """Name of each shell -> the version that it prints; SandboxError if one does not run."""
     found = {}
     for shell in shells:
         try:
@@ -237,11 +232,9 @@ def load_image(engine: Engine, tag: str, folder: Path = FOLDER) -> bool:
                 if "error" in line:
                     raise docker.errors.APIError(line["error"])
     except (docker.errors.APIError, OSError) as error:
-        raise SandboxError(
-            f"the engine does not load the image: {first_words(error)}",
-            where=str(path),
-            hint="delete the file, then the next run builds the image and saves it again",
-        ) from None
+        what = f"the engine does not load the image: {first_words(error)}"
+        hint = "delete the file, then the next run builds the image and saves it again"
+        raise SandboxError(what, where=str(path), hint=hint) from None
     return True
 
 
@@ -252,11 +245,8 @@ def save_image(engine: Engine, name: str, path: Path) -> None:
             for piece in engine.client(timeout=BUILD_S).get_image(name):
                 file.write(piece)
     except docker.errors.ImageNotFound:
-        raise SandboxError(
-            "the engine no longer has this image",
-            where=name,
-            hint="archive without IMAGE=1; the Dockerfile and the package list are in the archive either way",
-        ) from None
+        hint = "archive without IMAGE=1; the Dockerfile and the package list are in the archive either way"
+        raise SandboxError("the engine no longer has this image", where=name, hint=hint) from None
 
 
 def main() -> int:

@@ -13,17 +13,8 @@ from fluency.execution.protocol import PROTOCOL
 
 REPOSITORY = "agent-shell-sandbox"
 SOURCES = (
-    "Dockerfile",
-    "finish.sh",
-    "helper.c",
-    "packages-build.txt",
-    "packages.txt",
-    "command.py",
-    "processes.py",
-    "runner.py",
-    "routes.py",
-    "service.py",
-    "tree.py",
+    *("Dockerfile", "finish.sh", "helper.c", "packages-build.txt", "packages.txt"),
+    *("command.py", "processes.py", "runner.py", "routes.py", "service.py", "tree.py"),
 )
 
 
@@ -36,10 +27,7 @@ def content_sha256(folder: Path = SANDBOX, sources: tuple[str, ...] = SOURCES, p
     shells = {
         shell.name: [
             *(shell.argv, shell.packages, shell.version_command),
-            {
-                beside.name: [beside.unix_tools, beside.removed_arguments, beside.home_files]
-                for beside in shell.conditions
-            },
+            {one.name: [one.unix_tools, one.removed_arguments, one.home_files] for one in shell.conditions},
         ]
         for shell in SHELLS.values()
     }

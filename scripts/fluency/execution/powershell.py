@@ -116,11 +116,9 @@ def _from_mirror(url: str) -> Path:
         pooch.retrieve(address, known_hash=f"sha256:{digest}", fname=archive_path(digest).name, path=KEPT_FOLDER)
         return archive_path(digest)
     except (OSError, ValueError) as error:  # ValueError: another SHA-256, or no address
-        raise SandboxError(
-            f"the mirror does not give PowerShell's release: {' '.join(str(error).split())[:300]}",
-            where=f"{MIRROR}={url}",
-            hint=f"give the address of {name} or of the folder that holds it; {VARIABLE} names any other file",
-        ) from None
+        what = f"the mirror does not give PowerShell's release: {' '.join(str(error).split())[:300]}"
+        hint = f"give the address of {name} or of the folder that holds it; {VARIABLE} names any other file"
+        raise SandboxError(what, where=f"{MIRROR}={url}", hint=hint) from None
 
 
 def _keep(given: Path, where: str) -> str:

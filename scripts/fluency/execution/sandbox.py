@@ -14,18 +14,11 @@ from fluency.common.terminal import log_line
 from fluency.core.records import ImageInfo, Result
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study import Limits, SandboxConfig
-from fluency.execution import container
+from fluency.execution import container, isolation
 from fluency.execution.container import read_result, remove_old_containers, run_container
 from fluency.execution.engine import Engine, ensure_engine
 from fluency.execution.image import ensure_image, why_missing
-from fluency.execution.isolation import (
-    ENGINE_DEFAULT,
-    MeasureRefused,
-    Measures,
-    container_config,
-    isolation,
-    profile_sha256,
-)
+from fluency.execution.isolation import MeasureRefused, Measures, profile_sha256
 from fluency.execution.protocol import Invocation, encode
 from fluency.world import World
 from fluency.world.model import pack
@@ -105,7 +98,6 @@ class Sandbox:
         return result
 
     def why_missing(self, shell: str) -> str | None:
-        """Why the image holds no such shell; None if it does."""
         return why_missing(self._engine, self.image, shell)
 
     def canary(self, limits: Limits) -> None:
@@ -117,8 +109,8 @@ class Sandbox:
     def _run(self, invocation: Invocation, measures: Measures | None = None) -> Result:
         """One command, with the given isolation measures or all that the engine takes."""
         limits, nonce = invocation.limits, secrets.token_hex(16)
-        measures = measures or isolation(limits, self.engine["name"], self.dropped)
-        config = container_config(self.image.image_id, container.LABELS, measures)
+        measures = measures or isolation.isolation(limits, self.engine["name"], self.dropped)
+        config = isolation.container_config(self.image.image_id, container.LABELS, measures)
         max_bytes, timeout_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
         with self._slots:
             session = run_container(self._engine, config, encode(invocation, nonce), max_bytes, timeout_s)
@@ -139,7 +131,7 @@ def open_sandbox(config: SandboxConfig) -> Sandbox:
 
 
 DROPPED_FACTS: dict[str, dict[str, Any]] = {
-    "seccomp": {"seccomp_profile": ENGINE_DEFAULT},
+    "seccomp": {"seccomp_profile": isolation.ENGINE_DEFAULT},
     "sysctls": {"takes_no_sysctls": True},
 }
 """Refused group of measures -> what every record says of it."""

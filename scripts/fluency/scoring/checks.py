@@ -200,9 +200,8 @@ def _ordered(expected: Any, text: str, lines: list[str]) -> str | None:
         if want != got:
             return f"line {number} is {quoted(got)} instead of {quoted(want)}"
     if len(lines) > len(wanted):
-        return (
-            f"line {len(wanted) + 1} {quoted(lines[len(wanted)])} is too much ({plural(len(wanted), 'line')} expected)"
-        )
+        more, count = quoted(lines[len(wanted)]), plural(len(wanted), "line")
+        return f"line {len(wanted) + 1} {more} is too much ({count} expected)"
     if len(lines) < len(wanted):
         return f"line {len(lines) + 1} {quoted(wanted[len(lines)])} is missing"
     return None
@@ -272,10 +271,8 @@ def _lines_of(expected: Any, rule: str) -> list[str]:
 
 
 def _unfit(rule: str, form: str) -> UserError:
-    return UserError(
-        f"the expected answer does not fit the content rule {rule}",
-        hint=f"let the task's answer.py return {form}; see docs/adding-a-task.md",
-    )
+    hint = f"let the task's answer.py return {form}; see docs/adding-a-task.md"
+    return UserError(f"the expected answer does not fit the content rule {rule}", hint=hint)
 
 
 def _shown(value: Any) -> str:

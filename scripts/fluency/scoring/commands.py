@@ -24,13 +24,8 @@ def is_known_command(name: str, grammar: Grammar) -> bool:
     if grammar != POWERSHELL:
         return plain in debian_programs() or plain in other_programs()
     low = plain.rpartition("\\")[2].lower()
-    return (
-        low in elsewhere_cmdlets()
-        or low in cmdlets()
-        or low in alias_names()
-        or low in other_programs()
-        or plain in debian_programs()
-    )
+    known = (elsewhere_cmdlets(), cmdlets(), alias_names(), other_programs())
+    return any(low in names for names in known) or plain in debian_programs()
 
 
 @cache

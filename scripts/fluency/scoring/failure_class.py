@@ -34,15 +34,8 @@ from typing import NamedTuple
 from fluency.core.grammar import parse
 from fluency.core.records import Extraction, FailureClass, Outcome, Result, changed_paths
 from fluency.core.shells import Shell, other_dialect
+from fluency.scoring import commands
 from fluency.scoring.checks import quoted
-from fluency.scoring.commands import (
-    is_known_command,
-    is_other_dialect,
-    is_syntax_error,
-    missing_commands,
-    programs_of,
-    stderr_of,
-)
 from fluency.scoring.verdict import Verdict
 
 SIGXCPU, SIGXFSZ = 24, 25
@@ -94,33 +87,32 @@ def _unreadable(
     command: str, extraction: Extraction, shell: Shell, failing: list[HeadlineRun]
 ) -> Classification | None:
     grammar_accepts = parse(shell.grammar, command).parses
-    broken = [run for run in failing if is_syntax_error(shell, run.result, grammar_accepts)]
-    absent = [run for run in failing if run.result.exit_code == 127 or missing_commands(shell, run.result)]
+    broken = [run for run in failing if commands.is_syntax_error(shell, run.result, grammar_accepts)]
+    absent = [run for run in failing if run.result.exit_code == 127 or commands.missing_commands(shell, run.result)]
     unstarted = [run for run in failing if run.result.spawn_error is not None]
     if not (broken or absent or unstarted):
         return None
-    names = list(dict.fromkeys(name for run in absent for name in missing_commands(shell, run.result)))
+    names = list(dict.fromkeys(name for run in absent for name in commands.missing_commands(shell, run.result)))
     if extraction.lenient != extraction.strict:
         return Classification("format", f"More than the command was in the reply: {', '.join(extraction.notes)}.")
     if _SENTENCE.search(command[:2_000]):
         return Classification("format", f"The reply is prose: {quoted(command)}.")
-    if (broken or absent) and is_other_dialect(command, shell, bool(broken), names):
+    if (broken or absent) and commands.is_other_dialect(command, shell, bool(broken), names):
         other = other_dialect(shell).title
         return Classification("other-dialect", f"It is written for {other}, and {shell.title} {_words(broken, names)}.")
     if broken:
         return Classification("does-not-parse", f"{shell.title} cannot parse it{_first_line(broken[0].result)}.")
     if absent:
-        there = all(is_known_command(name, shell.grammar) for name in names or _last_called(shell, command))
-        return Classification(
-            "missing-program" if there else "invented-command", f"{shell.title} {_words(broken, names)}."
-        )
+        there = all(commands.is_known_command(name, shell.grammar) for name in names or _last_called(shell, command))
+        kind: FailureClass = "missing-program" if there else "invented-command"
+        return Classification(kind, f"{shell.title} {_words(broken, names)}.")
     return None
 
 
 def _last_called(shell: Shell, command: str) -> list[str]:
     """The program that an exit code of 127 is about where standard error was redirected: the last one called."""
     calls = parse(shell.grammar, command).calls
-    return list(programs_of(calls[-1]))[-1:] if calls else [""]
+    return list(commands.programs_of(calls[-1]))[-1:] if calls else [""]
 
 
 def _ended_badly(failing: list[HeadlineRun]) -> Classification | None:
@@ -148,7 +140,7 @@ def _limit(result: Result) -> str | None:
         return "it met the limit of a file's size or of processor time"
     if result.stdout.truncated:
         return f"it wrote {result.stdout.bytes} bytes to standard output, more than is kept"
-    found = _LIMIT.search(stderr_of(result)) if result.exit_code != 0 else None
+    found = _LIMIT.search(commands.stderr_of(result)) if result.exit_code != 0 else None
     return f"it met a limit ({found[0]})" if found else None
 
 
@@ -156,9 +148,8 @@ def _wrong_output(failing: list[HeadlineRun], some_passed: bool) -> Classificati
     first = failing[0]
     for run in failing:
         if run.verdict.passed:
-            return Classification(
-                "side-effects", f"World {run.seed}: the output is right, but {side_effects(run.result)[-1]}."
-            )
+            why = f"World {run.seed}: the output is right, but {side_effects(run.result)[-1]}."
+            return Classification("side-effects", why)
     if some_passed:
         return Classification("one-world-only", f"Right in another world, but {_in_world(first, start='in world')}")
     if all(run.verdict.table_noise for run in failing):
@@ -192,9 +183,7 @@ def side_effects(result: Result) -> list[str]:
 def _words(broken: list[HeadlineRun], missing: list[str]) -> str:
     if broken:
         return "cannot parse it"
-    return (
-        f"does not find {', '.join(map(quoted, missing[:3]))}" if missing else "does not find a command (exit code 127)"
-    )
+    return f"does not find {', '.join(map(quoted, missing[:3])) or 'a command (exit code 127)'}"
 
 
 def _in_world(run: HeadlineRun, more: str = "", start: str = "World") -> str:
@@ -203,7 +192,7 @@ def _in_world(run: HeadlineRun, more: str = "", start: str = "World") -> str:
 
 def _first_line(result: Result) -> str:
     """The first line of standard error with a message, in parentheses, as the end of a sentence."""
-    for line in stderr_of(result).splitlines():
+    for line in commands.stderr_of(result).splitlines():
         text = line.strip(" |~+-")
         if text and text not in ("ParserError:", "Line") and not re.fullmatch(r"\d+ \|.*", text):
             return f" ({quoted(text, 160)})"

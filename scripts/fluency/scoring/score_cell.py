@@ -76,28 +76,21 @@ def _check(task: Task, generation: Generation, execution: Execution, seeds: Sequ
         what = f"the records are of different cells: {cell.path}, {execution.cell.path}, task {task.id}"
         raise UserError(what, where=cell.path, hint="delete the execution and run again")
     if execution.request_key != generation.answer.request_key:
-        raise UserError(
-            "the execution is of another answer", where=cell.path, hint="delete the execution and run again"
-        )
+        what = "the execution is of another answer"
+        raise UserError(what, where=cell.path, hint="delete the execution and run again")
     if seeds is None or (execution.not_measured or execution.unmeasured) or execution.extraction.strict is None:
         return
     ran = [run.seed for run in execution.runs if (run.condition, run.reading) == DECIDES]
     if sorted(ran) != sorted(seeds):
-        raise UserError(
-            f"the execution has the worlds {sorted(ran)}, the study {sorted(seeds)}",
-            where=cell.path,
-            hint="run again; no answer is asked for twice",
-        )
+        what = f"the execution has the worlds {sorted(ran)}, the study {sorted(seeds)}"
+        raise UserError(what, where=cell.path, hint="run again; no answer is asked for twice")
 
 
 def _judge(task: Task, run: Run, world_for: Callable[[Task, int], World]) -> tuple[Verdict, Any]:
     world = world_for(task, run.seed)
     if world.sha256 != run.world_sha256:
-        raise UserError(
-            "the command ran in a world that the present code does not build",
-            where=f"{task.id}, world {run.seed}",
-            hint="execute again, or score with the version that executed it",
-        )
+        what, hint = "the command ran in a world that the present code does not build", "execute again, or score with"
+        raise UserError(what, where=f"{task.id}, world {run.seed}", hint=f"{hint} the version that executed it")
     expected = task.expected(world, run.result.processes)
     return judge(task, run.result, expected), expected
 

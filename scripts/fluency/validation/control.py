@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from fluency.core.records import Control, ControlRun
 from fluency.core.study import Study
 from fluency.core.tasks import Task
 from fluency.execution.execute import missing_shell_reason
 from fluency.execution.sandbox import Sandbox
-from fluency.validation.probes import Probe, Prober, ProbeResult
+from fluency.validation.probes import Kind, Probe, Prober, ProbeResult
 
 
 def run_control(study: Study, tasks: Sequence[Task], sandbox: Sandbox) -> Control:
@@ -18,13 +17,15 @@ def run_control(study: Study, tasks: Sequence[Task], sandbox: Sandbox) -> Contro
 
     SandboxError if one could not be measured.
     """
+    kinds: tuple[Kind, ...] = ("reference", "wrong")
     lacking = {shell: why for shell in study.shells if (why := missing_shell_reason(sandbox, shell))}
     probes = [
         Probe(task.id, shell, kind, command, seed)
         for task in tasks
         for shell in study.shells
         if shell not in lacking
-        for kind, command in _commands(task, shell)
+        for kind in kinds
+        for command in (task.references if kind == "reference" else task.wrong).get(shell, [])[:1]
         for seed in study.seeds
     ]
     found = [finding for finding, _ in Prober(sandbox, tasks, study.sandbox.limits).all(probes)]
@@ -44,13 +45,3 @@ def _run_of(findings: Sequence[ProbeResult]) -> ControlRun:
         passed=failed is None,
         why=f"World {failed.probe.seed}: {failed.why}" if failed else findings[0].why,
     )
-
-
-def _commands(task: Task, shell: str) -> list[tuple[Literal["reference", "wrong"], str]]:
-    """The first reference and the first wrong command, where the task has them for the shell."""
-    first: list[tuple[Literal["reference", "wrong"], str]] = []
-    if task.references.get(shell):
-        first.append(("reference", task.references[shell][0]))
-    if task.wrong.get(shell):
-        first.append(("wrong", task.wrong[shell][0]))
-    return first

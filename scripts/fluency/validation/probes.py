@@ -25,33 +25,9 @@ from fluency.scoring.verdict import judge
 
 Kind = Literal["reference", "wrong", "trivial", "hard-coded", "other-dialect"]
 _SHAPES = (
-    "1",
-    "x",
-    "1 x",
-    "x 1",
-    "1 vox-x",
-    "x 1.2.3",
-    "00 1",
-    "1.2.3 2026-01-31",
-    "/x 200",
-    "/x",
-    "x: 1 -> 2",
-    "1.5 x",
-    "x@1",
-    "x.rs 1",
-    "vox-x 1",
-    "r-0000 1",
-    "1 V000",
-    "1 crates/x:1",
-    "1 2026-01-31T00:00:00Z",
-    "0" * 64,
-    "x/y",
-    "x y.md",
-    "x 1 1",
-    "+ x.schema.json",
-    "[]",
-    '[{"tool": "x", "failures": 1}]',
-    "{}",
+    *("1", "x", "1 x", "x 1", "1 vox-x", "x 1.2.3", "00 1", "1.2.3 2026-01-31", "/x 200", "/x", "x: 1 -> 2", "1.5 x"),
+    *("x@1", "x.rs 1", "vox-x 1", "r-0000 1", "1 V000", "1 crates/x:1", "1 2026-01-31T00:00:00Z", "0" * 64, "x/y"),
+    *("x y.md", "x 1 1", "+ x.schema.json", "[]", '[{"tool": "x", "failures": 1}]', "{}"),
 )
 
 

@@ -20,17 +20,9 @@ from fluency.validation.probes import Prober, ProbeResult, first_probes, further
 from fluency.validation.seeds import check_world_pair
 
 TITLES = (
-    "task",
-    "shell",
-    "refs",
-    "wrong",
-    "trivial",
-    "hard-coded",
-    "dialect",
+    *("task", "shell", "refs", "wrong", "trivial", "hard-coded", "dialect"),
     *(condition.title for condition in EXTRA_CONDITIONS),
-    "repeats",
-    "slowest",
-    "verdict",
+    *("repeats", "slowest", "verdict"),
 )
 REPEATS = 20
 TIMED = ("reference", AS_DESIGNED.name)
@@ -50,11 +42,9 @@ class ValidationReport:
 
     @property
     def sound(self) -> bool:
-        """Whether there is no problem."""
         return not self.problems
 
     def text(self) -> str:
-        """The table, the problems and one closing sentence."""
         lines = [tabulate(self.rows, TITLES, tablefmt="simple", disable_numparse=True), ""]
         lines += [f"unsound: {problem}" for problem in self.problems]
         for shell, reason in self.not_validated.items():

@@ -14,10 +14,8 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from fluency.common.clock import utc_now
@@ -134,8 +132,13 @@ def write_slices(cells: Sequence[Cell], processors: int, folder: Path = FOLDER) 
 
     UserError while a node still works on a slice of an earlier run.
     """
-    for lock in sorted(folder.glob("*.lock")):
-        with file_lock(lock, partial(_refuse, lock)):
+
+    def refuse(holder: str) -> None:
+        what, hint = "a node still works on a slice of an earlier run", "wait for it, or end its job (`squeue --me`, "
+        raise UserError(f"{what} ({holder})", where=str(folder), hint=f"{hint}`scancel <job>`), then run again")
+
+    for lock in folder.glob("*.lock"):
+        with file_lock(lock, refuse):
             pass
     shutil.rmtree(folder, ignore_errors=True)
     count = max(1, round(len(cells) / (CELLS_A_PROCESSOR * processors))) if cells else 0
@@ -151,7 +154,7 @@ def read_slice(path: Path) -> list[Cell]:
     return [Cell.parse(text) for text in read_json(path)]
 
 
-def run_slice(slice_file: Path, done: Path, configs: Sequence[Path], processors: int) -> None:
+def run_slice(slice_file: Path, done: Path, loaded: LoadedStudy, processors: int) -> None:
     """Execute and score what is left of a slice's cells; SandboxError says on which node and why one stays missing.
 
     Only one process works on a slice at a time: a node that Slurm took for dead may still work on it.
@@ -161,28 +164,19 @@ def run_slice(slice_file: Path, done: Path, configs: Sequence[Path], processors:
     with file_lock(slice_file.with_suffix(".lock"), lambda _: None) as lock:
         lock.write(f"node {node}, process {os.getpid()}")
         lock.flush()
-        code = subprocess.run(_slice_command(cells, configs, processors), cwd=ROOT, check=False).returncode
+        code = subprocess.run(_slice_command(loaded, cells, processors), cwd=ROOT, check=False).returncode
     missing = [cell for cell in cells if not record_path(RESULTS, "scores", cell).exists()]
     if code or missing:
         logs = (ROOT / "logs" / stage / f"{cell.path}.log" for cell in missing for stage in ("executions", "scores"))
         why = next(filter(None, map(_failure_in, logs)), "the node's Slurm log says why")
-        raise SandboxError(
-            f"{len(missing)} of a slice's {len(cells)} cells could not be measured: {' '.join(why.split())[:400]}",
-            where=f"node {node}",
-            hint="run again to go on from here",
-        )
+        what = f"{len(missing)} of a slice's {len(cells)} cells could not be measured: {' '.join(why.split())[:400]}"
+        raise SandboxError(what, where=f"node {node}", hint="run again to go on from here")
     took = round(time.monotonic() - began, 1)
     write_atomic(done, pretty_json({"node": node, "cells": len(cells), "seconds": took, "utc": utc_now()}))
 
 
-def _slice_command(cells: Sequence[Cell], configs: Sequence[Path], processors: int) -> list[str]:
+def _slice_command(loaded: LoadedStudy, cells: Sequence[Cell], processors: int) -> list[str]:
     """The run of one slice; only these two rules are allowed, so that no model can be asked from a node."""
     targets = [str(record_path(Path(RESULTS.name), "scores", cell)) for cell in cells]
-    configfiles = ["--configfile", *map(str, configs)] if configs else []
     options = ["--no-hooks", "--cores", str(processors), "--allowed-rules", "execute", "score"]
-    return [sys.executable, "-m", "snakemake", *configfiles, *options, "--", *targets]
-
-
-def _refuse(lock: Path, holder: str) -> None:
-    hint = "wait for it, or end its job (`squeue --me`, `scancel <job>`), then run again"
-    raise UserError(f"a node still works on a slice of an earlier run ({holder})", where=str(lock), hint=hint)
+    return snakemake_command(loaded, *options, "--", *targets)

@@ -70,38 +70,36 @@ def examine() -> Iterator[Check]:
     need = f"image and model weights need about {NEEDED_GB:.0f} GB: free some"
     yield check("disk", free_gb >= NEEDED_GB, f"{free_gb:.1f} GB free here", need, "lacks")
     yield check("memory", free_mb >= NEEDED_MB, f"{free_mb} MB free", "the embedded model may be too large")
-    engine: Engine | None = None
-    try:
-        engine = find_engine()
-    except UserError as error:
-        yield Check("container engine", "lacks", error.what, f"no command can be run: {error.hint}")
+    engine = _engine_or_why()
+    if isinstance(engine, Check):
+        yield engine
+        yield from _image(None)
     else:
         yield from _engine(engine)
-    yield from _image(engine)
+        yield from _image(engine)
     yield from _models()
 
 
 def missing_engine() -> list[str]:
     """A sentence if no container engine answers and none can be started from here."""
+    row = _engine_or_why()
+    return [f"a {row.thing} ({row.found}): {row.advice}"] if isinstance(row, Check) and row.state == "lacks" else []
+
+
+def _engine_or_why() -> Engine | Check:
+    state: State = "lacks"
+    found, how = "none answers", "install Docker or Podman and start it"
     try:
-        if find_engine() or _can_install():
-            return []
+        if engine := find_engine():
+            return engine
+        if os.geteuid() == 0 and shutil.which("apt-get"):
+            state, how = "note", "`make image` installs and starts Docker"
     except UserError as error:
-        return [f"a container engine ({error.where}: {error.what}): no command can be run; {error.hint}"]
-    return ["a container engine: no command can be run; install Docker or Podman and start it"]
+        found, how = f"{error.where}: {error.what}", error.hint
+    return Check("container engine", state, found, f"no command can be run: {how}")
 
 
-def _can_install() -> bool:
-    """Whether `make image` may install and start an engine itself."""
-    return os.geteuid() == 0 and shutil.which("apt-get") is not None
-
-
-def _engine(engine: Engine | None) -> Iterator[Check]:
-    if engine is None:
-        state: State = "note" if _can_install() else "lacks"
-        how = "`make image` installs and starts Docker" if state == "note" else "install Docker or Podman and start it"
-        yield Check("container engine", state, "none answers", f"no command can be run: {how}")
-        return
+def _engine(engine: Engine) -> Iterator[Check]:
     facts = engine.facts
     kind = "rootless" if facts["rootless"] else "as root"
     yield Check("container engine", "good", f"{facts['name']} {facts['version']} ({kind}) at {engine.url}")

@@ -47,8 +47,8 @@ from fluency.workflow.rerun_keys import RerunKeys, cell_of
 from fluency.workflow.snakemake_process import node_name, run_lock
 from fluency.world import build_world
 
-STEP_NS = 1000
-"""Apart enough for a time that is kept as a float of seconds."""
+CLOCK_STEP_S = 0.01
+"""A file's time may be behind the clock by as much."""
 
 
 def logged(action: Callable[..., None]) -> Callable[..., None]:
@@ -89,11 +89,9 @@ class Pipeline:
         if self.study.preregistration:
             read_registration(ROOT / self.study.preregistration)
         if self.study.seeds_sealed:
-            raise UserError(
-                "the seeds of its worlds are committed to and not revealed: it can be registered, not run",
-                where="seeds",
-                hint="`make seeds REVEAL=sealed/<study>.yaml` prints what to write in their place",
-            )
+            what = "the seeds of its worlds are committed to and not revealed: it can be registered, not run"
+            hint = "`make seeds REVEAL=sealed/<study>.yaml` prints what to write in their place"
+            raise UserError(what, where="seeds", hint=hint)
         self.keys = RerunKeys(self.loaded)
         self.model_resources = snakemake_internals.model_resources(self.study)
         self.sandbox = Once(self._open_sandbox)
@@ -103,10 +101,6 @@ class Pipeline:
     def estimate(self) -> CostEstimate:
         """What the run asks and costs, as its first job finds the answers."""
         return estimate_of(self.loaded)
-
-    def record_paths(self, wildcards: Any = None) -> list[str]:
-        """The record of every cell at every stage; a function, so that only the process that gathers lists them."""
-        return self.loaded.record_paths()
 
     @exit_on_user_error()
     def start(self) -> None:
@@ -138,7 +132,6 @@ class Pipeline:
 
     @logged
     def image(self, output: Any) -> None:
-        """Build or find the image; record what it is and how long its shells take to start."""
         from fluency.execution.sandbox import startup_times
 
         sandbox = self.sandbox()
@@ -148,7 +141,6 @@ class Pipeline:
 
     @logged
     def generate(self, wildcards: Any, output: Any) -> None:
-        """Ask the model, or find its answer in the store."""
         cell = cell_of(wildcards)
         task = self.task_of[cell.task]
         write_record(Path(output[0]), self.generator().generate(cell, self.keys.request(cell).prompt, task.sha256))
@@ -175,7 +167,6 @@ class Pipeline:
 
     @logged
     def score(self, wildcards: Any, input: Any, output: Any) -> None:
-        """Judge what the command did."""
         bring_to_present(input)
         score = score_cell(
             self.task_of[wildcards.task],
@@ -203,18 +194,16 @@ class Pipeline:
         from fluency.workflow.cluster import FOLDER, run_slice
 
         self.sandbox()
-        run_slice(FOLDER / Path(input.cells).name, Path(output[0]), self.loaded.files[1:], processors)
+        run_slice(FOLDER / Path(input.cells).name, Path(output[0]), self.loaded, processors)
 
     @logged
     def gather(self, input: Any, output: Any) -> None:
-        """Write the table of all cells, and its provenance."""
         bring_to_present(input)
         write_table(Path(output.table), self.loaded.view().rows())
         write_record(Path(output.provenance), provenance_of(self.loaded))
 
     @logged
     def report(self, input: Any, output: Any) -> None:
-        """Write the report with its figures, and the explorer."""
         from fluency.report.report import write_products
 
         bring_to_present(input)
@@ -229,7 +218,6 @@ class Pipeline:
 
     @logged
     def archive(self) -> None:
-        """Pack the decision record."""
         from fluency.archive.commands import pack_study
 
         pack_study(self.loaded)
@@ -266,17 +254,14 @@ def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
 
 
 def bring_to_present(paths: Iterable[str | Path]) -> None:
-    """Give files from the future times just before now, in the same order.
+    """Give files from the future one time just before now.
 
     Snakemake fails a job whose product is older than its input: a node's clock, or one set back, can cause that.
     """
-    now = time.time_ns()
-    there = (path for path in map(str, paths) if os.path.exists(path))
-    ahead = {path: written for path in there if (written := os.stat(path).st_mtime_ns) > now}
-    rank = {written: place for place, written in enumerate(sorted(set(ahead.values()), reverse=True), 1)}
-    for path, written in ahead.items():
-        present = now - rank[written] * STEP_NS
-        os.utime(path, ns=(present, present))
+    now = time.time()
+    for path in paths:
+        if os.path.exists(path) and os.stat(path).st_mtime > now:
+            os.utime(path, (now - CLOCK_STEP_S, now - CLOCK_STEP_S))
 
 
 def provenance_of(loaded: LoadedStudy) -> Provenance:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from fluency.common.files import sha256_file
 from fluency.common.paths import RESULTS, ROOT
@@ -23,41 +23,20 @@ from fluency.core.records import CONTROL_FILE
 from fluency.core.study import Cell
 from fluency.core.table import record_path
 from fluency.generation.estimate import CostEstimate, ModelEstimate
+from fluency.workflow import snakemake_internals
 from fluency.workflow.doctor import missing_engine
 from fluency.workflow.preflight import IMAGE_RECORD, check_models, estimate_of, missing_shells
 from fluency.workflow.rerun_keys import RerunKeys
-from fluency.workflow.snakemake_internals import (
-    check_version,
-    is_incomplete,
-    read_metadata,
-    recorded_key,
-    untracked_outputs,
-)
 
 REMADE = "what it is made from is made again"
-WORDS: Mapping[str, str] = {
-    "content": "the sources of the sandbox",
-    "powershell": "the PowerShell archive",
-    "code": "the code that decides it",
-    "needs": "what the task needs apart from files",
-    "timeout_s": "the time a command has",
-    "check": "the task's check",
-}
-"""Keys of the params in `rerun_keys` -> how the plan names them; the others stand for themselves."""
-_TEXT = "the text of "
-
-
-class Job(NamedTuple):
-    """A job that a run would do; `cell` is None for the rules that make one thing for the whole study."""
-
-    rule: str
-    reason: str
-    cell: Cell | None
 
 
 @dataclass(eq=False)
-class _Step:
-    """A job of the study, to be done if it has a reason; files are named as the rules name them."""
+class Job:
+    """A job of the study, to be done if it has a reason; files are named as the rules name them.
+
+    `cell` is None for the rules that make one thing for the whole study.
+    """
 
     rule: str
     outputs: Sequence[str]
@@ -69,55 +48,55 @@ class _Step:
 
 def jobs_to_run(loaded: LoadedStudy) -> list[Job]:
     """The jobs that a run would do. Of a rule's text in the Snakefile only Snakemake itself sees a change."""
-    check_version()
+    snakemake_internals.check_version()
     keys = RerunKeys(loaded)
-    steps = list(_steps(loaded, keys))
-    untracked = set(untracked_outputs(loaded, keys))
-    for step in steps:
-        step.reason = _own_reason(step, untracked)
-    _spread(steps, [*loaded.record_paths(), f"{RESULTS.name}/{loaded.study.study}/report.md"])
-    return [Job(step.rule, step.reason, step.cell) for step in steps if step.reason]
+    jobs = list(_steps(loaded, keys))
+    untracked = set(snakemake_internals.untracked_outputs(loaded, keys))
+    for job in jobs:
+        job.reason = _own_reason(job, untracked)
+    _spread(jobs, [*loaded.record_paths(), f"{RESULTS.name}/{loaded.study.study}/report.md"])
+    return [job for job in jobs if job.reason]
 
 
-def _steps(loaded: LoadedStudy, keys: RerunKeys) -> Iterator[_Step]:
+def _steps(loaded: LoadedStudy, keys: RerunKeys) -> Iterator[Job]:
     image, folder = f"{RESULTS.name}/{IMAGE_RECORD.name}", f"{RESULTS.name}/{loaded.study.study}"
-    yield _Step("image", [image], [], keys.image)
+    yield Job("image", [image], [], keys.image)
     for cell in loaded.cells:
         generation, execution, score = (
             str(record_path(Path(RESULTS.name), stage, cell)) for stage in ("generations", "executions", "scores")
         )
-        yield _Step("generate", [generation], [], partial(keys.generate, cell), cell)
-        yield _Step("execute", [execution], [image, generation], partial(keys.execute, cell), cell)
-        yield _Step("score", [score], [generation, execution], partial(keys.score, cell), cell)
+        yield Job("generate", [generation], [], partial(keys.generate, cell), cell)
+        yield Job("execute", [execution], [image, generation], partial(keys.execute, cell), cell)
+        yield Job("score", [score], [generation, execution], partial(keys.score, cell), cell)
     table = [f"{folder}/cells.csv", f"{folder}/provenance.json"]
     control = [f"{folder}/{CONTROL_FILE}"] if loaded.study.control else []
     if control:
-        yield _Step("control", control, [image], keys.control)
-    yield _Step("gather", table, loaded.record_paths(), keys.gather)
-    yield _Step("report", [f"{folder}/report.md", f"{folder}/explorer.html"], [*control, *table], keys.report)
+        yield Job("control", control, [image], keys.control)
+    yield Job("gather", table, loaded.record_paths(), keys.gather)
+    yield Job("report", [f"{folder}/report.md", f"{folder}/explorer.html"], [*control, *table], keys.report)
 
 
-def _own_reason(step: _Step, untracked: set[str]) -> str:
-    """Why a step is to be done, by its own files; empty if there is no reason."""
-    there = [name for name in step.outputs if (ROOT / name).exists()]
+def _own_reason(job: Job, untracked: set[str]) -> str:
+    """Why a job is to be done, by its own files; empty if there is no reason."""
+    there = [name for name in job.outputs if (ROOT / name).exists()]
     if untracked.intersection(there):
         return "no record of how it was made"
-    if any(map(is_incomplete, there)):
+    if any(map(snakemake_internals.is_incomplete, there)):
         return "left unfinished"
-    records = [record for record in map(read_metadata, there) if record]
-    now = step.key() if records else ""
-    for before in map(recorded_key, records):
+    records = [record for record in map(snakemake_internals.read_metadata, there) if record]
+    now = job.key() if records else ""
+    for before in map(snakemake_internals.recorded_key, records):
         if before is not None and before != now:
             return _changed(before, now)
-    if len(there) == len(step.outputs) and _newer_input(step, records):
+    if len(there) == len(job.outputs) and _newer_input(job, records):
         return "its input is newer"
     return ""
 
 
-def _newer_input(step: _Step, records: Sequence[dict[str, Any]]) -> bool:
+def _newer_input(job: Job, records: Sequence[dict[str, Any]]) -> bool:
     """Whether an input was written after the oldest output and differs from what that was made of."""
-    made = min((ROOT / name).stat().st_mtime for name in step.outputs)
-    for name in step.inputs:
+    made = min((ROOT / name).stat().st_mtime for name in job.outputs)
+    for name in job.inputs:
         path = ROOT / name
         if path.exists() and path.stat().st_mtime > made:
             known = {str((record.get("input_checksums") or {}).get(name)) for record in records}
@@ -126,16 +105,16 @@ def _newer_input(step: _Step, records: Sequence[dict[str, Any]]) -> bool:
     return False
 
 
-def _spread(steps: Sequence[_Step], targets: Sequence[str]) -> None:
-    """Give reasons to the steps that follow from others, by Snakemake's rules.
+def _spread(jobs: Sequence[Job], targets: Sequence[str]) -> None:
+    """Give reasons to the jobs that follow from others, by Snakemake's rules.
 
-    What uses a product of a step that is done is done too; a missing file is made where it is a target or is needed.
+    What uses a product of a job that is done is done too; a missing file is made where it is a target or is needed.
     """
-    maker = {name: step for step in steps for name in step.outputs}
-    users: dict[str, list[_Step]] = defaultdict(list)
-    for step in steps:
-        for name in step.inputs:
-            users[name].append(step)
+    maker = {name: job for job in jobs for name in job.outputs}
+    users: dict[str, list[Job]] = defaultdict(list)
+    for job in jobs:
+        for name in job.inputs:
+            users[name].append(job)
 
     def make_missing(names: Sequence[str]) -> None:
         for name in names:
@@ -143,12 +122,12 @@ def _spread(steps: Sequence[_Step], targets: Sequence[str]) -> None:
                 maker[name].reason = "not there yet"
                 waiting.append(maker[name])
 
-    waiting = [step for step in steps if step.reason]
+    waiting = [job for job in jobs if job.reason]
     make_missing(targets)
     while waiting:
-        step = waiting.pop()
-        make_missing(step.inputs)
-        for name in step.outputs:
+        job = waiting.pop()
+        make_missing(job.inputs)
+        for name in job.outputs:
             for user in users[name]:
                 if not user.reason:
                     waiting.append(user)
@@ -157,28 +136,18 @@ def _spread(steps: Sequence[_Step], targets: Sequence[str]) -> None:
 
 def _changed(before: str, now: str) -> str:
     try:
-        parts = changed_parts(json.loads(before), json.loads(now))
+        keys = changed_keys(json.loads(before), json.loads(now))
     except ValueError:
-        parts = []
-    return f"changed: {', '.join(parts)}" if parts else "its parameters changed"
+        keys = []
+    return f"changed: {', '.join(keys[:3])}{', …' if len(keys) > 3 else ''}" if keys else "its parameters changed"
 
 
-def changed_parts(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """The parts of a param that differ, in words."""
-    parts = [part for key in sorted({*before, *now}) for part in _differing(key, before.get(key), now.get(key))]
-    # A configuration's text differs with every change of the design, a request's seed with every change of the request.
-    return [part for part in parts if not part.startswith(_TEXT) and part != "seed"] or parts
-
-
-def _differing(key: str, before: Any, now: Any) -> list[str]:
-    if before == now:
-        return []
-    if key not in ("study", "tasks", "files") or not (isinstance(before, dict) and isinstance(now, dict)):
-        return [WORDS.get(key, key.replace("_", " "))]
-    names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
-    if key == "tasks":
-        return [f"the tasks ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})"]
-    return [name.replace("_", " ") if key == "study" else f"{_TEXT}{name}" for name in names]
+def changed_keys(before: Any, now: Any, name: str = "") -> list[str]:
+    """The dotted names of what differs between two documents."""
+    if not (isinstance(before, dict) and isinstance(now, dict)):
+        return [name] if before != now else []
+    parts = {part: f"{name}.{part}" if name else part for part in sorted({*before, *now})}
+    return [key for part, full in parts.items() for key in changed_keys(before.get(part), now.get(part), full)]
 
 
 # ------------------------------------------------------------ text
@@ -191,8 +160,6 @@ def print_plan(loaded: LoadedStudy) -> int:
     for job in jobs_to_run(loaded):
         reasons[job.rule][job.reason] += 1
     print(render_plan(estimate_of(loaded), [*missing_engine(), *missing_shells(loaded)], reasons), end="")
-    if not IMAGE_RECORD.exists():
-        print("\nNo study here has used the sandbox image yet: the run uses the one that is built, or builds it.")
     return 0
 
 

@@ -15,7 +15,6 @@ from fluency.core.loaded_study import LoadedStudy
 from fluency.core.shells import find_shell
 from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
-from fluency.execution import powershell
 from fluency.generation.estimate import CostEstimate, estimate_cost
 from fluency.generation.keys import require_keys
 from fluency.generation.local_model.catalogue import find_weights
@@ -54,14 +53,6 @@ def missing_shells(loaded: LoadedStudy) -> list[str]:
     ]
 
 
-def image_will_lack(loaded: LoadedStudy) -> list[str]:
-    """A sentence if no image is recorded yet and the one to be built will have no PowerShell; asks its release page."""
-    if IMAGE_RECORD.exists() or powershell.NAME not in loaded.study.shells or powershell.powershell_source():
-        return []
-    shell, why = find_shell(powershell.NAME), powershell.can_download()
-    return [f"{shell.short_title}: {why}; it will be reported as not measured; {shell.install_hint}"] if why else []
-
-
 def check_before_run(loaded: LoadedStudy, estimate: CostEstimate) -> None:
     """UserError unless the keys are there and every answer can be computed, as far as models are to be asked."""
     require_keys([loaded.study.model(model.alias) for model in estimate.models if model.calls], os.environ)
@@ -82,12 +73,9 @@ def confirm_price(
     dollars = f"about ${estimate.expected_usd:.2f}, at most ${estimate.most_usd:.2f}"
     price = f"This run makes {plural(estimate.calls, 'call')}: {dollars}."
     if not (sys.stdin.isatty() if is_terminal is None else is_terminal):
-        raise UserError(
-            f"{price} Nobody has agreed to that",
-            where="budget: confirm_usd",
-            hint='run it on a terminal and answer yes, or write `confirm: "yes"` into the study\'s file; '
-            "`make plan` shows the details",
-        )
+        what = f"{price} Nobody has agreed to that"
+        hint = 'run it on a terminal and answer yes, or write `confirm: "yes"` into the study\'s file'
+        raise UserError(what, where="budget: confirm_usd", hint=f"{hint}; `make plan` shows the details")
     answer = ask(f"{price} It stops at ${budget.stop_usd:g}. Go on? [yes/no] ")
     return answer.strip().lower() in ("y", "yes")
 

@@ -52,7 +52,6 @@ class ProgressReporter:
         self._begin()
 
     def handle(self, record: LogRecord) -> None:
-        """Take in one of Snakemake's log records."""
         event = str(getattr(record, "event", None) or "plain")
         if handler := getattr(self, f"_on_{event}", None):
             handler(record)

@@ -27,7 +27,6 @@ class RerunKeys:
         self._task = loaded.task_of
 
     def request(self, cell: Cell) -> Request:
-        """The request of a cell."""
         return request_for(self.study, cell, build_prompt(self._task[cell.task].prompt, cell.shell))
 
     @cached_property
@@ -35,11 +34,9 @@ class RerunKeys:
         return {task.id: {str(seed): world_for(task, seed).sha256 for seed in self.study.seeds} for task in self.tasks}
 
     def image(self) -> str:
-        """Changes with the image's sources and the PowerShell archive."""
         return canonical_json({"content": content_sha256(), "powershell": powershell_source()})
 
     def generate(self, wildcards: Any) -> str:
-        """Changes with the request."""
         request = self.request(cell_of(wildcards))
         return canonical_json(request.model_dump(mode="json") | {"prompt": sha256(request.prompt)})
 
@@ -62,7 +59,6 @@ class RerunKeys:
         )
 
     def score(self, wildcards: Any) -> str:
-        """Changes with the task's check and the code of the checks."""
         return canonical_json(
             {
                 "code": code_sha256("score"),
@@ -87,11 +83,9 @@ class RerunKeys:
         return canonical_json({"code": code_sha256("gather"), **self._stated, "files": hashes})
 
     def report(self) -> str:
-        """Changes with the design, and with the code and the templates of the report."""
         return canonical_json({"code": code_sha256("report"), **self._stated})
 
     def archive(self) -> str:
-        """Changes with the study."""
         return canonical_json(self._stated)
 
     @property

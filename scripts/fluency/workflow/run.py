@@ -42,26 +42,21 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
         log_line("No model was asked, and nothing was paid.")
         return 1
     if estimate.calls:
-        for sentence in preflight.missing_shells(loaded) or preflight.image_will_lack(loaded):
+        for sentence in preflight.missing_shells(loaded):
             log_line(f"Missing: {sentence}. Its answers are asked for and kept all the same.")
     agreed = "yes" if estimate.most_usd > loaded.study.budget.confirm_usd else loaded.study.confirm
     options = ["--config", f"confirm={agreed}", *arguments]
     command = snakemake_command(loaded, *options)
     code = run_on_cluster(on, processors, loaded, options) if on else run_snakemake(command)
     if code == 0 and not ask_only and (RESULTS / loaded.study.study / "cells.csv").exists():
-        print_ending(loaded)
+        folder = RESULTS / loaded.study.study
+        print(f"\n{headline(analyse(read_table(folder / 'cells.csv'), loaded.study, loaded.tasks))}")
+        if loaded.study.control and (control := read_control(folder)):
+            print(control_sentence(control))
+        print(f"Report:   {folder / 'report.md'}\nExplorer: {folder / 'explorer.html'}")
     elif code == 1 and not arguments:
         what = "Not every cell could be measured"
         if all((ROOT / record).exists() for record in loaded.record_paths()):
             what = "Every cell is measured, but table or report is missing"
         log_line(f"{what}. `make report` shows what there is; run again to go on from here.")
     return code
-
-
-def print_ending(loaded: LoadedStudy) -> None:
-    """Print what the report says and where it is."""
-    folder = RESULTS / loaded.study.study
-    print(f"\n{headline(analyse(read_table(folder / 'cells.csv'), loaded.study, loaded.tasks))}")
-    if loaded.study.control and (control := read_control(folder)):
-        print(control_sentence(control))
-    print(f"Report:   {folder / 'report.md'}\nExplorer: {folder / 'explorer.html'}")

@@ -41,11 +41,8 @@ def check_version() -> None:
     """UserError if the installed Snakemake is of another major version than this module was made for."""
     found = version("snakemake")
     if found.split(".")[0] != MADE_FOR.split(".")[0]:
-        raise UserError(
-            f"Snakemake {found} is installed, and this project uses parts that only {MADE_FOR} is known to have",
-            where="environment",
-            hint="`make env` installs the pinned version",
-        )
+        what = f"Snakemake {found} is installed, and this project uses parts that only {MADE_FOR} is known to have"
+        raise UserError(what, where="environment", hint="`make env` installs the pinned version")
 
 
 # ------------------------------------------------------------ scheduling
@@ -81,6 +78,7 @@ def patch_scheduler_polling(workflow: Any) -> None:
     if workflow.local_exec:  # jobs are threads of this run
         scheduler.job_rate_limiter = None
         scheduler._open_jobs = CoalescingEvent()
+        scheduler._open_jobs.release()  # for the first poll
     if isinstance(scheduler._scheduler, Scheduler):
         scheduler.update_input_sizes = _no_sizes
 
@@ -88,21 +86,14 @@ def patch_scheduler_polling(workflow: Any) -> None:
 async def _no_sizes(_: Any) -> None: ...
 
 
-class CoalescingEvent:
+class CoalescingEvent(threading.Event):
     """Replaces the semaphore that wakes the scheduler: any number of releases causes one poll."""
 
-    def __init__(self) -> None:
-        self._released = threading.Event()
-        self._released.set()  # for the first poll
-
-    def release(self) -> None:
-        """Something happened."""
-        self._released.set()
+    release = threading.Event.set
 
     def acquire(self) -> None:
-        """Wait until something has happened since the last poll."""
-        self._released.wait()
-        self._released.clear()
+        self.wait()
+        self.clear()
 
 
 def end_on_sigterm_in_a_thread() -> None:

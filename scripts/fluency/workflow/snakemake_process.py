@@ -72,11 +72,9 @@ def run_lock(path: Path = CACHE / "run.lock") -> Iterator[None]:
     """Keep a second run out of this folder; the kernel releases the lock when the process ends."""
 
     def refuse(holder: str) -> None:
-        raise UserError(
-            f"another run is active in this folder ({holder or 'unknown process'})",
-            where=str(path),
-            hint="wait for it, or end it: `kill <process>`, or `kill -9` if it hangs; what it measured is kept",
-        ) from None
+        what = f"another run is active in this folder ({holder or 'unknown process'})"
+        hint = "wait for it, or end it: `kill <process>`, or `kill -9` if it hangs; what it measured is kept"
+        raise UserError(what, where=str(path), hint=hint) from None
 
     with file_lock(path, refuse) as handle:
         handle.write(f"process {os.getpid()}")

@@ -8,20 +8,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from fluency.world import files
 from fluency.world.builder import Builder
 from fluency.world.crates import add_crates
-from fluency.world.files import (
-    add_changelog,
-    add_corpus,
-    add_documents,
-    add_empty_folders,
-    add_examples,
-    add_lockfile,
-    add_log,
-    add_root,
-    add_session,
-    fix_corpus_parity,
-)
 from fluency.world.model import DAY, World, WorldError
 from fluency.world.services import add_processes, add_service
 from fluency.world.sources import add_sources
@@ -170,16 +159,16 @@ def build_world_and_answers(seed: int) -> tuple[World, dict[str, Any]]:
 def _build(b: Builder) -> World:
     crates = add_crates(b)
     add_sources(b, crates)
-    add_root(b, crates)
-    add_lockfile(b, crates)
-    add_changelog(b)
-    add_session(b)
-    add_log(b)
-    add_corpus(b)
-    add_empty_folders(b, crates)
-    add_examples(b)
-    add_documents(b)
+    files.add_root(b, crates)
+    files.add_lockfile(b, crates)
+    files.add_changelog(b)
+    files.add_session(b)
+    files.add_log(b)
+    files.add_corpus(b)
+    files.add_empty_folders(b, crates)
+    files.add_examples(b)
+    files.add_documents(b)
     add_service(b)
     add_processes(b)
-    fix_corpus_parity(b)
+    files.fix_corpus_parity(b)
     return b.finish()

@@ -48,13 +48,7 @@ class Builder:
             raise WorldError(self.seed, invariant)
 
     def file(
-        self,
-        path: str,
-        data: str | bytes,
-        *,
-        age_days: float | None = None,
-        crlf: bool = False,
-        any_name: bool = False,
+        self, path: str, data: str | bytes, *, age_days: float | None = None, crlf: bool = False, any_name: bool = False
     ) -> None:
         """Add a file, and its folders. The age defaults to a drawn one.
 
@@ -89,11 +83,9 @@ class Builder:
         return self.recent_age() if self.rng.chance(40) else self.old_age()
 
     def recent_age(self) -> float:
-        """0.3 to 5.5 days."""
         return self.rng.between(300, 5500) / 1000
 
     def old_age(self) -> float:
-        """9 to 60 days."""
         return self.rng.between(9000, 60000) / 1000
 
     def route(

@@ -244,16 +244,8 @@ def world_sha256(
     tar: bytes, ages: Mapping[str, float], http: tuple[Route, ...], processes: tuple[HelperSpec, ...]
 ) -> str:
     """The identity of a world: everything a command could meet, and nothing of the machine or the day."""
-    return sha256(
-        canonical_json(
-            {
-                "tar": sha256(tar),
-                "ages": dict(ages),
-                "http": [_route(route) for route in http],
-                "processes": [_helper(helper) for helper in processes],
-            }
-        )
-    )
+    served, started = [_route(route) for route in http], [_helper(helper) for helper in processes]
+    return sha256(canonical_json({"tar": sha256(tar), "ages": dict(ages), "http": served, "processes": started}))
 
 
 def _route(route: Route) -> list[Any]:

@@ -118,7 +118,9 @@ def _plan_sizes(b: Builder, rng: Rng, crates: list[Crate]) -> dict[str, int]:
 def _ml_cli(b: Builder, rng: Rng, size: Callable[[int, int], int]) -> dict[str, int]:
     """Big and small, recent and old files in three folders; sizes at and around the limit; a name with blanks."""
     folder = "crates/vox-ml-cli/src/commands"
-    names = rng.shuffled([f"{folder}/{part}/{name}.rs" for part, name in _spread(rng)])
+    parts = ("ai", "corpus", "mens")
+    paths = [f"{folder}/{parts[number % 3]}/{name}.rs" for number, name in enumerate(rng.shuffled(COMMANDS))]
+    names = rng.shuffled(paths)
     recent_big = rng.pick((2, 4) if b.odd else (3, 5))
     kinds = ["big recent"] * recent_big + ["big old"] * rng.between(2, 3) + ["small recent"] * 2 + ["small old"] * 3
     sizes: dict[str, int] = {"crates/vox-ml-cli/src/main.rs": size(1200, 4000)}
@@ -135,10 +137,6 @@ def _ml_cli(b: Builder, rng: Rng, size: Callable[[int, int], int]) -> dict[str, 
     b.file(notes, text, age_days=b.recent_age())
     b.generated_answers["recent-large-files"] = [*big, notes]
     return sizes
-
-
-def _spread(rng: Rng) -> list[tuple[str, str]]:
-    return [(("ai", "corpus", "mens")[number % 3], name) for number, name in enumerate(rng.shuffled(COMMANDS))]
 
 
 def _plan_lines(b: Builder, rng: Rng, crates: list[Crate], paths: list[str]) -> dict[str, list[str]]:
