@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from fluency.analysis.outcomes import Arm, Outcomes
+from fluency.analysis.outcomes import Outcomes, ShellPasses
 from fluency.core.provenance import Provenance
 from fluency.core.study import Study
 from fluency.core.study_view import StudyView
@@ -123,8 +123,8 @@ def random_passes(seed: int = 3, bash: float = 0.6, pwsh: float = 0.68):
     return passes
 
 
-def contrasted(bash: Arm, pwsh: Arm, trials: int = 5) -> Outcomes:
-    """Both arms of the design over tasks t0, t1, …"""
+def contrasted(bash: ShellPasses, pwsh: ShellPasses, trials: int = 5) -> Outcomes:
+    """Both shells of the design over tasks t0, t1, …"""
     tasks = tuple(f"t{place}" for place in range(len(bash.passes)))
     return Outcomes("m", tasks, trials, {"bash": bash, "pwsh": pwsh}, ("bash", "pwsh"))
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
-from fluency.analysis.outcomes import Arm, Outcomes, PoolingError
+from fluency.analysis.outcomes import Outcomes, PoolingError, ShellPasses
 from fluency.analysis.study_analysis import analyse
 from fluency.analysis.subgroups import compare_aliases
 from fluency.core.study import validate_study
@@ -22,12 +22,12 @@ CONTRAST = ("bash", "pwsh")
 
 def outcomes_of(model, counts):
     """One model's outcomes from (passes, scored) of both shells, task by task."""
-    arms = {
-        shell: Arm(tuple(task[i][0] for task in counts), tuple(task[i][1] for task in counts))
+    by_shell = {
+        shell: ShellPasses(tuple(task[i][0] for task in counts), tuple(task[i][1] for task in counts))
         for i, shell in enumerate(CONTRAST)
     }
     tasks = tuple(f"task-{n}" for n in range(len(counts)))
-    return Outcomes(model, tasks, TRIALS, arms, CONTRAST)
+    return Outcomes(model, tasks, TRIALS, by_shell, CONTRAST)
 
 
 CELL = st.integers(0, TRIALS).flatmap(lambda scored: st.tuples(st.integers(0, scored), st.just(scored)))
@@ -84,7 +84,7 @@ def test_it_is_what_another_way_computes(both):
     assert found[2].value == found[1].value - found[0].value  # where all is measured
 
 
-def test_a_task_enters_where_all_its_arms_were_measured():
+def test_a_task_enters_where_all_its_shells_were_measured():
     a = outcomes_of("a", [((1, 5), (1, 5)), ((0, 5), (0, 2)), ((2, 5), (2, 5))])
     b = outcomes_of("b", [((3, 5), (1, 5)), ((5, 5), (5, 5)), ((2, 5), (2, 2))])
     bash, pwsh, gap = compare_aliases(a, b).differences
@@ -95,7 +95,7 @@ def test_a_task_enters_where_all_its_arms_were_measured():
     assert all((line.value, line.interval, line.tasks) == (None, None, 0) for line in nothing.differences)
 
 
-def test_other_tasks_or_arms_are_not_compared():
+def test_other_tasks_or_shells_are_not_compared():
     a, b = outcomes_of("a", [((1, 5), (1, 5))]), outcomes_of("b", [((1, 5), (1, 5))] * 2)
     with pytest.raises(PoolingError):
         compare_aliases(a, b)

@@ -1,4 +1,4 @@
-"""The decision table: its edges on exact fractions, and its words for the arms that are contrasted."""
+"""The decision table: its edges on exact fractions, and its words for the shells that are contrasted."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_bands_within_an_interval_by_hand() -> None:
     assert bands_within(-0.5, 0.5) == BANDS
 
 
-def test_the_words_are_the_designs_for_its_own_arms() -> None:
+def test_the_words_are_the_designs_for_its_own_shells() -> None:
     words = band_words(DESIGN_SHELLS)
     assert [(row.condition, row.reading) for row in words.values()] == [
         ("PowerShell ahead by 10 pp or more", "mild evidence to prefer PowerShell prompts"),
@@ -85,7 +85,7 @@ def test_the_words_are_the_designs_for_its_own_arms() -> None:
     )
 
 
-def test_only_a_policys_own_arm_has_its_words() -> None:
+def test_only_a_policys_own_shell_has_its_words() -> None:
     words = band_words(DESIGN_SHELLS[::-1])
     assert words["baseline"].meaning == "mild evidence to prefer PowerShell prompts"
     assert words["challenger"].label == "Bash"

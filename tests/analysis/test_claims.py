@@ -116,7 +116,7 @@ def test_these_tasks_are_claimed_beyond_their_own_noise(fixed: float | None, exp
 RATES = [Fraction(x, 1000) for x in (0, 50, 99, 100, 101, 500, 899, 900, 901, 1000)]
 
 
-def test_both_arms_at_one_edge_leave_the_tasks_nothing_to_tell_of_a_size() -> None:
+def test_both_shells_at_one_edge_leave_the_tasks_nothing_to_tell_of_a_size() -> None:
     for rates in itertools.product(RATES, RATES):
         low = all(rate <= Fraction(1, 10) for rate in rates)
         high = all(rate >= Fraction(9, 10) for rate in rates)

@@ -16,22 +16,22 @@ SHELLS = ["bash", "pwsh"]
 def test_every_measured_answer_is_in_one_stretch_and_time_only_goes_on() -> None:
     frame = make_frame(STUDY, TASKS, random_passes())
     found = drift(frame, SHELLS)
-    sizes = [sum(arm.scored for arm in stretch.arms.values()) for stretch in found]
+    sizes = [sum(shell.scored for shell in stretch.by_shell.values()) for stretch in found]
     assert len(found) == TIME_SLICES and sum(sizes) == len(frame) and max(sizes) - min(sizes) <= 1
-    assert sum(arm.passes for stretch in found for arm in stretch.arms.values()) == frame["passed"].sum()
+    assert sum(shell.passes for stretch in found for shell in stretch.by_shell.values()) == frame["passed"].sum()
     times = [time for stretch in found for time in (stretch.first_utc, stretch.last_utc)]
     assert times == sorted(times)
     assert drift(frame.iloc[::-1], SHELLS) == found
 
 
-def test_a_service_that_slows_down_and_gets_worse_is_seen_in_both_arms() -> None:
+def test_a_service_that_slows_down_and_gets_worse_is_seen_in_both_shells() -> None:
     slowing = [
         row.model_copy(update={"t_gen_s": float(row.trial)}) for row in make_rows(STUDY, TASKS, lambda c: c.trial < 4)
     ]
     found = drift(to_frame(slowing), SHELLS)
     for shell in SHELLS:
-        assert [stretch.arms[shell].t_gen for stretch in found] == [1, 2, 3, 4]
-        assert [stretch.arms[shell].passes for stretch in found] == [6, 6, 6, 0]
+        assert [stretch.by_shell[shell].t_gen for stretch in found] == [1, 2, 3, 4]
+        assert [stretch.by_shell[shell].passes for stretch in found] == [6, 6, 6, 0]
 
 
 @pytest.mark.parametrize("answers", [0, 1, 3])
@@ -44,4 +44,4 @@ def test_few_answers_make_few_stretches(answers: int) -> None:
 
 def test_batches_have_no_time_of_generation() -> None:
     found = drift(make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None), SHELLS)
-    assert {arm.t_gen for stretch in found for arm in stretch.arms.values()} == {None}
+    assert {shell.t_gen for stretch in found for shell in stretch.by_shell.values()} == {None}

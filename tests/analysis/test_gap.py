@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from fluency.analysis.outcomes import (
-    Arm,
     Outcomes,
     PoolingError,
+    ShellPasses,
     count_cells,
     count_outcomes,
     missing_bounds,
@@ -25,8 +25,8 @@ from tests.synthetic_tables import contrasted, make_frame, make_study, make_task
 
 
 def outcomes(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5) -> Outcomes:
-    arms = [Arm(tuple(c for c, _ in arm), tuple(n for _, n in arm)) for arm in (bash, pwsh)]
-    return contrasted(*arms, trials)
+    counts = [ShellPasses(tuple(c for c, _ in shell), tuple(n for _, n in shell)) for shell in (bash, pwsh)]
+    return contrasted(*counts, trials)
 
 
 def test_a_task_enters_with_half_of_its_trials_rounded_up_in_both_shells() -> None:

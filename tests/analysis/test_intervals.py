@@ -22,7 +22,7 @@ from fluency.analysis.intervals import (
     t_interval,
     task_sd,
 )
-from fluency.analysis.outcomes import Arm, Outcomes, integers
+from fluency.analysis.outcomes import Outcomes, ShellPasses, integers
 from fluency.analysis.plan import BANDS, RESAMPLE_SEED
 from tests.synthetic_tables import contrasted
 
@@ -101,8 +101,8 @@ def test_intervals_stay_within_what_a_gap_can_be() -> None:
 
 
 def fixed(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5) -> Outcomes:
-    arms = [Arm(tuple(c for c, _ in arm), tuple(n for _, n in arm)) for arm in (bash, pwsh)]
-    return contrasted(*arms, trials)
+    counts = [ShellPasses(tuple(c for c, _ in shell), tuple(n for _, n in shell)) for shell in (bash, pwsh)]
+    return contrasted(*counts, trials)
 
 
 def test_the_fixed_task_interval_by_hand() -> None:

@@ -133,7 +133,7 @@ def test_a_table_without_rows_is_all_missing() -> None:
     assert model.verdict.band is None
 
 
-def test_an_arm_that_cannot_be_measured_has_no_verdict_and_no_failures() -> None:
+def test_a_shell_that_cannot_be_measured_has_no_verdict_and_no_failures() -> None:
     model = one(lambda cell: "not_measured" if cell.shell == "pwsh" else True)
     assert model.tallies["pwsh"].state == "not-measured"
     assert model.verdict.refused == ("PowerShell 7 was not measured: the sandbox image holds no PowerShell 7",)
@@ -261,10 +261,10 @@ def test_programs_that_the_room_lacks_bound_the_gap_from_both_sides() -> None:
 
 
 def test_what_answers_are_made_of_has_its_denominators() -> None:
-    arm = one(random_passes()).composition["pwsh"]
-    assert arm.answers == 100
-    assert sum(line.answers for line in arm.lines) + arm.without_command == 100
-    assert all(line.passed <= line.answers for line in arm.lines)
+    made = one(random_passes()).composition["pwsh"]
+    assert made.answers == 100
+    assert sum(line.answers for line in made.lines) + made.without_command == 100
+    assert all(line.passed <= line.answers for line in made.lines)
 
 
 def test_failure_classes_come_with_the_first_cell_as_the_example() -> None:

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from fluency.analysis.outcomes import Arm
+from fluency.analysis.outcomes import ShellPasses
 from fluency.analysis.pass_at_k import pass_all, pass_any, pass_k
 from tests.synthetic_tables import contrasted
 
@@ -30,8 +30,8 @@ def test_too_few_trials_are_undefined_and_not_one() -> None:
 
 
 def test_the_table_of_tasks_holds_only_complete_ones() -> None:
-    bash = Arm((5, 2, 0, 1, 3, 1, 0, 0, 0, 0, 4), (5,) * 10 + (4,))
-    pwsh = Arm((1, 5, 2, 0, 0, 0, 0, 0, 0, 0, 5), (5,) * 11)
+    bash = ShellPasses((5, 2, 0, 1, 3, 1, 0, 0, 0, 0, 4), (5,) * 10 + (4,))
+    pwsh = ShellPasses((1, 5, 2, 0, 0, 0, 0, 0, 0, 0, 5), (5,) * 11)
     found = pass_k(contrasted(bash, pwsh))
     # All counts differ, so that none can stand for another.
     assert (found.both, found.challenger_only, found.baseline_only, found.neither, found.complete) == (2, 1, 3, 4, 10)
@@ -44,12 +44,12 @@ def test_the_table_of_tasks_holds_only_complete_ones() -> None:
 
 
 def test_with_one_trial_both_are_pass_at_1() -> None:
-    found = pass_k(contrasted(Arm((1, 0), (1, 1)), Arm((1, 1), (1, 1)), trials=1))
+    found = pass_k(contrasted(ShellPasses((1, 0), (1, 1)), ShellPasses((1, 1), (1, 1)), trials=1))
     assert found.any_of == found.all_of
     assert found.any_of["bash"].value == Fraction(1, 2)
 
 
 def test_nothing_measured_is_undefined() -> None:
-    found = pass_k(contrasted(Arm((0,), (0,)), Arm((0,), (0,))))
+    found = pass_k(contrasted(ShellPasses((0,), (0,)), ShellPasses((0,), (0,))))
     assert found.any_of["bash"].value is None
     assert found.challenger_share is None

@@ -12,7 +12,7 @@ import scipy.stats
 from statsmodels.stats.power import TTestPower
 
 from fluency.analysis.intervals import t_interval
-from fluency.analysis.outcomes import Arm
+from fluency.analysis.outcomes import ShellPasses
 from fluency.analysis.power import (
     Pilot,
     detectable_like,
@@ -84,15 +84,15 @@ def test_a_pilots_variances_are_unbiased() -> None:
     found = []
     for _ in range(150):
         bash, pwsh = draw_rates(scenario, 0.0, 20, rng)
-        arms = [Arm(tuple(rng.binomial(5, rate).tolist()), (5,) * 20) for rate in (bash, pwsh)]
-        found.append(pilot_variance(contrasted(*arms)))
+        counts = [ShellPasses(tuple(rng.binomial(5, rate).tolist()), (5,) * 20) for rate in (bash, pwsh)]
+        found.append(pilot_variance(contrasted(*counts)))
     between, within = scenario_variance(scenario)(0.0)
     assert np.mean([f[1] for f in found]) == pytest.approx(within, rel=0.06)
     assert np.mean([f[0] for f in found]) == pytest.approx(between, rel=0.15)
 
 
 def test_one_trial_cannot_tell_tasks_from_trials() -> None:
-    assert pilot_variance(contrasted(Arm((1, 0), (1, 1)), Arm((1, 1), (1, 1)), trials=1)) is None
+    assert pilot_variance(contrasted(ShellPasses((1, 0), (1, 1)), ShellPasses((1, 1), (1, 1)), trials=1)) is None
 
 
 def test_the_present_design_is_marked_and_the_source_is_named() -> None:
@@ -124,13 +124,13 @@ def test_the_formula_for_a_study_agrees_with_the_simulation_of_the_scenarios(nam
 
 def test_no_variance_between_tasks_is_no_gap_of_zero() -> None:
     """A pilot whose tasks differ by less than their trials' noise: the end of the interval is used, and it says so."""
-    arms = Arm((1, 4, 2, 3) * 5, (5,) * 20), Arm((2, 2, 3, 4) * 5, (5,) * 20)
-    pilot = pilot_variance(contrasted(*arms))
+    counts = ShellPasses((1, 4, 2, 3) * 5, (5,) * 20), ShellPasses((2, 2, 3, 4) * 5, (5,) * 20)
+    pilot = pilot_variance(contrasted(*counts))
     assert pilot.between == 0 < pilot.upper
     text = power_text([("m", pilot)], 20, 5)
     assert "no variance between tasks was seen" in text and " 0.0" not in text
     assert text.count("n/a") == 1, "with the end of the interval every cell has a gap; the legend alone names n/a"
-    alike = pilot_variance(contrasted(Arm((0,) * 20, (5,) * 20), Arm((5,) * 20, (5,) * 20)))
+    alike = pilot_variance(contrasted(ShellPasses((0,) * 20, (5,) * 20), ShellPasses((5,) * 20, (5,) * 20)))
     assert alike == (0, 0, 0)
     nothing = power_text([("m", alike)], 20, 5)
     assert " 0.0" not in nothing and nothing.count("n/a*") == 2 and "n/a: nothing varied" in nothing
@@ -141,8 +141,10 @@ def test_the_end_of_the_interval_lies_above_the_variance_in_nearly_all_pilots(ta
     rng, above = np.random.default_rng(3), []
     for _ in range(400):
         rates = 0.5 + rng.normal(0, 0.1, tasks).clip(-0.4, 0.4)
-        arms = [Arm(tuple(rng.binomial(20, rate).tolist()), (20,) * tasks) for rate in (np.full(tasks, 0.5), rates)]
-        above.append(pilot_variance(contrasted(*arms)).upper > 0.01)
+        counts = [
+            ShellPasses(tuple(rng.binomial(20, rate).tolist()), (20,) * tasks) for rate in (np.full(tasks, 0.5), rates)
+        ]
+        above.append(pilot_variance(contrasted(*counts)).upper > 0.01)
     assert np.mean(above) == pytest.approx(0.975, abs=0.025)
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from fluency.analysis.outcomes import Arm, pair_by_task
+from fluency.analysis.outcomes import ShellPasses, pair_by_task
 from fluency.analysis.robustness import CeilingAndFloor, ceiling_and_floor
 from fluency.core.shells import DESIGN_SHELLS
 from tests.synthetic_tables import contrasted
@@ -14,12 +14,12 @@ from tests.synthetic_tables import contrasted
 
 def found(bash: list[int], pwsh: list[int], trials: int = 10) -> CeilingAndFloor:
     """What 20 tasks show whose passes of 10 trials are these, over and over."""
-    arms = [Arm(tuple((passes * 20)[:20]), (trials,) * 20) for passes in (bash, pwsh)]
-    return ceiling_and_floor(pair_by_task(contrasted(*arms, trials)), DESIGN_SHELLS)
+    counts = [ShellPasses(tuple((passes * 20)[:20]), (trials,) * 20) for passes in (bash, pwsh)]
+    return ceiling_and_floor(pair_by_task(contrasted(*counts, trials)), DESIGN_SHELLS)
 
 
-def warned(words: str, *arms: list[int]) -> bool:
-    return any(words in warning for warning in found(*arms).warnings)
+def warned(words: str, *passes: list[int]) -> bool:
+    return any(words in warning for warning in found(*passes).warnings)
 
 
 @pytest.mark.parametrize(("passes", "floor", "ceiling"), [(1, True, False), (9, False, True)])
@@ -31,7 +31,7 @@ def test_the_edge_itself_is_warned_of(passes: int, floor: bool, ceiling: bool) -
 
 
 @pytest.mark.parametrize(("passes", "edge"), [(1, "floor"), (9, "ceiling")])
-def test_both_arms_at_one_edge_are_one_warning(passes: int, edge: str) -> None:
+def test_both_shells_at_one_edge_are_one_warning(passes: int, edge: str) -> None:
     both = f"pass@1 is at the {edge} in both arms: these tasks cannot tell"
     assert warned(both, [passes], [passes]) and not warned("biases", [passes], [passes])
     assert not warned("in both arms", [1], [9]) and warned("biases", [1], [9])
@@ -52,7 +52,7 @@ def test_flat_tasks_are_counted_and_ten_informative_ones_are_enough() -> None:
     assert nine.warnings == ("only 9 of 20 tasks are informative (6 passed always, 5 never, in both shells)",)
 
 
-def test_a_task_flat_in_one_arm_only_is_informative() -> None:
+def test_a_task_flat_in_one_shell_only_is_informative() -> None:
     assert found([10, 0], [9, 1]).informative == 20
 
 

@@ -23,10 +23,10 @@ many, few = st.lists(difference, min_size=2, max_size=20), st.lists(difference, 
 
 
 def example(seed: int, tasks: int, trials: tuple[int, int]) -> list[Fraction]:
-    """Per-task differences of arms whose tasks have any number of measured trials within `trials`."""
+    """Per-task differences of shells whose tasks have any number of measured trials within `trials`."""
     rng = np.random.default_rng(seed)
-    arms = [[(int(rng.binomial(n, rng.random())), int(n)) for n in rng.integers(*trials, tasks)] for _ in range(2)]
-    return [Fraction(*p) - Fraction(*b) for b, p in zip(*arms, strict=True)]
+    counts = [[(int(rng.binomial(n, rng.random())), int(n)) for n in rng.integers(*trials, tasks)] for _ in range(2)]
+    return [Fraction(*p) - Fraction(*b) for b, p in zip(*counts, strict=True)]
 
 
 def drawn(differences: list[Fraction], monkeypatch: pytest.MonkeyPatch) -> PValue:

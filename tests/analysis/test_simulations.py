@@ -10,7 +10,7 @@ import pytest
 
 from fluency.analysis.estimate import claims_of
 from fluency.analysis.intervals import fixed_task_halfwidth, floored_interval, sign_flip, t_interval
-from fluency.analysis.outcomes import Arm, pair_by_task
+from fluency.analysis.outcomes import ShellPasses, pair_by_task
 from fluency.analysis.plan import BANDS, band_of
 from fluency.analysis.robustness import leave_tasks_out
 from tests.synthetic_tables import contrasted
@@ -51,7 +51,9 @@ def test_on_arrays_the_methods_are_the_reports() -> None:
     fixed, side, p = methods.fixed_half(found), methods.ahead(found), methods.flip_p(found)
     rows, kept = methods.rows_of(found.steps.sum(axis=1), 100), methods.survives(found)
     for i in range(40):
-        outcomes = contrasted(*(Arm(tuple(arm[i].tolist()), (5,) * 20) for arm in (found.baseline, found.challenger)))
+        outcomes = contrasted(
+            *(ShellPasses(tuple(shell[i].tolist()), (5,) * 20) for shell in (found.baseline, found.challenger))
+        )
         paired = pair_by_task(outcomes)
         exact = paired.differences
         own, near = (t_interval(exact, level) or floored_interval(exact, level) for level in (0.95, 0.90))

@@ -37,7 +37,7 @@ def test_trials_before_a_gap_that_reach_the_horizon_are_enough() -> None:
     assert time_to_first_pass(trials((1, False, 40, 1), (2, False, 10, 1)), 5) is None
 
 
-def test_the_time_to_the_first_pass_is_of_the_same_tasks_in_every_measured_arm() -> None:
+def test_the_time_to_the_first_pass_is_of_the_same_tasks_in_every_measured_shell() -> None:
     """task-01 passes in neither and misses a trial in one: it is left out of both, where one alone would look faster."""
     rows = [
         row.model_copy(
@@ -46,10 +46,10 @@ def test_the_time_to_the_first_pass_is_of_the_same_tasks_in_every_measured_arm()
         for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-01", t_exec_s=0.0)
         if (lost := row.task == "task-01" and row.shell == "pwsh" and row.trial == 2) or True
     ]
-    bash, pwsh = times(to_frame(rows), 3, DESIGN_SHELLS).arms.values()
+    bash, pwsh = times(to_frame(rows), 3, DESIGN_SHELLS).by_shell.values()
     assert (bash.first_tasks, pwsh.first_tasks) == (3, 3)
     assert (bash.t_first, pwsh.t_first) == (1.0, 2.0)
-    alone = times(to_frame([row for row in rows if row.shell == "bash"]), 3, DESIGN_SHELLS).arms["bash"]
+    alone = times(to_frame([row for row in rows if row.shell == "bash"]), 3, DESIGN_SHELLS).by_shell["bash"]
     assert (alone.first_tasks, alone.t_first) == (4, (3 * 1.0 + 60) / 4)
 
 
@@ -61,22 +61,22 @@ def test_never_passed_tasks_count_at_the_horizon_and_their_expected_time_is_infi
     found = times(
         make_frame(STUDY, TASKS, lambda cell: cell.shell == "bash", t_gen_s=1.0, t_exec_s=0.5), 3, DESIGN_SHELLS
     )
-    assert found.arms["bash"].t_first == 1.5
-    assert found.arms["bash"].expected == 1.5
-    assert found.arms["pwsh"].t_first == found.horizon_s
-    assert found.arms["pwsh"].expected == inf
-    assert found.arms["pwsh"].never_passed == 4
-    assert found.arms["pwsh"].t_run is None
+    assert found.by_shell["bash"].t_first == 1.5
+    assert found.by_shell["bash"].expected == 1.5
+    assert found.by_shell["pwsh"].t_first == found.horizon_s
+    assert found.by_shell["pwsh"].expected == inf
+    assert found.by_shell["pwsh"].never_passed == 4
+    assert found.by_shell["pwsh"].t_run is None
     assert found.ratio is None
 
 
 def test_expected_time_is_all_time_over_passes() -> None:
     found = times(make_frame(STUDY, TASKS, lambda cell: cell.trial == 3, t_gen_s=1.0, t_exec_s=0.5), 3, DESIGN_SHELLS)
-    assert found.arms["bash"].expected == 4.5
+    assert found.by_shell["bash"].expected == 4.5
 
 
 def test_without_latencies_only_the_command_has_a_time() -> None:
-    found = times(make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None), 3, DESIGN_SHELLS).arms["pwsh"]
+    found = times(make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None), 3, DESIGN_SHELLS).by_shell["pwsh"]
     assert found.t_run is None
     assert found.t_first is None
     assert found.expected is None

@@ -9,12 +9,12 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 from fluency.analysis.descriptive import passed_in_some_worlds, variance_shares
-from fluency.analysis.outcomes import Arm, pair_by_task
+from fluency.analysis.outcomes import ShellPasses, pair_by_task
 from tests.synthetic_tables import contrasted, make_frame, make_study, make_tasks
 
 
 def shares(bash: list[int], pwsh: list[int], trials: int = 5):
-    outcomes = contrasted(*(Arm(tuple(arm), (trials,) * len(arm)) for arm in (bash, pwsh)), trials)
+    outcomes = contrasted(*(ShellPasses(tuple(passes), (trials,) * len(passes)) for passes in (bash, pwsh)), trials)
     return variance_shares(outcomes, pair_by_task(outcomes))
 
 
@@ -22,9 +22,12 @@ def shares(bash: list[int], pwsh: list[int], trials: int = 5):
 def test_they_are_those_of_the_expected_mean_squares(seed: int) -> None:
     rng = np.random.default_rng(seed)
     level = rng.random(20)
-    arms = [rng.binomial(5, np.clip(level + rng.normal(0, 0.25, 20), 0, 1)).tolist() for _ in range(2)]
+    counts = [rng.binomial(5, np.clip(level + rng.normal(0, 0.25, 20), 0, 1)).tolist() for _ in range(2)]
     rows = [
-        (task, shell, int(trial < arms[shell][task])) for task in range(20) for shell in range(2) for trial in range(5)
+        (task, shell, int(trial < counts[shell][task]))
+        for task in range(20)
+        for shell in range(2)
+        for trial in range(5)
     ]
     frame = pd.DataFrame(rows, columns=["task", "shell", "passed"])
     table = sm.stats.anova_lm(smf.ols("passed ~ C(task) * C(shell)", frame).fit())
@@ -32,11 +35,11 @@ def test_they_are_those_of_the_expected_mean_squares(seed: int) -> None:
     trial = squares["Residual"]
     shell = max(0.0, (squares["C(task):C(shell)"] - trial) / 5)
     task = max(0.0, (squares["C(task)"] - squares["C(task):C(shell)"]) / 10)
-    found, total = shares(*arms), trial + shell + task
+    found, total = shares(*counts), trial + shell + task
     assert (found.task, found.task_and_shell, found.trial) == pytest.approx(
         (task / total, shell / total, trial / total)
     )
-    assert found == shares(*arms[::-1]), "which arm is which is of no consequence"
+    assert found == shares(*counts[::-1]), "which shell is which is of no consequence"
 
 
 def test_the_limits() -> None:
@@ -51,7 +54,7 @@ def test_the_limits() -> None:
     assert shares([3], [2]) is None
 
 
-def test_cells_that_passed_in_some_worlds_only_are_counted_by_arm() -> None:
+def test_cells_that_passed_in_some_worlds_only_are_counted_by_shell() -> None:
     study, tasks = make_study(), make_tasks(4)
     frame = make_frame(study, tasks, lambda cell: None if cell.trial == 5 else cell.trial == 1)
     assert passed_in_some_worlds(frame, "bash") == 0

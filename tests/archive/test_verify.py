@@ -601,7 +601,7 @@ def test_an_incomplete_study_is_refused_unless_it_says_so(tmp_path):
     assert report.ok and report.manifest.missing == [cell] and "PARTIAL: 1 of 2 cells are missing" in report.lines()
 
 
-def test_an_arm_that_cannot_be_measured_is_complete(tmp_path):
+def test_a_shell_that_cannot_be_measured_is_complete(tmp_path):
     study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1), shells=("bash",))
     report = verify_archive(archived(study, tmp_path / "out"))
     assert report.proven and not report.manifest.partial

@@ -120,7 +120,7 @@ def test_a_row_holds_the_worst_and_the_mean_of_its_worlds(made, cell):
     assert (row.t_exec_s, row.cpu_s, row.timed_out, row.output_truncated) == (0.5, 0.25, True, True)
 
 
-def test_an_arm_that_cannot_be_measured_has_its_reason(made, cell):
+def test_a_shell_that_cannot_be_measured_has_its_reason(made, cell):
     records = load_records(made.results, cell)
     score = records.score.model_copy(update={"not_measured": "no PowerShell", "passed": None, "worlds": []})
     row = _full_row(cell, "file-inspection", records._replace(score=score))

@@ -73,7 +73,7 @@ def test_the_environment_is_exactly_the_agreed_one(sandbox: Sandbox) -> None:
 
 
 NOT_INSTALLED = "cargo rustc rustup rustfmt rustdoc git perl python python2 python3 pip pip3 pwsh"
-"""What the prompt says is not there, by the names a command may call it, and the other arm's shell."""
+"""What the prompt says is not there, by the names a command may call it, and the other shell's shell."""
 
 
 def test_the_tools_are_there(sandbox: Sandbox) -> None:

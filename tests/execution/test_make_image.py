@@ -1,4 +1,4 @@
-"""`make image` after PowerShell arrived: the old record goes, so that both arms are measured in one image."""
+"""`make image` after PowerShell arrived: the old record goes, so that both shells are measured in one image."""
 
 import json
 

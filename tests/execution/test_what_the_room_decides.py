@@ -77,6 +77,6 @@ def test_unix_programs_cut_no_line_where_there_is_no_terminal(sandbox: Sandbox) 
 
 
 def test_no_process_of_a_task_has_a_name_that_the_kernel_cuts() -> None:
-    """It keeps 15 characters, and so do `ps -o comm`, `pgrep` and Get-Process: neither arm may depend on it."""
+    """It keeps 15 characters, and so do `ps -o comm`, `pgrep` and Get-Process: neither shell may depend on it."""
     names = {p.name for task in load_tasks() for seed in (11, 24) for p in world_for(task, seed).processes}
     assert len(names) > 5 and max(map(len, names)) <= 15

@@ -95,11 +95,11 @@ def test_inspects_metrics_are_the_studys_rates_of_each_model_and_shell(found, ex
     rows, _ = example
     for model, log in found[EXAMPLE.name].items():
         for shell in ("bash", "pwsh"):
-            of_arm = [row for row in rows if (row.model, row.shell) == (model, shell)]
+            of_shell = [row for row in rows if (row.model, row.shell) == (model, shell)]
             for name in ("passed", "structural_pass", "lenient_passed"):
-                rate = Fraction(sum(getattr(row, name) for row in of_arm), len(of_arm))
+                rate = Fraction(sum(getattr(row, name) for row in of_shell), len(of_shell))
                 assert log["metrics"][f"{name} mean"][shell] == pytest.approx(float(rate), abs=1e-12)
-            any_of_five = len({row.task for row in of_arm if row.passed})
+            any_of_five = len({row.task for row in of_shell if row.passed})
             assert log["metrics"]["passed pass_at_5"][shell] == pytest.approx(any_of_five / 20)
     passed = found[EXAMPLE.name]["qwen-1.5b"]["metrics"]["passed mean"]
     assert passed == {"bash": pytest.approx(0.11), "pwsh": pytest.approx(0.02)}, "the README's table"

@@ -34,7 +34,7 @@ def test_a_models_answers_are_judged_as_a_study_judges_them(ran):
     assert ran["bash"]["status"] == "success" and ran["bash"]["metrics"]["accuracy"] == pytest.approx(1 / 3)
 
 
-def test_an_arm_that_the_image_does_not_hold_has_no_score(ran, sandbox):
+def test_a_shell_that_the_image_does_not_hold_has_no_score(ran, sandbox):
     if not sandbox.why_missing("pwsh"):
         pytest.skip("the image holds PowerShell")
     for value, explanation, _ in ran["pwsh"]["scores"].values():

@@ -98,7 +98,7 @@ def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
     assert estimate_cost(hotter, TASKS[:3], store, ENVIRON).calls == 6
 
 
-def test_what_is_not_installed_is_said_in_both_arms_alike(paid):
+def test_what_is_not_installed_is_said_in_both_shells_alike(paid):
     sentence = "The Rust toolchain, git, Perl and Python are not installed."
     first = {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells}
     assert first == {PREAMBLE} and PREAMBLE.count(sentence) == 1

@@ -169,11 +169,11 @@ def make_cell(
         task_sha256=sha256(task.id),
         provenance=hashes,
     )
-    arms = [("as_designed", "strict")] + ([("no_unix_tools", "strict")] if cell.shell == "pwsh" else [])
+    kinds = [("as_designed", "strict")] + ([("no_unix_tools", "strict")] if cell.shell == "pwsh" else [])
     if lenient is not None:
-        arms.append(("as_designed", "lenient"))
+        kinds.append(("as_designed", "lenient"))
     runs, worlds = [], []
-    for condition, reading in arms:
+    for condition, reading in kinds:
         for world in (11, 24):
             run, judged = make_run(rng, task, cell, world, condition, reading, passed, text, scale)
             runs.append(run)

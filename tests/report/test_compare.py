@@ -139,7 +139,7 @@ def test_models_are_paired_by_alias_and_a_lone_rest_as_versions() -> None:
     assert paired_models(["x", "y"], ["z"]) == []
 
 
-def test_too_few_measured_trials_leave_a_task_out_and_no_arm_breaks_it(tmp_path) -> None:
+def test_too_few_measured_trials_leave_a_task_out_and_no_shell_breaks_it(tmp_path) -> None:
     study(tmp_path, "old", lambda m, s, t, n: None if s == "pwsh" else (None if t == 0 and n > 2 else t % 2 == 0))
     study(tmp_path, "new", lambda m, s, t, n: t % 3 == 0)
     found = compare("old", "new", tmp_path)
@@ -290,7 +290,7 @@ def test_what_an_older_study_did_not_record_is_said(base, tmp_path) -> None:
     }
 
 
-def test_a_third_arm_is_an_arm_like_the_others(tmp_path, monkeypatch) -> None:
+def test_a_third_shell_is_a_shell_like_the_others(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(SHELLS, "zsh", replace(SHELLS["bash"], name="zsh", title="Zsh 5", short_title="Zsh"))
     study(tmp_path, "old", lambda m, s, t, n: s == "zsh", shells=("bash", "pwsh", "zsh"))
     study(tmp_path, "new", lambda m, s, t, n: s != "zsh", shells=("bash", "pwsh", "zsh"))
@@ -301,7 +301,7 @@ def test_a_third_arm_is_an_arm_like_the_others(tmp_path, monkeypatch) -> None:
     assert "| task-03" in text and "Zsh 5 change, pp" in text
 
 
-def test_studies_of_one_arm_compare(tmp_path) -> None:
+def test_studies_of_one_shell_compare(tmp_path) -> None:
     for name, seed in (("old", 1), ("new", 2)):
         study(tmp_path, name, dice(seed), shells=("pwsh",))
     found = compare("old", "new", tmp_path)

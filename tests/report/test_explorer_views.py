@@ -1,4 +1,4 @@
-"""The explorer's addresses, its links between cells, all arms of a task side by side, attempts, and paper."""
+"""The explorer's addresses, its links between cells, all shells of a task side by side, attempts, and paper."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_links_lead_to_the_same_trial_in_the_other_shell_and_of_the_other_models
     page.wait(f"{TITLE}.includes('qwen-3b, Bash')")
 
 
-def test_both_arms_of_a_task_stand_side_by_side(write, new_page) -> None:
+def test_both_shells_of_a_task_stand_side_by_side(write, new_page) -> None:
     made = make_explorer(
         2, 3, 3, states={f"{FIRST}/2": "missing", f"{FIRST}/1": "silent-wrong", f"{FIRST}/3": "passed"}
     )
@@ -147,7 +147,7 @@ def test_both_arms_of_a_task_stand_side_by_side(write, new_page) -> None:
 
 
 @pytest.mark.parametrize("how", [{"width": 360, "height": 700}, {"dark": True, "height": 2000}], ids=["phone", "dark"])
-def test_the_arms_fit_a_phone_and_have_names(write, new_page, how) -> None:
+def test_the_shells_fit_a_phone_and_have_names(write, new_page, how) -> None:
     page = new_page(**how)
     page.open(write(make_explorer(1, 2, 2, text="find " + "averylongpath/" * 30)), LINE)
     body = f"{DIALOG}.querySelector('.body')"

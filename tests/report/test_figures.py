@@ -84,7 +84,7 @@ def test_every_trial_is_drawn() -> None:
     svg = found["cells", "model-x"].svg
     uses = len(re.findall(r"<use ", svg)) - 4
     assert uses == 2 * 20 * 2 * 5, "a box and a mark for each trial, and two of each in the legend"
-    passes = sum(arm.total_passes for arm in analysis.models[0].outcomes.arms.values())
+    passes = sum(counts.total_passes for counts in analysis.models[0].outcomes.by_shell.values())
     assert f"{passes} pass" in found["cells", "model-x"].alt
 
 
@@ -154,7 +154,7 @@ def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:
         assert model.model in words
 
 
-def test_the_tasks_that_each_arm_leads_are_counted_in_words() -> None:
+def test_the_tasks_that_each_shell_leads_are_counted_in_words() -> None:
     counts = {"task-01": (1, 4), "task-02": (0, 5), "task-03": (3, 1)}
     tasks = make_tasks(7)
     _, found = drawings(from_counts({task.id: counts.get(task.id, (2, 2)) for task in tasks}), tasks=tasks)
@@ -162,7 +162,7 @@ def test_the_tasks_that_each_arm_leads_are_counted_in_words() -> None:
     assert said in found["tasks", "model-x"].alt
 
 
-def test_the_arms_stand_evenly_above_and_below_their_row(monkeypatch) -> None:
+def test_the_shells_stand_evenly_above_and_below_their_row(monkeypatch) -> None:
     kept: list = []
     monkeypatch.setattr(figures, "to_svg", lambda figure, *words: kept.append(figure) or "")
     drawings()

@@ -114,7 +114,7 @@ def test_one_trial(tmp_path: Path) -> None:
     assert "pass^" not in text
 
 
-def test_an_arm_that_cannot_be_measured(tmp_path: Path) -> None:
+def test_a_shell_that_cannot_be_measured(tmp_path: Path) -> None:
     text = report(tmp_path, lambda cell: "not_measured" if cell.shell == "pwsh" else cell.trial < 4)
     assert "no verdict, because PowerShell 7 was not measured: the sandbox image holds no PowerShell 7" in lead(text)
     assert "Bash passed 60 of 100 runs" in lead(text)

@@ -1,4 +1,4 @@
-"""What the report says of programs that the room lacks, by arm."""
+"""What the report says of programs that the room lacks, by shell."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def analysis_of(
     return analyse(to_frame(changed), STUDY, TASKS)
 
 
-def test_both_classes_are_compared_by_arm() -> None:
+def test_both_classes_are_compared_by_shell() -> None:
     text = said({"bash": 2, "pwsh": 4}, {"pwsh": 7})
     assert "this room lacks: Bash 2/100, PowerShell 4/100 (`missing-program`)" in text
     assert "nobody has: Bash 0/100, PowerShell 7/100 (`invented-command`)" in text
@@ -57,7 +57,7 @@ def test_from_three_points_on_the_gap_is_bounded_both_ways(bash: int, pwsh: int)
     assert "pp with those cells left out" in text
 
 
-def test_an_arm_that_is_not_measured_is_not_compared() -> None:
+def test_a_shell_that_is_not_measured_is_not_compared() -> None:
     text = said({"bash": 9}, measured=("bash",))
     assert "Bash 9/100 (`missing-program`)" in text and "PowerShell" not in text and "differ" not in text
 
@@ -72,7 +72,7 @@ def test_scores_of_before_are_not_counted_as_either() -> None:
     assert lines["missing_left_out"] is lines["missing_passed"] is None, "what is not known is not counted as nothing"
 
 
-def test_what_the_room_did_is_counted_by_arm() -> None:
+def test_what_the_room_did_is_counted_by_shell() -> None:
     text = sandbox_effects(analysis_of({"bash": 9, "pwsh": 1}).models[0])
     assert text.startswith(
         "a program that is missing here: Bash 9/100, PowerShell 1/100; stopped at the deadline: Bash 0/100"

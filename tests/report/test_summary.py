@@ -119,7 +119,7 @@ def test_tasks_without_room_are_the_first_thing_said_and_the_label_comes_after()
     assert "They show that PowerShell is ahead, not by how much." in text
 
 
-def test_one_arm_at_an_edge_is_said_to_bias_the_gap() -> None:
+def test_one_shell_at_an_edge_is_said_to_bias_the_gap() -> None:
     assert "PowerShell stands at the floor, which biases the gap towards 0." in told((20, (2, 0)))
     assert "Bash stands at the ceiling, which biases the gap towards 0." in told((20, (5, 3)))
     assert "biases" not in told((20, (2, 3)))
@@ -198,7 +198,7 @@ def test_models_may_disagree_on_these_tasks_alone() -> None:
     assert "The models disagree: on these very tasks, PowerShell is ahead for a and Bash is ahead for b." in text
 
 
-def test_missing_cells_are_named_by_arm() -> None:
+def test_missing_cells_are_named_by_shell() -> None:
     study = make_study()
 
     def lost(cell):

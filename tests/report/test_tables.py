@@ -66,7 +66,7 @@ def used_rows(change) -> list:
 
 
 def section(tmp_path: Path, frame: pd.DataFrame) -> dict[str, list[str]]:
-    """The cells of the section's table by arm."""
+    """The cells of the section's table by shell."""
     path = tmp_path / "report.md"
     write_report(path, frame, view_of(make_study(trials=3), FEW))
     text = path.read_text(encoding="utf-8")
@@ -75,7 +75,7 @@ def section(tmp_path: Path, frame: pd.DataFrame) -> dict[str, list[str]]:
     return {cells[0]: cells[1:] for cells in ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)}
 
 
-def test_what_one_arm_meets_shows_in_its_row(tmp_path: Path) -> None:
+def test_what_one_shell_meets_shows_in_its_row(tmp_path: Path) -> None:
     def change(row) -> dict:
         if row.shell == "bash" or row.trial > 1:
             return {}
@@ -93,7 +93,7 @@ def test_what_one_arm_meets_shows_in_its_row(tmp_path: Path) -> None:
     ]
 
 
-def test_an_arm_that_never_ran_and_a_kernel_that_does_not_tell(tmp_path: Path) -> None:
+def test_a_shell_that_never_ran_and_a_kernel_that_does_not_tell(tmp_path: Path) -> None:
     rows = used_rows(lambda row: {"peak_processes": None, "peak_memory_bytes": None})
     rows = [row.model_copy(update={"t_exec_s": None}) if row.shell == "pwsh" else row for row in rows]
     table = section(tmp_path, to_frame(rows))

@@ -209,7 +209,7 @@ def test_a_reply_without_a_command_failed(outcome, reply, failure):
     assert score_cell(TASK, made, execution([], made), world_for).no_unix_tools_passed is None
 
 
-def test_an_arm_that_cannot_be_measured_is_neither_passed_nor_failed():
+def test_a_shell_that_cannot_be_measured_is_neither_passed_nor_failed():
     made = generation("Get-ChildItem", shell="pwsh")
     score = score_cell(
         TASK, made, execution([], made, not_measured="the image holds no PowerShell"), world_for, seeds=SEEDS

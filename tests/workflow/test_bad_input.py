@@ -141,7 +141,7 @@ def test_a_model_that_says_nothing_useful_has_failed_not_gone_missing(
     assert not bash["passed"].any() and set(bash["status"]) == {"measured"}
 
 
-def test_an_arm_without_powershell_is_not_measured_and_never_failed(sandbox, project):
+def test_a_shell_without_powershell_is_not_measured_and_never_failed(sandbox, project):
     if sandbox.image.shells.get("pwsh"):
         pytest.skip("the image holds PowerShell, so the arm is measured")
     frame = read_table(project.root / "results" / "test" / "cells.csv")

@@ -1,4 +1,4 @@
-"""A third shell is one entry: Debian's zsh as an arm of its own, from the image to the report."""
+"""A third shell is one entry: Debian's zsh as a shell of its own, from the image to the report."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def answer(prompt: str) -> str:
 
 @pytest.fixture(scope="module")
 def studied(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """A study of three arms; the image with zsh is removed afterwards, its base stays for the next time."""
+    """A study of three shells; the image with zsh is removed afterwards, its base stays for the next time."""
     project = Project.make(tmp_path_factory.mktemp("third") / "project")
     project.edit("scripts/fluency/core/shells.py", LAST, LAST.replace("),", ")," + ENTRY, 1))
     for task, command in REFERENCES.items():
@@ -84,12 +84,12 @@ def test_the_image_holds_it_and_says_its_version(studied: Project) -> None:
     assert facts["start_up_s"]["zsh"] > 0
 
 
-def test_it_is_measured_as_an_arm_of_its_own(studied: Project) -> None:
+def test_it_is_measured_as_a_shell_of_its_own(studied: Project) -> None:
     frame = read_table(studied.root / "results/test/cells.csv")
-    arm = frame[frame["shell"] == "zsh"].set_index("task")
-    assert set(arm["status"]) == {"measured"}
-    assert arm["passed"].to_dict() == {**dict.fromkeys(REFERENCES, True), UNSOLVED: False}
-    assert arm.loc[UNSOLVED, "failure_class"] == "invented-command"
+    cells = frame[frame["shell"] == "zsh"].set_index("task")
+    assert set(cells["status"]) == {"measured"}
+    assert cells["passed"].to_dict() == {**dict.fromkeys(REFERENCES, True), UNSOLVED: False}
+    assert cells.loc[UNSOLVED, "failure_class"] == "invented-command"
     assert frame[frame["shell"] == "bash"]["passed"].all()
 
 
@@ -106,7 +106,7 @@ def test_the_report_gives_its_rate_beside_the_gap_of_the_first_two(studied: Proj
     assert LINE in (studied.root / "results/test/explorer.html").read_text()
 
 
-def test_the_gap_is_between_the_two_arms_that_a_study_names(studied: Project) -> None:
+def test_the_gap_is_between_the_two_shells_that_a_study_names(studied: Project) -> None:
     studied.configure(shells=["bash", "zsh"])
     studied.snakemake()
     report = (studied.root / "results/test/report.md").read_text()

@@ -33,7 +33,7 @@ class ObservedStudy:
         asked = [task for task in tasks if task in self.prompts]
         outcomes = count_outcomes(self._rows(model), asked, self.study.trials, self.study.shells)
         return {
-            task: {shell: (arm.passes[place], arm.scored[place]) for shell, arm in outcomes.arms.items()}
+            task: {shell: (counts.passes[place], counts.scored[place]) for shell, counts in outcomes.by_shell.items()}
             for place, task in enumerate(asked)
         }
 

@@ -85,7 +85,7 @@ def _observed(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> dict[s
 def edges(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> Iterator[str]:
     """The section on tasks that the models never or always passed."""
     names = [task.id for task in tasks]
-    arms = [arm for seen in studies for arm in _arms(seen, names)]
+    measured = [line for seen in studies for line in _measured(seen, names)]
     yield "\n## Never and always passed\n"
     yield "Tasks with a measured trial, by model and shell, and the failures, most frequent first.\n"
     heads = [
@@ -98,24 +98,24 @@ def edges(tasks: Sequence[Task], studies: Sequence[ObservedStudy]) -> Iterator[s
         "in between",
         "failures by class",
     ]
-    yield table(heads, [_row(*arm) for arm in arms], "llrrrrrl")
+    yield table(heads, [_row(*line) for line in measured], "llrrrrrl")
     yield "\nPassed at least once:\n"
-    for model, shell, found, _ in arms:
+    for model, shell, found, _ in measured:
         passed = [f"`{task}` ({passes} of {of})" for task, (passes, of) in found.items() if passes]
         if passed:
             yield f"- {model}, {SHELLS[shell].short_title}: {', '.join(passed)}"
-    once = {task for _, _, found, _ in arms for task, (passes, _) in found.items() if passes}
-    asked = {task for _, _, found, _ in arms for task in found}
+    once = {task for _, _, found, _ in measured for task, (passes, _) in found.items() if passes}
+    asked = {task for _, _, found, _ in measured for task in found}
     floor = [f"`{name}`" for name in names if name in asked - once]
     yield f"\nNever passed by any of them ({len(floor)} of {len(asked)} tasks asked): {', '.join(floor) or 'none'}."
-    always = sorted({(task, of) for _, _, found, _ in arms for task, (passes, of) in found.items() if passes == of})
+    always = sorted({(task, of) for _, _, found, _ in measured for task, (passes, of) in found.items() if passes == of})
     full = ", ".join(f"`{name}` ({of} of {of})" for name, of in always)
     yield f"\nPassed in every trial by one of them: {full or 'none'}."
     yield _TEXT.rstrip()
 
 
-def _arms(seen: ObservedStudy, names: Sequence[str]) -> Iterator[tuple[str, str, Found, dict[str, int]]]:
-    """Title of the model, shell, what was found and the failures by class, of each arm that was measured."""
+def _measured(seen: ObservedStudy, names: Sequence[str]) -> Iterator[tuple[str, str, Found, dict[str, int]]]:
+    """Title of the model, shell, what was found and the failures by class, of each shell that was measured."""
     for model in seen.study.models:
         rates = seen.rates(model.alias, names)
         for shell in seen.study.shells:

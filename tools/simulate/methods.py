@@ -87,7 +87,7 @@ def flip_p(found: Studies) -> np.ndarray:
 
 
 def mcnemar_p(found: Studies, rng: np.random.Generator) -> np.ndarray:
-    """Exact McNemar over runs, the j-th trial of one arm against the j-th of the other."""
+    """Exact McNemar over runs, the j-th trial of one shell against the j-th of the other."""
     both = rng.hypergeometric(found.baseline, found.trials - found.baseline, found.challenger)
     one, other = (found.baseline - both).sum(axis=1), (found.challenger - both).sum(axis=1)
     return np.minimum(1, 2 * binom.cdf(np.minimum(one, other), one + other, 0.5))
@@ -102,7 +102,7 @@ def stratified_p(found: Studies) -> np.ndarray:
 
 
 def rows_of(total: np.ndarray, size: int) -> np.ndarray:
-    """The table's row of a gap of `total` passes in `size` runs an arm, as its place in BANDS; exact."""
+    """The table's row of a gap of `total` passes in `size` runs a shell, as its place in BANDS; exact."""
     by_ten, by_five = 10 * total, 20 * total
     return np.select(
         [by_ten >= size, by_ten <= -size, np.abs(by_five) < size],

@@ -1,4 +1,4 @@
-"""Simulated studies: populations of tasks with true rates in two arms, and the passes that trials on them give."""
+"""Simulated studies: populations of tasks with true rates in two shells, and the passes that trials on them give."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Studies:
 def studies(
     rates: tuple[np.ndarray, np.ndarray], count: int, tasks: int, trials: int, rng: np.random.Generator
 ) -> Studies:
-    """`count` studies of a population of tasks, given by its true rates in both arms."""
+    """`count` studies of a population of tasks, given by its true rates in both shells."""
     chosen = rng.integers(0, len(rates[0]), size=(count, tasks))
-    baseline, challenger = (rng.binomial(trials, arm[chosen]).astype(np.int64) for arm in rates)
-    below, above = (arm[chosen] for arm in rates)
+    baseline, challenger = (rng.binomial(trials, rate[chosen]).astype(np.int64) for rate in rates)
+    below, above = (rate[chosen] for rate in rates)
     truth = float(np.mean(rates[1]) - np.mean(rates[0]))
     return Studies(baseline, challenger, trials, truth, (above - below).mean(axis=1))
 

@@ -13,7 +13,16 @@ import numpy as np
 import pandas as pd
 
 from fluency.analysis.intervals import task_sd
-from fluency.analysis.outcomes import Arm, Outcomes, PairedRates, arms_of, mean, one_model, rate_over, trial_noise
+from fluency.analysis.outcomes import (
+    Outcomes,
+    PairedRates,
+    ShellPasses,
+    mean,
+    one_model,
+    ordered_shells,
+    rate_over,
+    trial_noise,
+)
 from fluency.core.records import FailureClass, MadeOf
 from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell
@@ -23,7 +32,7 @@ from fluency.core.study import Cell
 class CategoryLine:
     """Means of one category: no interval, no p, no verdict; four or five tasks carry none.
 
-    rates: of each arm, over those of the compared tasks that it has enough measured trials of; None without any.
+    rates: of each shell, over those of the compared tasks that it has enough measured trials of; None without any.
     """
 
     category: str
@@ -35,7 +44,7 @@ class CategoryLine:
 
 @dataclass(frozen=True)
 class MadeOfLine:
-    """Answers of one arm made of one kind of thing, and how the measured ones fared."""
+    """Answers of one shell made of one kind of thing, and how the measured ones fared."""
 
     made_of: str
     answers: int
@@ -46,10 +55,10 @@ class MadeOfLine:
 
 
 @dataclass(frozen=True)
-class CompositionOfArm:
-    """What the answers of one arm are made of; `answers` is the denominator of the shares.
+class ShellComposition:
+    """What the answers of one shell are made of; `answers` is the denominator of the shares.
 
-    An answer is classified from its text, so those of an arm that could not be executed are too.
+    An answer is classified from its text, so those of a shell that could not be executed are too.
     """
 
     shell: str
@@ -85,22 +94,22 @@ def category_lines(outcomes: Outcomes, paired: PairedRates, categories: Mapping[
     for category in dict.fromkeys(categories[task] for task in paired.tasks):
         chosen = [task for task in paired.tasks if categories[task] == category]
         places = [outcomes.tasks.index(task) for task in chosen]
-        rates = {shell: _mean_rate(arm, places, outcomes.min_trials) for shell, arm in outcomes.arms.items()}
+        rates = {shell: _mean_rate(counts, places, outcomes.min_trials) for shell, counts in outcomes.by_shell.items()}
         differences = [by_task[task] for task in chosen]
         lines.append(CategoryLine(category, len(chosen), rates, mean(differences), sum(d != 0 for d in differences)))
     return tuple(lines)
 
 
-def _mean_rate(arm: Arm, places: Sequence[int], min_trials: int) -> Fraction | None:
-    kept = [place for place in places if arm.scored[place] >= min_trials]
-    return rate_over(arm, kept).value if kept else None
+def _mean_rate(counts: ShellPasses, places: Sequence[int], min_trials: int) -> Fraction | None:
+    kept = [place for place in places if counts.scored[place] >= min_trials]
+    return rate_over(counts, kept).value if kept else None
 
 
-def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> CompositionOfArm:
+def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> ShellComposition:
     """What one model's answers in one shell are made of."""
     one_model(rows)
-    arm = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
-    known = arm[arm["made_of"].notna()]
+    answered = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
+    known = answered[answered["made_of"].notna()]
     lines = []
     for kind in get_args(MadeOf):
         part = known[known["made_of"] == kind]
@@ -111,8 +120,10 @@ def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> CompositionOfAr
             lines.append(MadeOfLine(kind, len(part), len(marks), int(marks.sum()), passed_under))
     names = Counter(name for text in known["commands"].dropna() for name in dict.fromkeys(text.split()))
     ranked = sorted(names.items(), key=lambda item: (-item[1], item[0]))
-    measured = int((arm["status"] == "measured").sum())
-    return CompositionOfArm(shell, len(arm), measured, len(arm) - len(known), tuple(lines), tuple(ranked[:top]))
+    measured = int((answered["status"] == "measured").sum())
+    return ShellComposition(
+        shell, len(answered), measured, len(answered) - len(known), tuple(lines), tuple(ranked[:top])
+    )
 
 
 def failure_lines(rows: pd.DataFrame, shells: Sequence[str]) -> tuple[FailureLine, ...]:
@@ -129,7 +140,7 @@ def failure_lines(rows: pd.DataFrame, shells: Sequence[str]) -> tuple[FailureLin
         cell = Cell(model, first["shell"], first["task"], int(first["trial"]))
         why = "" if pd.isna(first["why"]) else str(first["why"])
         command = None if pd.isna(first["command"]) else str(first["command"])
-        counts = {shell: int((part["shell"] == shell).sum()) for shell in arms_of(shells)}
+        counts = {shell: int((part["shell"] == shell).sum()) for shell in ordered_shells(shells)}
         lines.append(FailureLine(failure_class, counts, FailureExample(cell, why, command)))
     return tuple(lines)
 
@@ -159,7 +170,7 @@ def retried_cells(rows: pd.DataFrame) -> tuple[RetriedCell, ...]:
 
 
 class Spread(NamedTuple):
-    """Median and largest over an arm's executed cells."""
+    """Median and largest over a shell's executed cells."""
 
     median: float
     largest: float
@@ -181,20 +192,20 @@ class ResourceUse:
 
 
 def resource_use(rows: pd.DataFrame, shell: str) -> ResourceUse:
-    """Count one arm of one model; `limited` are failures of the class `resource-limit`."""
+    """Count one shell of one model; `limited` are failures of the class `resource-limit`."""
     if len(rows):
         one_model(rows)
-    arm = rows[(rows["shell"] == shell) & rows["t_exec_s"].notna()]
+    executed = rows[(rows["shell"] == shell) & rows["t_exec_s"].notna()]
     return ResourceUse(
         shell=shell,
-        executed=len(arm),
-        timed_out=int(arm["timed_out"].fillna(False).sum()),
-        limited=int((arm["failure_class"] == "resource-limit").fillna(False).sum()),
-        truncated=int(arm["output_truncated"].fillna(False).sum()),
-        memory_bytes=_spread(arm["peak_memory_bytes"]),
-        cpu_s=_spread(arm["cpu_s"]),
-        processes=_spread(arm["peak_processes"]),
-        written_bytes=_spread(arm["written_bytes"]),
+        executed=len(executed),
+        timed_out=int(executed["timed_out"].fillna(False).sum()),
+        limited=int((executed["failure_class"] == "resource-limit").fillna(False).sum()),
+        truncated=int(executed["output_truncated"].fillna(False).sum()),
+        memory_bytes=_spread(executed["peak_memory_bytes"]),
+        cpu_s=_spread(executed["cpu_s"]),
+        processes=_spread(executed["peak_processes"]),
+        written_bytes=_spread(executed["written_bytes"]),
     )
 
 
@@ -208,7 +219,7 @@ ENOUGH = 20
 
 
 @dataclass(frozen=True)
-class TimeSliceOfArm:
+class ShellTimeSlice:
     """One shell within a time slice; t_gen: median seconds of generation, None where none was taken."""
 
     passes: int
@@ -222,7 +233,7 @@ class TimeSlice:
 
     first_utc: str
     last_utc: str
-    arms: dict[str, TimeSliceOfArm]
+    by_shell: dict[str, ShellTimeSlice]
 
 
 def drift(rows: pd.DataFrame, shells: list[str]) -> tuple[TimeSlice, ...]:
@@ -235,12 +246,12 @@ def drift(rows: pd.DataFrame, shells: list[str]) -> tuple[TimeSlice, ...]:
 
 
 def _time_slice(part: pd.DataFrame, shells: list[str]) -> TimeSlice:
-    arms = {}
+    by_shell = {}
     for shell in shells:
         own = part[part["shell"] == shell]
         taken = [float(value) for value in own["t_gen_s"].dropna()]
-        arms[shell] = TimeSliceOfArm(int(own["passed"].sum()), len(own), median(taken) if taken else None)
-    return TimeSlice(part["asked_utc"].iloc[0], part["asked_utc"].iloc[-1], arms)
+        by_shell[shell] = ShellTimeSlice(int(own["passed"].sum()), len(own), median(taken) if taken else None)
+    return TimeSlice(part["asked_utc"].iloc[0], part["asked_utc"].iloc[-1], by_shell)
 
 
 def trials_added_later(rows: pd.DataFrame) -> tuple[int, ...]:
@@ -263,7 +274,7 @@ def trials_added_later(rows: pd.DataFrame) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class VarianceShares:
-    """Shares of one of a run's variance about its arm's mean, by moments, none below 0; they add up to 1."""
+    """Shares of one of a run's variance about its shell's mean, by moments, none below 0; they add up to 1."""
 
     task: float
     task_and_shell: float
@@ -271,24 +282,24 @@ class VarianceShares:
 
 
 def variance_shares(outcomes: Outcomes, paired: PairedRates) -> VarianceShares | None:
-    """The shares over both contrasted arms; None with fewer than two tasks or trials, or where no run varied.
+    """The shares over both contrasted shells; None with fewer than two tasks or trials, or where no run varied.
 
     The expected mean squares of a task x shell design with replicates; with two shells the variance between tasks is
-    the covariance of the arms' rates.
+    the covariance of the shells' rates.
     """
     noise = trial_noise(outcomes, paired)
     if noise is None or len(paired.tasks) < 2:
         return None
     of_one, of_means = noise
-    arms = [[float(rate) for rate in arm] for arm in (paired.baseline, paired.challenger)]
-    task = max(0.0, float(np.cov(arms)[0, 1]))
+    rates = [[float(rate) for rate in shell] for shell in (paired.baseline, paired.challenger)]
+    task = max(0.0, float(np.cov(rates)[0, 1]))
     shell = max(0.0, (task_sd(paired.differences) ** 2 - of_means) / 2)
     total = task + shell + of_one / 2
     return VarianceShares(task / total, shell / total, of_one / 2 / total) if total else None
 
 
 def passed_in_some_worlds(rows: pd.DataFrame, shell: str) -> int:
-    """Measured cells of one model's arm that passed in one world and failed in another."""
+    """Measured cells of one model's shell that passed in one world and failed in another."""
     one_model(rows)
     part = rows[(rows["shell"] == shell) & (rows["status"] == "measured")]
     return int(((part["worlds_passed"] > 0) & (part["worlds_passed"] < part["worlds_run"])).sum())

@@ -77,7 +77,7 @@ class GapEstimate:
 class Verdict:
     """`band` is None exactly when `refused` says why; `provisional`: missing cells could change the band.
 
-    edge: where both arms stand, so that the band is a label and the tasks cannot tell; None without a band too.
+    edge: where both shells stand, so that the band is a label and the tasks cannot tell; None without a band too.
     """
 
     band: Band | None
@@ -88,7 +88,7 @@ class Verdict:
 
 
 def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstimate | None:
-    """Estimate one model's gap; None if no task was measured well enough in both arms."""
+    """Estimate one model's gap; None if no task was measured well enough in both shells."""
     paired = pair_by_task(outcomes)
     if paired is None:
         return None
@@ -134,16 +134,16 @@ def refusals(outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, 
     reasons = []
     for shell in outcomes.contrast:
         title = SHELLS[shell].title
-        arm = tallies.get(shell)
-        if arm is None:
+        tally = tallies.get(shell)
+        if tally is None:
             reasons.append(f"{title} is not part of this study")
-        elif arm.state == "not-measured":
-            reasons.append(f"{title} was not measured: {arm.reasons[0][0]}")
-        elif arm.state == "missing":
-            reasons.append(f"nothing was measured in {title} yet ({arm.planned} cells planned)")
-        elif arm.unmeasured_share > MAX_MISSING:
+        elif tally.state == "not-measured":
+            reasons.append(f"{title} was not measured: {tally.reasons[0][0]}")
+        elif tally.state == "missing":
+            reasons.append(f"nothing was measured in {title} yet ({tally.planned} cells planned)")
+        elif tally.unmeasured_share > MAX_MISSING:
             reasons.append(
-                f"{arm.planned - arm.measured} of {arm.planned} cells in {title} have no measurement, "
+                f"{tally.planned - tally.measured} of {tally.planned} cells in {title} have no measurement, "
                 f"more than {float(MAX_MISSING):.0%}"
             )
     usable = len(gap.paired.tasks) if gap else 0
@@ -161,7 +161,7 @@ Size = Literal["ten-or-more", "five-to-ten", "under-five", "under-ten", "open"]
 class Claims:
     """One model's claims, and the label of the table that they are to be held against.
 
-    edge: where both arms stand, so that the tasks cannot tell; None where a gap has room.
+    edge: where both shells stand, so that the tasks cannot tell; None where a gap has room.
     ahead: who is, on tasks like these; None if that is open.
     size: of the gap on tasks like these.
     rows: of the table, those that the 95 % interval meets.

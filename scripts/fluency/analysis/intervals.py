@@ -70,7 +70,7 @@ def fixed_task_halfwidth(outcomes: Outcomes, level: float = 1 - ALPHA) -> float 
     variance = 0.0
     tasks = 0
     for i in range(len(outcomes.tasks)):
-        cells = [(arm.passes[i], arm.scored[i]) for arm in (outcomes.baseline, outcomes.challenger)]
+        cells = [(counts.passes[i], counts.scored[i]) for counts in (outcomes.baseline, outcomes.challenger)]
         if min(n for _, n in cells) < outcomes.min_trials:
             continue
         if min(n for _, n in cells) < 2:

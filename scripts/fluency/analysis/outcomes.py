@@ -16,7 +16,7 @@ from fluency.core.study import Cell
 
 @dataclass(frozen=True)
 class Tally:
-    """Cells of one arm: planned = measured + missing + not measured."""
+    """Cells of one shell: planned = measured + missing + not measured."""
 
     shell: str
     planned: int
@@ -27,7 +27,7 @@ class Tally:
 
     @property
     def state(self) -> str:
-        """`measured`, `not-measured` (the arm cannot be), or `missing` (nothing of it is there yet)."""
+        """`measured`, `not-measured` (the shell cannot be), or `missing` (nothing of it is there yet)."""
         if self.measured:
             return "measured"
         return "not-measured" if self.not_measured else "missing"
@@ -38,14 +38,14 @@ class Tally:
 
 
 def count_cells(rows: pd.DataFrame, model: str, shell: str, tasks: Sequence[str], trials: int) -> Tally:
-    """Count one arm of one model; a cell of the design that has no row is missing."""
+    """Count one shell of one model; a cell of the design that has no row is missing."""
     if len(rows):
         one_model(rows)
-    arm = rows[(rows["shell"] == shell) & rows["task"].isin(tasks) & rows["trial"].between(1, trials)]
+    cells = rows[(rows["shell"] == shell) & rows["task"].isin(tasks) & rows["trial"].between(1, trials)]
     planned = len(tasks) * trials
-    counts = {status: int((arm["status"] == status).sum()) for status in ("measured", "missing", "not_measured")}
-    absent = planned - len(arm)
-    unmeasured = arm.loc[arm["status"] != "measured", "reason"].fillna("no reason recorded")
+    counts = {status: int((cells["status"] == status).sum()) for status in ("measured", "missing", "not_measured")}
+    absent = planned - len(cells)
+    unmeasured = cells.loc[cells["status"] != "measured", "reason"].fillna("no reason recorded")
     reasons = list(unmeasured.value_counts(sort=False).items())
     if absent:
         reasons.append(("no row in the cells table", absent))
@@ -79,13 +79,13 @@ def one_model(rows: pd.DataFrame) -> str:
     return aliases[0]
 
 
-def arms_of(shells: Sequence[str]) -> tuple[str, ...]:
+def ordered_shells(shells: Sequence[str]) -> tuple[str, ...]:
     """The shells a study's tables have a place for, in report order: its own, and both of its contrast."""
     return sort_shells([*shells, *gap_shells(shells)])
 
 
 @dataclass(frozen=True)
-class Arm:
+class ShellPasses:
     """One shell of one model: per task (in design order) the passes and the measured trials."""
 
     passes: tuple[int, ...]
@@ -102,25 +102,25 @@ class Arm:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Every arm of one model over the study's tasks, in report order; the gap is asked of the two in `contrast`."""
+    """Every shell of one model over the study's tasks, in report order; the gap is asked of the two in `contrast`."""
 
     model: str
     tasks: tuple[str, ...]
     trials: int
-    arms: Mapping[str, Arm]
+    by_shell: Mapping[str, ShellPasses]
     contrast: tuple[str, str]
 
     @property
-    def baseline(self) -> Arm:
-        return self.arms[self.contrast[0]]
+    def baseline(self) -> ShellPasses:
+        return self.by_shell[self.contrast[0]]
 
     @property
-    def challenger(self) -> Arm:
-        return self.arms[self.contrast[1]]
+    def challenger(self) -> ShellPasses:
+        return self.by_shell[self.contrast[1]]
 
     @property
     def min_trials(self) -> int:
-        """Measured trials a task needs in an arm to enter: ceil(trials / 2)."""
+        """Measured trials a task needs in a shell to enter: ceil(trials / 2)."""
         return ceil(self.trials / 2)
 
 
@@ -148,32 +148,32 @@ def count_outcomes(
     """
     model = one_model(rows)
     measured = rows[rows["status"].eq("measured") & rows["task"].isin(tasks)]
-    arms = {}
-    for shell in arms_of(shells):
+    by_shell = {}
+    for shell in ordered_shells(shells):
         marks = measured.loc[measured["shell"] == shell].groupby("task")
         found = marks[columns if isinstance(columns, str) else columns[shell]].agg(["sum", "count"])
         passes, scored = found.reindex(list(tasks), fill_value=0).astype(int).to_numpy().T.tolist()
-        arms[shell] = Arm(tuple(passes), tuple(scored))
-    return Outcomes(model, tuple(tasks), trials, arms, gap_shells(shells))
+        by_shell[shell] = ShellPasses(tuple(passes), tuple(scored))
+    return Outcomes(model, tuple(tasks), trials, by_shell, gap_shells(shells))
 
 
 def pass_at_1(outcomes: Outcomes, shell: str) -> Rate | None:
-    """Pass@1 of one arm alone, over the tasks with enough measured trials in it; None if there is no such task."""
-    arm = outcomes.arms[shell]
-    kept = [i for i, scored in enumerate(arm.scored) if scored >= outcomes.min_trials]
-    return rate_over(arm, kept) if kept else None
+    """Pass@1 of one shell alone, over the tasks with enough measured trials in it; None if there is no such task."""
+    counts = outcomes.by_shell[shell]
+    kept = [i for i, scored in enumerate(counts.scored) if scored >= outcomes.min_trials]
+    return rate_over(counts, kept) if kept else None
 
 
-def rate_over(arm: Arm, places: Sequence[int]) -> Rate:
-    """Pass@1 of one arm over some tasks, by their places: at least one, each with a measured trial."""
-    passes, scored = [arm.passes[i] for i in places], [arm.scored[i] for i in places]
+def rate_over(counts: ShellPasses, places: Sequence[int]) -> Rate:
+    """Pass@1 of one shell over some tasks, by their places: at least one, each with a measured trial."""
+    passes, scored = [counts.passes[i] for i in places], [counts.scored[i] for i in places]
     value = sum((Fraction(c, n) for c, n in zip(passes, scored, strict=True)), Fraction()) / len(places)
     return Rate(value, sum(passes), sum(scored), len(places))
 
 
 @dataclass(frozen=True)
 class PairedRates:
-    """The tasks measured well enough in both contrasted arms, and their rates; never empty."""
+    """The tasks measured well enough in both contrasted shells, and their rates; never empty."""
 
     tasks: tuple[str, ...]
     dropped: tuple[str, ...]
@@ -203,12 +203,14 @@ def mean(values: Sequence[Fraction]) -> Fraction:
 
 def pair_by_task(outcomes: Outcomes) -> PairedRates | None:
     """The tasks that enter the comparison, or None if there are none."""
-    arms = (outcomes.baseline, outcomes.challenger)
-    kept = [i for i in range(len(outcomes.tasks)) if min(arm.scored[i] for arm in arms) >= outcomes.min_trials]
+    contrasted = (outcomes.baseline, outcomes.challenger)
+    kept = [
+        i for i in range(len(outcomes.tasks)) if min(counts.scored[i] for counts in contrasted) >= outcomes.min_trials
+    ]
     if not kept:
         return None
-    baseline, challenger = (tuple(Fraction(arm.passes[i], arm.scored[i]) for i in kept) for arm in arms)
-    baseline_rate, challenger_rate = (rate_over(arm, kept) for arm in arms)
+    baseline, challenger = (tuple(Fraction(counts.passes[i], counts.scored[i]) for i in kept) for counts in contrasted)
+    baseline_rate, challenger_rate = (rate_over(counts, kept) for counts in contrasted)
     return PairedRates(
         tasks=tuple(outcomes.tasks[i] for i in kept),
         dropped=tuple(task for i, task in enumerate(outcomes.tasks) if i not in set(kept)),
@@ -238,11 +240,11 @@ def missing_bounds(outcomes: Outcomes) -> tuple[Fraction, Fraction]:
 def trial_noise(outcomes: Outcomes, paired: PairedRates) -> tuple[float, float] | None:
     """Mean over the compared tasks of what trials alone give a per-task difference: (with one trial, as measured).
 
-    None where a task has a single trial in an arm.
+    None where a task has a single trial in a shell.
     """
     of_one, of_means = [], []
     for place in map(outcomes.tasks.index, paired.tasks):
-        cells = [(arm.passes[place], arm.scored[place]) for arm in (outcomes.baseline, outcomes.challenger)]
+        cells = [(counts.passes[place], counts.scored[place]) for counts in (outcomes.baseline, outcomes.challenger)]
         if min(n for _, n in cells) < 2:
             return None
         of_one.append(sum(c * (n - c) / n / (n - 1) for c, n in cells))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import comb
 
 from fluency.analysis.intervals import clopper_pearson
-from fluency.analysis.outcomes import Arm, Outcomes, mean
+from fluency.analysis.outcomes import Outcomes, ShellPasses, mean
 
 
 def pass_any(passes: int, scored: int, k: int) -> Fraction | None:
@@ -40,7 +40,7 @@ class ShareOfTasks:
 
 @dataclass(frozen=True)
 class PassK:
-    """Both measures in every arm, and the table of tasks that the contrasted ones solved at least once."""
+    """Both measures in every shell, and the table of tasks that the contrasted ones solved at least once."""
 
     k: int
     any_of: dict[str, ShareOfTasks]
@@ -54,7 +54,7 @@ class PassK:
 
 
 def pass_k(outcomes: Outcomes) -> PassK:
-    """pass@k, pass^k and the 2x2 table over tasks with every trial measured in both contrasted arms."""
+    """pass@k, pass^k and the 2x2 table over tasks with every trial measured in both contrasted shells."""
     k = outcomes.trials
     table = {(False, False): 0, (False, True): 0, (True, False): 0, (True, True): 0}
     baseline, challenger = outcomes.baseline, outcomes.challenger
@@ -64,8 +64,8 @@ def pass_k(outcomes: Outcomes) -> PassK:
     discordant = table[False, True] + table[True, False]
     return PassK(
         k=k,
-        any_of={shell: _share_of_tasks(pass_any, arm, k) for shell, arm in outcomes.arms.items()},
-        all_of={shell: _share_of_tasks(pass_all, arm, k) for shell, arm in outcomes.arms.items()},
+        any_of={shell: _share_of_tasks(pass_any, counts, k) for shell, counts in outcomes.by_shell.items()},
+        all_of={shell: _share_of_tasks(pass_all, counts, k) for shell, counts in outcomes.by_shell.items()},
         both=table[True, True],
         challenger_only=table[False, True],
         baseline_only=table[True, False],
@@ -75,8 +75,8 @@ def pass_k(outcomes: Outcomes) -> PassK:
     )
 
 
-def _share_of_tasks(measure: Callable[[int, int, int], Fraction | None], arm: Arm, k: int) -> ShareOfTasks:
-    values = [measure(c, n, k) for c, n in zip(arm.passes, arm.scored, strict=True)]
+def _share_of_tasks(measure: Callable[[int, int, int], Fraction | None], counts: ShellPasses, k: int) -> ShareOfTasks:
+    values = [measure(c, n, k) for c, n in zip(counts.passes, counts.scored, strict=True)]
     known = [value for value in values if value is not None]
     if not known:
         return ShareOfTasks(None, 0, None)

@@ -19,7 +19,7 @@ Band = Literal["challenger", "inconclusive", "falsified", "baseline"]
 BANDS: tuple[Band, ...] = get_args(Band)
 Direction = Literal["challenger", "baseline"]
 DIRECTIONS: tuple[Direction, Direction] = ("challenger", "baseline")
-"""The bands that say which arm is ahead."""
+"""The bands that say which shell is ahead."""
 
 
 def band_of(gap: Fraction) -> Band:
@@ -222,6 +222,6 @@ def edge_of(rate: Fraction) -> Edge | None:
 
 
 def common_edge(rates: tuple[Fraction, Fraction]) -> Edge | None:
-    """The edge that both arms stand at; floor against ceiling is the widest gap there is, and no such edge."""
+    """The edge that both shells stand at; floor against ceiling is the widest gap there is, and no such edge."""
     one, other = map(edge_of, rates)
     return one if one == other else None

@@ -24,7 +24,7 @@ from fluency.core.table import read_table
 from fluency.core.tasks import load_tasks, task_sets
 
 Variance = Callable[[float], tuple[float, float]]
-"""By the true gap: between tasks, and of one trial in both arms."""
+"""By the true gap: between tasks, and of one trial in both shells."""
 Detect = Callable[[Variance, int, float], float]
 """The smallest gap found, by variance, tasks and trials."""
 

@@ -10,7 +10,7 @@ from typing import Literal
 import pandas as pd
 
 from fluency.analysis.intervals import Interval, PValue, floored_interval, sign_flip, t_interval
-from fluency.analysis.outcomes import Outcomes, PairedRates, arms_of, count_outcomes, mean, pair_by_task
+from fluency.analysis.outcomes import Outcomes, PairedRates, count_outcomes, mean, ordered_shells, pair_by_task
 from fluency.analysis.plan import MIN_DIFFERING, MIN_INFORMATIVE, NOISE, Band, band_of, common_edge, edge_of
 from fluency.core.records import EARLIER_CLASS, FailureClass
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition, gap_shells
@@ -38,7 +38,7 @@ class BriefEstimate:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The gap under another definition of a pass; no estimate where no task was measured this way in both arms."""
+    """The gap under another definition of a pass; no estimate where no task was measured this way in both shells."""
 
     key: str
     label: str
@@ -47,7 +47,7 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class CeilingAndFloor:
-    """How many tasks can tell the arms apart at all, and which cannot."""
+    """How many tasks can tell the shells apart at all, and which cannot."""
 
     ceiling: int
     floor: int
@@ -160,19 +160,19 @@ def with_derived_marks(rows: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def arms_under(condition: Condition, contrast: tuple[str, str]) -> tuple[str, ...]:
-    """The contrasted arms whose answers are run again under a condition."""
+def shells_under(condition: Condition, contrast: tuple[str, str]) -> tuple[str, ...]:
+    """The contrasted shells whose answers are run again under a condition."""
     return tuple(shell for shell in contrast if condition in SHELLS[shell].conditions)
 
 
 def conditions_of(contrast: tuple[str, str]) -> tuple[Condition, ...]:
-    """The conditions that some contrasted arm is run under beside as designed."""
-    return tuple(condition for condition in EXTRA_CONDITIONS if arms_under(condition, contrast))
+    """The conditions that some contrasted shell is run under beside as designed."""
+    return tuple(condition for condition in EXTRA_CONDITIONS if shells_under(condition, contrast))
 
 
 def setting_for(condition: Condition, contrast: tuple[str, str]) -> str:
-    """What is otherwise under a condition, and in which arms: `… for PowerShell (Bash as designed)`."""
-    under = arms_under(condition, contrast)
+    """What is otherwise under a condition, and in which shells: `… for PowerShell (Bash as designed)`."""
+    under = shells_under(condition, contrast)
     names = " and ".join(SHELLS[shell].short_title for shell in under)
     others = " and ".join(SHELLS[shell].short_title for shell in contrast if shell not in under)
     return f"{condition.setting} for {names}" + (f" ({others} as designed)" if others else "")
@@ -188,8 +188,8 @@ def sensitivities(
     ]
     contrast = gap_shells(shells)
     for condition in conditions_of(contrast):
-        under = arms_under(condition, contrast)
-        marks = {shell: f"_{condition.name}" if shell in under else "passed" for shell in arms_of(shells)}
+        under = shells_under(condition, contrast)
+        marks = {shell: f"_{condition.name}" if shell in under else "passed" for shell in ordered_shells(shells)}
         outcomes = count_outcomes(rows, tasks, trials, shells, marks)
         lines.append(sensitivity(condition.name, setting_for(condition, contrast), outcomes))
     return tuple(lines)

@@ -1,6 +1,6 @@
 """Made-up populations of tasks, for power before there are results and for the tests of the intervals.
 
-A task has a true pass rate in each contrasted arm. The rates follow Beta distributions of mean mu and mu + gap and
+A task has a true pass rate in each contrasted shell. The rates follow Beta distributions of mean mu and mu + gap and
 precision k, tied by a Gaussian copula; or a quarter of the tasks are traps for one shell.
 """
 

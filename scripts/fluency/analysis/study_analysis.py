@@ -11,10 +11,10 @@ import pandas as pd
 
 from fluency.analysis.descriptive import (
     CategoryLine,
-    CompositionOfArm,
     FailureLine,
     ResourceUse,
     RetriedCell,
+    ShellComposition,
     TimeSlice,
     VarianceShares,
     category_lines,
@@ -33,10 +33,10 @@ from fluency.analysis.outcomes import (
     Outcomes,
     Rate,
     Tally,
-    arms_of,
     count_cells,
     count_outcomes,
     one_model,
+    ordered_shells,
     pass_at_1,
     unknown_marks,
 )
@@ -74,9 +74,9 @@ class AnswerSummary:
 
 @dataclass(frozen=True)
 class ModelAnalysis:
-    """One model. `gap` is None when no task was measured in both contrasted arms; `verdict` always says why.
+    """One model. `gap` is None when no task was measured in both contrasted shells; `verdict` always says why.
 
-    marks: by (task, shell), one a trial, see `trial_marks`. rates: of every arm in report order, None where no task
+    marks: by (task, shell), one a trial, see `trial_marks`. rates: of every shell in report order, None where no task
     has enough measured trials. tallies, composition, resources, in_some_worlds (cells that passed in a part of their
     worlds): of the study's shells.
     """
@@ -93,7 +93,7 @@ class ModelAnalysis:
     categories: tuple[CategoryLine, ...]
     leans: tuple[CategoryLine, ...]
     without: tuple[WithoutLeaning, ...]
-    composition: dict[str, CompositionOfArm]
+    composition: dict[str, ShellComposition]
     failures: tuple[FailureLine, ...]
     side_effects: tuple[Cell, ...]
     retried_cells: tuple[RetriedCell, ...]
@@ -107,11 +107,11 @@ class ModelAnalysis:
 
     @property
     def words(self) -> dict[Band, BandWords]:
-        """The decision table in words, for the arms contrasted here."""
+        """The decision table in words, for the shells contrasted here."""
         return band_words(self.outcomes.contrast)
 
     def under(self, condition: Condition) -> BriefEstimate | None:
-        """The gap where an arm's answers ran again under a condition; None where that was not measured."""
+        """The gap where a shell's answers ran again under a condition; None where that was not measured."""
         return next((line.estimate for line in self.sensitivities if line.key == condition.name), None)
 
 
@@ -145,7 +145,7 @@ def analyse_model(
         tallies=tallies,
         outcomes=outcomes,
         marks=trial_marks(rows, tasks, trials, shells),
-        rates={shell: pass_at_1(outcomes, shell) for shell in outcomes.arms},
+        rates={shell: pass_at_1(outcomes, shell) for shell in outcomes.by_shell},
         gap=gap,
         verdict=judge_gap(outcomes, gap, tallies),
         pass_k=pass_k(outcomes),
@@ -177,7 +177,7 @@ def trial_marks(
     rows: pd.DataFrame, tasks: tuple[str, ...], trials: int, shells: tuple[str, ...]
 ) -> dict[tuple[str, str], tuple[str, ...]]:
     """The state of every trial by (task, shell): pass, fail, refusal, no-command, missing, not-measured."""
-    marks = {(task, shell): ["missing"] * trials for task in tasks for shell in arms_of(shells)}
+    marks = {(task, shell): ["missing"] * trials for task in tasks for shell in ordered_shells(shells)}
     columns = ("task", "shell", "trial", "status", "passed", "outcome", "command")
     for task, shell, trial, status, passed, outcome, command in zip(*(rows[c] for c in columns), strict=True):
         if (task, shell) not in marks or not 1 <= trial <= trials:
@@ -219,7 +219,7 @@ def _counted(values: pd.Series) -> tuple[tuple[str, int], ...]:
 
 @dataclass(frozen=True)
 class Analysis:
-    """One `ModelAnalysis` a model, never pooled. `shells`: the study's; `arms`: those tables have a place for.
+    """One `ModelAnalysis` a model, never pooled. `shells`: the study's; `shells_shown`: those tables have a place for.
 
     `pairs`: aliases of one model id side by side.
     """
@@ -234,8 +234,8 @@ class Analysis:
     pairs: tuple[AliasPair, ...] = ()
 
     @property
-    def arms(self) -> tuple[str, ...]:
-        return arms_of(self.shells)
+    def shells_shown(self) -> tuple[str, ...]:
+        return ordered_shells(self.shells)
 
     @property
     def words(self) -> dict[Band, BandWords]:

@@ -10,7 +10,7 @@ from itertools import combinations
 from fluency.analysis.descriptive import CategoryLine, category_lines
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
 from fluency.analysis.intervals import Interval, floored_interval, t_interval
-from fluency.analysis.outcomes import Arm, Outcomes, PairedRates, PoolingError, Tally, mean
+from fluency.analysis.outcomes import Outcomes, PairedRates, PoolingError, ShellPasses, Tally, mean
 from fluency.core.study import ModelConfig
 
 UNDECLARED = "not declared"
@@ -56,18 +56,20 @@ def _without(
 ) -> WithoutLeaning:
     places = [place for place, task in enumerate(outcomes.tasks) if leans.get(task) not in left_out]
     tasks = tuple(outcomes.tasks[place] for place in places)
-    arms = {
-        shell: Arm(tuple(arm.passes[place] for place in places), tuple(arm.scored[place] for place in places))
-        for shell, arm in outcomes.arms.items()
+    by_shell = {
+        shell: ShellPasses(
+            tuple(counts.passes[place] for place in places), tuple(counts.scored[place] for place in places)
+        )
+        for shell, counts in outcomes.by_shell.items()
     }
-    kept = replace(outcomes, tasks=tasks, arms=arms)
+    kept = replace(outcomes, tasks=tasks, by_shell=by_shell)
     gap = estimate_gap(kept, categories)
     return WithoutLeaning(left_out, len(tasks), gap, judge_gap(kept, gap, tallies))
 
 
 @dataclass(frozen=True)
 class AliasDifference:
-    """The second alias less the first in one arm, or in the gap, over the `tasks` tasks measured well enough in both.
+    """The second alias less the first in one shell, or in the gap, over the `tasks` tasks measured well enough in both.
 
     value, rates (first, second): fractions of one, None without such a task. interval: 95 %, for tasks like these; the
     floored one where all tasks differ alike. The gap's value and interval lie within ±2.
@@ -83,7 +85,7 @@ class AliasDifference:
 
 @dataclass(frozen=True)
 class AliasPair:
-    """Two aliases of one id: a difference for each arm of the contrast, and the one of the gaps last."""
+    """Two aliases of one id: a difference for each shell of the contrast, and the one of the gaps last."""
 
     first: str
     second: str
@@ -105,22 +107,24 @@ def compare_aliases(first: Outcomes, second: Outcomes) -> AliasPair:
     """The comparison of two models' outcomes; PoolingError if they are not of the same tasks, trials and contrast."""
     if (first.tasks, first.trials, first.contrast) != (second.tasks, second.trials, second.contrast):
         raise PoolingError("these outcomes are not of one design")
-    arms = [(shell, (first.arms[shell], second.arms[shell])) for shell in first.contrast]
-    lines = [_difference(shell, both, _kept(both, first.min_trials), (1,)) for shell, both in arms]
+    pairs = [(shell, (first.by_shell[shell], second.by_shell[shell])) for shell in first.contrast]
+    lines = [_difference(shell, both, _kept(both, first.min_trials), (1,)) for shell, both in pairs]
     four = (first.baseline, second.baseline, first.challenger, second.challenger)
     gaps = _difference(GAP, four, _kept(four, first.min_trials), (-1, 1))
     return AliasPair(first.model, second.model, (*lines, gaps))
 
 
-def _kept(arms: Sequence[Arm], min_trials: int) -> list[int]:
-    return [i for i in range(len(arms[0].scored)) if min(arm.scored[i] for arm in arms) >= min_trials]
+def _kept(compared: Sequence[ShellPasses], min_trials: int) -> list[int]:
+    return [i for i in range(len(compared[0].scored)) if min(counts.scored[i] for counts in compared) >= min_trials]
 
 
-def _difference(name: str, arms: Sequence[Arm], kept: Sequence[int], signs: Sequence[int]) -> AliasDifference:
-    """The mean over tasks of the signed sum, over pairs of arms, of the second's rate less the first's."""
+def _difference(
+    name: str, compared: Sequence[ShellPasses], kept: Sequence[int], signs: Sequence[int]
+) -> AliasDifference:
+    """The mean over tasks of the signed sum, over pairs of shells, of the second's rate less the first's."""
     if not kept:
         return AliasDifference(name, 0, None, None, None, False)
-    rates = [[Fraction(arm.passes[i], arm.scored[i]) for i in kept] for arm in arms]
+    rates = [[Fraction(counts.passes[i], counts.scored[i]) for i in kept] for counts in compared]
     pairs = list(zip(signs, rates[::2], rates[1::2], strict=True))
     firsts, seconds = (
         [sum((sign * pair[side][n] for sign, *pair in pairs), Fraction()) for n in range(len(kept))] for side in (0, 1)

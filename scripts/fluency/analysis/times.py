@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from fluency.analysis.outcomes import arms_of, one_model
+from fluency.analysis.outcomes import one_model, ordered_shells
 from fluency.analysis.plan import ALPHA, HORIZON_S
 from fluency.core.shells import gap_shells
 
@@ -32,12 +32,12 @@ class Quartiles:
 
 
 @dataclass(frozen=True)
-class ArmTimes:
+class ShellTimes:
     """One shell of one model; None where the time was not taken (batches, replayed answers) or nothing passed.
 
     t_run: seconds of generation and execution of the passing runs. t_exec: of the command alone, same runs.
     t_first: restricted mean of the time to the first pass, failures at the horizon, over the `first_tasks` tasks for
-    which it is known in every measured arm, so that all arms are means over the same tasks.
+    which it is known in every measured shell, so that all shells are means over the same tasks.
     expected: median over tasks of (time of all measured trials) / passes, infinite where nothing passed
     (expected running time with restarts: Auger and Hansen 2005).
     """
@@ -56,7 +56,7 @@ class ArmTimes:
 
 @dataclass(frozen=True)
 class ExecRatio:
-    """How many times as long a command takes in the challenger, over tasks that both arms pass at least once."""
+    """How many times as long a command takes in the challenger, over tasks that both shells pass at least once."""
 
     tasks: int
     median: float
@@ -67,9 +67,9 @@ class ExecRatio:
 
 @dataclass(frozen=True)
 class Times:
-    """Every arm, and the ratio of the contrasted ones."""
+    """Every shell, and the ratio of the contrasted ones."""
 
-    arms: dict[str, ArmTimes]
+    by_shell: dict[str, ShellTimes]
     ratio: ExecRatio | None
     horizon_s: float
 
@@ -91,7 +91,7 @@ class Trial(NamedTuple):
 def times(rows: pd.DataFrame, trials: int, shells: Sequence[str]) -> Times:
     """The times of one model."""
     one_model(rows)
-    cells: dict[str, dict[str, list[Trial]]] = {shell: {} for shell in arms_of(shells)}
+    cells: dict[str, dict[str, list[Trial]]] = {shell: {} for shell in ordered_shells(shells)}
     columns = ("shell", "task", "trial", "status", "passed", "t_gen_s", "t_exec_s")
     for shell, task, number, status, passed, t_gen, t_exec in zip(*(rows[name] for name in columns), strict=True):
         if shell in cells and status == "measured" and not pd.isna(passed):
@@ -99,11 +99,11 @@ def times(rows: pd.DataFrame, trials: int, shells: Sequence[str]) -> Times:
             cells[shell].setdefault(task, []).append(trial)
     firsts = {shell: _firsts(tasks, trials) for shell, tasks in cells.items() if tasks}
     paired = set.intersection(*(set(known) for known in firsts.values())) if firsts else set()
-    arms = {
-        shell: _arm(list(tasks.values()), shell, [firsts[shell][task] for task in tasks if task in paired])
+    by_shell = {
+        shell: _shell_times(list(tasks.values()), shell, [firsts[shell][task] for task in tasks if task in paired])
         for shell, tasks in cells.items()
     }
-    return Times(arms, _ratio(*(cells[shell] for shell in gap_shells(shells))), HORIZON_S)
+    return Times(by_shell, _ratio(*(cells[shell] for shell in gap_shells(shells))), HORIZON_S)
 
 
 def _firsts(tasks: Mapping[str, Sequence[Trial]], trials: int) -> dict[str, float]:
@@ -112,7 +112,7 @@ def _firsts(tasks: Mapping[str, Sequence[Trial]], trials: int) -> dict[str, floa
     return {task: min(first, HORIZON_S) for task, first in found.items() if first is not None}
 
 
-def _arm(tasks: list[list[Trial]], shell: str, firsts: list[float]) -> ArmTimes:
+def _shell_times(tasks: list[list[Trial]], shell: str, firsts: list[float]) -> ShellTimes:
     expected = []
     for task in tasks:
         spent = [trial.spent for trial in task if trial.spent is not None]
@@ -120,7 +120,7 @@ def _arm(tasks: list[list[Trial]], shell: str, firsts: list[float]) -> ArmTimes:
         if len(spent) == len(task):
             expected.append(fsum(spent) / passes if passes else inf)  # the same in any order of trials
     passed = [trial for task in tasks for trial in task if trial.passed]
-    return ArmTimes(
+    return ShellTimes(
         shell=shell,
         passes=len(passed),
         scored=sum(map(len, tasks)),

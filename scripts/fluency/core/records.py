@@ -134,8 +134,8 @@ class ProcessFact(FrozenModel):
     ppid: int
     rss_bytes: int
     args: list[str]
-    threads: int = Field(1, description="The main one included; 1 too in a record from before they were told.")
-    session: int | None = Field(None, description="Its session's id. Null: a record from before it was told.")
+    threads: int = Field(1, description="The main one included; 1 too in a record without this field.")
+    session: int | None = Field(None, description="Its session's id. Null: a record without this field.")
 
 
 class HttpRequest(FrozenModel):
@@ -188,7 +188,7 @@ class Result(FrozenModel):
     processes: list[ProcessFact] = Field(default_factory=list)
     http_requests: list[HttpRequest] = Field(default_factory=list)
     tree_changed: bool = False
-    changes: TreeChanges | None = Field(None, description="Null: none, or a record from before they were told.")
+    changes: TreeChanges | None = Field(None, description="Null: none, or a record without this field.")
     leftover: list[str] = Field([], description="Names of processes the command left running.")
     helpers_intact: bool = True
     lost: str | None = Field(None, description="Why nothing came back after the command had started: its own failure.")
@@ -249,8 +249,8 @@ class Execution(FrozenModel):
     cell: Cell
     request_key: Digest
     extraction: Extraction
-    runs: list[Run] = Field(description="Empty when there was no command to run, or the arm is not measured.")
-    not_measured: str | None = Field(None, description="Why this arm cannot be measured at all; else null.")
+    runs: list[Run] = Field(description="Empty when there was no command to run, or the shell is not measured.")
+    not_measured: str | None = Field(None, description="Why this shell cannot be measured at all; else null.")
     attempts: int = Field(1, description="Times that its commands were started, until all were measured or given up.")
     unmeasured: str | None = Field(None, description="Why no attempt could measure this cell; it is not tried again.")
     image: ImageInfo

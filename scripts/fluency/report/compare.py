@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from fluency.analysis.intervals import Interval, PValue, fixed_task_halfwidth, floored_interval, sign_flip, t_interval
-from fluency.analysis.outcomes import Arm, Outcomes, count_outcomes, mean, pair_by_task
+from fluency.analysis.outcomes import Outcomes, ShellPasses, count_outcomes, mean, pair_by_task
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import RESULTS
@@ -112,7 +112,7 @@ class ModelChange:
 
     model_a: str
     model_b: str
-    arms: tuple[str, ...]
+    shells_shown: tuple[str, ...]
     contrast: tuple[str, str]
     changes: tuple[Change, ...]
     tasks: tuple[TaskChange, ...]
@@ -200,19 +200,21 @@ def model_change(first: StudyTable, second: StudyTable, model_a: str, model_b: s
         count_outcomes(source.frame[source.frame["model"] == model], tasks, source.trials, shells)
         for source, model in ((first, model_a), (second, model_b))
     ]
-    changes = [change for what in (*counts[0].arms, GAP) if (change := _quantity_change(what, *counts)) is not None]
+    changes = [change for what in (*counts[0].by_shell, GAP) if (change := _quantity_change(what, *counts)) is not None]
     per_task = [
-        TaskChange(task, *({s: (arm.passes[i], arm.scored[i]) for s, arm in c.arms.items()} for c in counts))
+        TaskChange(task, *({s: (own.passes[i], own.scored[i]) for s, own in c.by_shell.items()} for c in counts))
         for i, task in enumerate(tasks)
     ]
-    return ModelChange(model_a, model_b, tuple(counts[0].arms), counts[0].contrast, tuple(changes), tuple(per_task))
+    return ModelChange(model_a, model_b, tuple(counts[0].by_shell), counts[0].contrast, tuple(changes), tuple(per_task))
 
 
 def _quantity_change(what: str, a: Outcomes, b: Outcomes) -> Change | None:
-    """One change, over the tasks that have enough measured trials in every arm it needs; None without any."""
+    """One change, over the tasks that have enough measured trials in every shell it needs; None without any."""
     shells = a.contrast if what == GAP else (what,)
     kept = [
-        i for i in range(len(a.tasks)) if all(o.arms[s].scored[i] >= ceil(o.trials / 2) for o in (a, b) for s in shells)
+        i
+        for i in range(len(a.tasks))
+        if all(o.by_shell[s].scored[i] >= ceil(o.trials / 2) for o in (a, b) for s in shells)
     ]
     if not kept:
         return None
@@ -225,7 +227,7 @@ def _quantity_change(what: str, a: Outcomes, b: Outcomes) -> Change | None:
         after=mean(rates[1]),
         change=mean(differences),
         interval=t_interval(differences) or floored_interval(differences),
-        fixed=None if what == GAP else _fixed(a.arms[what], b.arms[what], kept),
+        fixed=None if what == GAP else _fixed(a.by_shell[what], b.by_shell[what], kept),
         p=sign_flip(differences),
         differing=sum(difference != 0 for difference in differences),
     )
@@ -235,14 +237,16 @@ def _quantity(outcomes: Outcomes, what: str, i: int) -> Fraction:
     if what == GAP:
         baseline, challenger = outcomes.contrast
         return _quantity(outcomes, challenger, i) - _quantity(outcomes, baseline, i)
-    return Fraction(outcomes.arms[what].passes[i], outcomes.arms[what].scored[i])
+    return Fraction(outcomes.by_shell[what].passes[i], outcomes.by_shell[what].scored[i])
 
 
-def _fixed(a: Arm, b: Arm, kept: list[int]) -> float | None:
-    """The report's interval for these very tasks, with A and B in the places of the contrasted arms."""
-    arms = [Arm(tuple(arm.passes[i] for i in kept), tuple(arm.scored[i] for i in kept)) for arm in (a, b)]
-    as_arms = Outcomes("A against B", tuple(str(i) for i in kept), 1, dict(zip("AB", arms, strict=True)), ("A", "B"))
-    return fixed_task_halfwidth(as_arms) if pair_by_task(as_arms) else None
+def _fixed(a: ShellPasses, b: ShellPasses, kept: list[int]) -> float | None:
+    """The report's interval for these very tasks, with A and B in the places of the contrasted shells."""
+    pair = [ShellPasses(tuple(own.passes[i] for i in kept), tuple(own.scored[i] for i in kept)) for own in (a, b)]
+    as_contrast = Outcomes(
+        "A against B", tuple(str(i) for i in kept), 1, dict(zip("AB", pair, strict=True)), ("A", "B")
+    )
+    return fixed_task_halfwidth(as_contrast) if pair_by_task(as_contrast) else None
 
 
 def run_differences(a: StudyTable, b: StudyTable, models: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:
@@ -348,15 +352,19 @@ def _change_table(model: ModelChange) -> str:
 
 def _changed_tasks(model: ModelChange) -> Iterator[str]:
     changed = sorted((task for task in model.tasks if task.size), key=lambda task: (-task.size, task.task))
-    unmeasured = sum(all(task.change(shell) is None for shell in model.arms) for task in model.tasks)
+    unmeasured = sum(all(task.change(shell) is None for shell in model.shells_shown) for task in model.tasks)
     same = len(model.tasks) - len(changed) - unmeasured
     yield f"{len(changed)} of {len(model.tasks)} tasks changed, {same} did not, {unmeasured} cannot be compared."
     if changed:
-        headers = ["task", *(f"{SHELLS[s].title} {part}" for s in model.arms for part in ("A", "B", "change, pp"))]
-        rows = [
-            [text(task.task), *(cell for shell in model.arms for cell in _task_cells(task, shell))] for task in changed
+        headers = [
+            "task",
+            *(f"{SHELLS[s].title} {part}" for s in model.shells_shown for part in ("A", "B", "change, pp")),
         ]
-        yield table(headers, rows, "l" + "rrr" * len(model.arms))
+        rows = [
+            [text(task.task), *(cell for shell in model.shells_shown for cell in _task_cells(task, shell))]
+            for task in changed
+        ]
+        yield table(headers, rows, "l" + "rrr" * len(model.shells_shown))
 
 
 def _task_cells(task: TaskChange, shell: str) -> list[str]:

@@ -138,7 +138,7 @@ Rates = Mapping[str, float | None]
 
 
 class Mark(NamedTuple):
-    """How an arm's rates are drawn: shape, area and outline in points, size in the legend, fill."""
+    """How a shell's rates are drawn: shape, area and outline in points, size in the legend, fill."""
 
     shape: str
     area: float
@@ -153,7 +153,7 @@ FURTHER_MARKS = (Mark("^", 30, 0.8, 6, LIGHT), Mark("s", 25, 0.8, 5, LIGHT), Mar
 
 
 def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
-    """Dots of all arms per task, by category and then by rate; None if nothing was measured."""
+    """Dots of all shells per task, by category and then by rate; None if nothing was measured."""
     rates = {task: _rates(model, place) for place, task in enumerate(analysis.tasks)}
     marks = _marks(model)
     shown = [shell for shell in marks if any(by_shell[shell] is not None for by_shell in rates.values())]
@@ -192,19 +192,19 @@ def _model_drawing(kind: str, title: str, model: ModelAnalysis, figure: Figure, 
 
 def _rates(model: ModelAnalysis, place: int) -> Rates:
     return {
-        shell: 100 * arm.passes[place] / arm.scored[place] if arm.scored[place] else None
-        for shell, arm in model.outcomes.arms.items()
+        shell: 100 * counts.passes[place] / counts.scored[place] if counts.scored[place] else None
+        for shell, counts in model.outcomes.by_shell.items()
     }
 
 
 def _marks(model: ModelAnalysis) -> dict[str, Mark]:
     roles = dict(zip(model.outcomes.contrast, (BASELINE_MARK, CHALLENGER_MARK), strict=True))
     further = cycle(FURTHER_MARKS)
-    return {shell: roles.get(shell) or next(further) for shell in model.outcomes.arms}
+    return {shell: roles.get(shell) or next(further) for shell in model.outcomes.by_shell}
 
 
 def _leads(rates: Sequence[Rates], contrast: tuple[str, str], shown: Sequence[str]) -> str:
-    """On how many tasks which of the contrasted arms is ahead, in a sentence."""
+    """On how many tasks which of the contrasted shells is ahead, in a sentence."""
     pairs = [(by_shell[contrast[0]], by_shell[contrast[1]]) for by_shell in rates]
     both = [(b, c) for b, c in pairs if b is not None and c is not None]
     if not both:
@@ -278,7 +278,7 @@ def draw_cells(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
         return None
     trials, tasks = analysis.trials, analysis.tasks
     left = text_width(list(tasks)) + 0.2
-    shells = list(model.outcomes.arms)
+    shells = list(model.outcomes.by_shell)
     columns = len(shells) * trials + (len(shells) - 1) * SPACE
     least = len(shells) * SHELL_WIDTH
     wide = max(columns * CELL, least)
@@ -349,13 +349,13 @@ def draw_times(model: ModelAnalysis, rows: pd.DataFrame) -> Drawing | None:
     """Empirical distribution of t_exec by shell, passing runs only; None if none has a time."""
     passed = rows[(rows["status"] == "measured") & rows["passed"].eq(True).fillna(False)]
     values = {}
-    for shell in model.outcomes.arms:
+    for shell in model.outcomes.by_shell:
         taken = passed.loc[passed["shell"] == shell, "t_exec_s"].dropna().to_numpy(dtype=float)
         if (taken > 0).any():
             values[shell] = np.sort(taken[taken > 0])
     if not values:
         return None
-    legend = 0.17 * ((len(values) - 1) // 2)  # inches of its rows beyond the first, two arms a row
+    legend = 0.17 * ((len(values) - 1) // 2)  # inches of its rows beyond the first, two shells a row
     figure, axes = new_axes(5.6, 2.7 + legend, (0.65, 0.5, 0.3, 0.55 + legend))
     axes.set_xscale("log")
     lines = dict(zip(model.outcomes.contrast, (BASELINE_LINE, CHALLENGER_LINE), strict=True))

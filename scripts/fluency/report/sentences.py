@@ -33,8 +33,8 @@ def attempt(number: int | None, measured: bool) -> str | None:
 
 
 def extra_shells_note(analysis: Analysis) -> str:
-    """Which arms are in the gap, with a blank before it; empty where the study has no other."""
-    others = listed(short_names(shell for shell in analysis.arms if shell not in analysis.contrast))
+    """Which shells are in the gap, with a blank before it; empty where the study has no other."""
+    others = listed(short_names(shell for shell in analysis.shells_shown if shell not in analysis.contrast))
     pair = listed(short_names(analysis.contrast))
     if not others:
         return ""
@@ -43,7 +43,7 @@ def extra_shells_note(analysis: Analysis) -> str:
 
 def composition_title(analysis: Analysis) -> str:
     """The question that the classification of the answers is for."""
-    names = listed([shell.short_title for shell in _with_foreign_programs(analysis.arms)])
+    names = listed([shell.short_title for shell in _with_foreign_programs(analysis.shells_shown)])
     return f"How much of the {names} arm is {names}?" if names else "What the answers are made of"
 
 
@@ -52,24 +52,24 @@ def composition_sentences(analysis: Analysis) -> str:
     return " ".join(
         f"{shell.unix_programs_note} Without the split below, the {shell.short_title} arm cannot be read as a measure "
         f"of {shell.short_title}."
-        for shell in _with_foreign_programs(analysis.arms)
+        for shell in _with_foreign_programs(analysis.shells_shown)
     )
 
 
 def composition_of_shells(model: ModelAnalysis) -> str:
-    """How many answers of each arm that runs foreign programs are in its own language."""
-    return " ".join(_composition(model, shell) for shell in _with_foreign_programs(model.outcomes.arms))
+    """How many answers of each shell that runs foreign programs are in its own language."""
+    return " ".join(_composition(model, shell) for shell in _with_foreign_programs(model.outcomes.by_shell))
 
 
-def _with_foreign_programs(arms: Iterable[str]) -> list[Shell]:
-    return [SHELLS[shell] for shell in arms if SHELLS[shell].unix_programs_note]
+def _with_foreign_programs(shells: Iterable[str]) -> list[Shell]:
+    return [SHELLS[shell] for shell in shells if SHELLS[shell].unix_programs_note]
 
 
 def _composition(model: ModelAnalysis, shell: Shell) -> str:
-    arm = model.composition.get(shell.name)
-    if arm is None or not arm.answers:
+    made = model.composition.get(shell.name)
+    if made is None or not made.answers:
         return f"There are no {shell.short_title} answers."
-    counts = {line.made_of: line.answers for line in arm.lines}
+    counts = {line.made_of: line.answers for line in made.lines}
     kinds = {
         "cmdlets-only": "hold cmdlets only",
         "mixed": "mix in Unix programs",
@@ -77,10 +77,10 @@ def _composition(model: ModelAnalysis, shell: Shell) -> str:
         "delegation": "hand over to another shell or language",
     }
     part = ", ".join(f"{counts.get(kind, 0)} {words}" for kind, words in kinds.items())
-    other = arm.answers - sum(counts.get(kind, 0) for kind in kinds)
+    other = made.answers - sum(counts.get(kind, 0) for kind in kinds)
     rest = f"; the other {other} hold no command or do not parse" if other else ""
-    executed = "" if arm.measured else " They could not be executed here."
-    return f"Of {arm.answers} {shell.short_title} answers, {part}{rest}.{executed}"
+    executed = "" if made.measured else " They could not be executed here."
+    return f"Of {made.answers} {shell.short_title} answers, {part}{rest}.{executed}"
 
 
 def summary_columns(analysis: Analysis) -> str:
@@ -93,7 +93,7 @@ def summary_columns(analysis: Analysis) -> str:
 
 
 def gaps_under_conditions(model: ModelAnalysis) -> str:
-    """The gap of the same answers under each condition, a paragraph each; empty where no arm has one."""
+    """The gap of the same answers under each condition, a paragraph each; empty where no shell has one."""
     return "\n\n".join(_gap_under(model, condition) for condition in conditions_of(model.outcomes.contrast))
 
 
@@ -114,7 +114,7 @@ def _gap_under(model: ModelAnalysis, condition: Condition) -> str:
 
 
 def leakage_sentence(model: ModelAnalysis) -> str:
-    """Answers that failed for being written in another shell's language, over the arms that were measured."""
+    """Answers that failed for being written in another shell's language, over the shells that were measured."""
     counts = next((line.counts for line in model.failures if line.failure_class == "other-dialect"), {})
     parts = [
         f"{counts.get(shell, 0)} of {tally.measured} measured {SHELLS[shell].title} answers failed "
@@ -140,16 +140,16 @@ def listed(names: Sequence[str]) -> str:
 
 
 def deadlines(analysis: Analysis, study: Study) -> str:
-    """Each arm's deadline."""
+    """Each shell's deadline."""
     limits = study.sandbox.limits.timeout_s
-    return listed([f"{seconds(limits[shell])} in {SHELLS[shell].short_title}" for shell in analysis.arms])
+    return listed([f"{seconds(limits[shell])} in {SHELLS[shell].short_title}" for shell in analysis.shells_shown])
 
 
 LEAST_PP = int(100 * MISSING_PROGRAM_GAP)
 
 
 def missing_programs(model: ModelAnalysis) -> str:
-    """How often each arm called what this room lacks, and called what nobody has; and what it may do to the gap."""
+    """How often each shell called what this room lacks, and called what nobody has; and what it may do to the gap."""
     measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
     counted = {line.failure_class: line.counts for line in model.failures}
     if older := sum(counted.get(EARLIER_CLASS[MISSING_PROGRAM], {}).values()):
@@ -186,7 +186,7 @@ def has_sandbox_table(analysis: Analysis) -> bool:
 
 
 def sandbox_effects(model: ModelAnalysis) -> str:
-    """What the room did to one model's answers, by arm: failed cells / measured ones."""
+    """What the room did to one model's answers, by shell: failed cells / measured ones."""
     measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
     counted = {line.failure_class: line.counts for line in model.failures}
     older = EARLIER_CLASS[MISSING_PROGRAM]
@@ -203,7 +203,7 @@ def sandbox_effects(model: ModelAnalysis) -> str:
 
 
 def _right_output_bad_exit(model: ModelAnalysis) -> dict[str, int] | None:
-    """Cells of each contrasted arm whose output is right and that failed all the same; None without a comparison."""
+    """Cells of each contrasted shell whose output is right and that failed all the same; None without a comparison."""
     estimates = {line.key: line.estimate for line in model.sensitivities}
     output, headline = estimates["output"], estimates["headline"]
     if output is None or headline is None:

@@ -9,7 +9,7 @@ from fluency.analysis.estimate import Claims, GapEstimate
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.plan import ALPHA, DIRECTION_PP, DIRECTIONS, NOISE_PP, Direction, band_of, band_words, edge_of
 from fluency.analysis.power import SampleSizes
-from fluency.analysis.robustness import Change, arms_under, change, conditions_of
+from fluency.analysis.robustness import Change, change, conditions_of, shells_under
 from fluency.analysis.simulated import STOPPING
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.common.words import plural
@@ -168,7 +168,7 @@ MAX_NAMED = 3
 
 
 def _model_warnings(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
-    """Arms at an edge, and definitions of a pass, tasks and categories on which the result hangs."""
+    """Shells at an edge, and definitions of a pass, tasks and categories on which the result hangs."""
     rates = (gap.paired.baseline_rate.value, gap.paired.challenger_rate.value)
     for shell, rate in zip(model.outcomes.contrast, rates, strict=True):
         if edge := edge_of(rate):
@@ -270,8 +270,8 @@ def headline_of(model: ModelAnalysis) -> str:
     """One line about one model, for a terminal or a report."""
     gap = model.gap
     if gap is None:
-        arms = "; ".join(_shell_results(model, shell) for shell in model.tallies)
-        return f"{model.model}: no gap: {'; '.join(model.verdict.refused)}. {arms}."
+        results = "; ".join(_shell_results(model, shell) for shell in model.tallies)
+        return f"{model.model}: no gap: {'; '.join(model.verdict.refused)}. {results}."
     return f"{model.model}: {' '.join(_headline_parts(model, gap))}"
 
 
@@ -299,7 +299,7 @@ def _headline_parts(model: ModelAnalysis, gap: GapEstimate) -> list[str]:
     for condition in conditions_of(model.outcomes.contrast):
         found = model.under(condition)
         if condition.in_summary and found is not None:
-            names = " and ".join(short_names(arms_under(condition, model.outcomes.contrast)))
+            names = " and ".join(short_names(shells_under(condition, model.outcomes.contrast)))
             title = condition.title[0].upper() + condition.title[1:]
             parts.append(f"{title} for {names} the gap is {signed(found.paired.gap)} pp.")
     shares = " / ".join(f"{model.words[band].label} {percent(share, 0)}" for band, share in gap.shares.items())
@@ -344,10 +344,10 @@ def _on_these_tasks(gap: GapEstimate) -> str:
 
 
 def _shell_results(model: ModelAnalysis, shell: str) -> str:
-    rate, arm = model.rates[shell], model.tallies[shell]
+    rate, tally = model.rates[shell], model.tallies[shell]
     if rate is None:
-        return f"{SHELLS[shell].title}: {arm.measured}/{arm.planned} runs measured"
+        return f"{SHELLS[shell].title}: {tally.measured}/{tally.planned} runs measured"
     return (
         f"{SHELLS[shell].title} pass@1 {percent(rate.value)} ({rate.passes}/{rate.scored} runs, {rate.tasks} tasks, "
-        f"{arm.measured}/{arm.planned} measured)"
+        f"{tally.measured}/{tally.planned} measured)"
     )

@@ -21,7 +21,7 @@ from fluency.report.sentences import listed, short_names
 
 def summary_table(analysis: Analysis) -> str:
     """The one table that says it all, headers included, so that no two documents can label it differently."""
-    rates = [f"{SHELLS[shell].short_title} pass@1" for shell in analysis.arms]
+    rates = [f"{SHELLS[shell].short_title} pass@1" for shell in analysis.shells_shown]
     under = [condition.title for condition in _summarised(analysis)]
     intervals = ["95 %, tasks like these", "95 %, these tasks"]
     headers = ["model", "runs measured", *rates, "gap, pp", *under, *intervals, "p (sign-flip)", "by the table"]
@@ -33,10 +33,10 @@ def _summarised(analysis: Analysis) -> list[Condition]:
 
 
 def _summary(analysis: Analysis, model: ModelAnalysis) -> list[str]:
-    """Runs measured, pass@1 of each arm, gap, intervals, p, verdict, resolved."""
+    """Runs measured, pass@1 of each shell, gap, intervals, p, verdict, resolved."""
     planned = sum(tally.planned for tally in model.tallies.values())
     measured = sum(tally.measured for tally in model.tallies.values())
-    row = [model.model, f"{measured}/{planned}", *(rate_cell(model, shell) for shell in analysis.arms)]
+    row = [model.model, f"{measured}/{planned}", *(rate_cell(model, shell) for shell in analysis.shells_shown)]
     gap = model.gap
     under = [model.under(condition) for condition in _summarised(analysis)]
     if gap is None:
@@ -63,7 +63,7 @@ def _judged(model: ModelAnalysis, verdict: Verdict) -> str:
 
 
 def rate_cell(model: ModelAnalysis, shell: str) -> str:
-    """`61.0 % (61/100)`: over the compared tasks, or over the arm's own where it is in no comparison."""
+    """`61.0 % (61/100)`: over the compared tasks, or over the shell's own where it is in no comparison."""
     if shell not in model.tallies:
         return "not in study"
     rate = model.rates[shell]
@@ -86,7 +86,7 @@ def decision_table(analysis: Analysis) -> str:
 
 
 def counts_table(analysis: Analysis) -> str:
-    """Cells planned, measured, missing, not measured, by model and arm, with the reasons."""
+    """Cells planned, measured, missing, not measured, by model and shell, with the reasons."""
     rows = []
     for model in analysis.models:
         for shell, tally in model.tallies.items():
@@ -101,7 +101,7 @@ def counts_table(analysis: Analysis) -> str:
 
 def sensitivity_table(model: ModelAnalysis) -> str:
     """The gap under each definition of a pass."""
-    arms = short_names(model.outcomes.contrast)
+    shells = short_names(model.outcomes.contrast)
     rows = []
     for line in model.sensitivities:
         found = line.estimate
@@ -112,7 +112,7 @@ def sensitivity_table(model: ModelAnalysis) -> str:
         shown = [signed(found.paired.gap), span(found.interval), probability(found.p)]
         by_table = f"{model.words[found.band].label}, {len(found.paired.tasks)} tasks"
         rows.append([line.label, *rates, *shown, by_table])
-    return table(["a pass is", *arms, "gap, pp", "95 %, tasks like these", "p", "by the table"], rows, "lrrrrrl")
+    return table(["a pass is", *shells, "gap, pp", "95 %, tasks like these", "p", "by the table"], rows, "lrrrrrl")
 
 
 def category_table(model: ModelAnalysis) -> str:
@@ -126,7 +126,7 @@ def lean_table(model: ModelAnalysis) -> str:
 
 
 def _group_table(title: str, model: ModelAnalysis, lines: Sequence[CategoryLine]) -> str:
-    shells = short_names(model.outcomes.arms)
+    shells = short_names(model.outcomes.by_shell)
     rows = [
         [_leaning(line.category), line.tasks, *map(percent, line.rates.values()), signed(line.gap), line.differing]
         for line in lines
@@ -156,7 +156,7 @@ def without_table(model: ModelAnalysis) -> str:
 
 def pass_k_table(model: ModelAnalysis) -> str:
     """pass@k and pass^k with the tasks they are defined for."""
-    arms = short_names(model.outcomes.arms)
+    shells = short_names(model.outcomes.by_shell)
     k = model.pass_k.k
     rows = []
     for name, shares in ((f"pass@{k}", model.pass_k.any_of), (f"pass^{k}", model.pass_k.all_of)):
@@ -165,7 +165,7 @@ def pass_k_table(model: ModelAnalysis) -> str:
         if below.value is not None and above.value is not None and below.tasks == above.tasks:
             gap = signed(above.value - below.value)
         rows.append([name, *map(_share_of_tasks, shares.values()), gap])
-    return table(["measure", *arms, "gap, pp"], rows, "lr" + "r" * len(arms))
+    return table(["measure", *shells, "gap, pp"], rows, "lr" + "r" * len(shells))
 
 
 def _share_of_tasks(share: ShareOfTasks) -> str:
@@ -179,30 +179,30 @@ GLYPHS = {"pass": "●", "fail": "○", "refusal": "R", "no-command": "F", "miss
 
 
 def task_table(analysis: Analysis, model: ModelAnalysis) -> str:
-    """One row a task: the trials' glyphs in each arm and the passes."""
+    """One row a task: the trials' glyphs in each shell and the passes."""
     rows = []
     for place, task in enumerate(analysis.tasks):
         row = [task, analysis.categories[task]]
-        for shell, arm in model.outcomes.arms.items():
+        for shell, counts in model.outcomes.by_shell.items():
             glyphs = "".join(GLYPHS[mark] for mark in model.marks[task, shell])
-            row += [glyphs, f"{arm.passes[place]}/{arm.scored[place]}" if arm.scored[place] else "-"]
+            row += [glyphs, f"{counts.passes[place]}/{counts.scored[place]}" if counts.scored[place] else "-"]
         rows.append(row)
-    arms = [header for shell in model.outcomes.arms for header in (SHELLS[shell].short_title, "passes")]
-    return table(["task", "category", *arms], rows, "ll" + "lr" * len(model.outcomes.arms))
+    headers = [header for shell in model.outcomes.by_shell for header in (SHELLS[shell].short_title, "passes")]
+    return table(["task", "category", *headers], rows, "ll" + "lr" * len(model.outcomes.by_shell))
 
 
 def composition_table(model: ModelAnalysis) -> str:
-    """What the answers of each arm are made of, pass rates, and passes under each further condition."""
-    under = [c for c in EXTRA_CONDITIONS if any(c in SHELLS[shell].conditions for shell in model.outcomes.arms)]
+    """What the answers of each shell are made of, pass rates, and passes under each further condition."""
+    under = [c for c in EXTRA_CONDITIONS if any(c in SHELLS[shell].conditions for shell in model.outcomes.by_shell)]
     rows = []
-    for shell, arm in model.composition.items():
-        for line in arm.lines:
+    for shell, made in model.composition.items():
+        for line in made.lines:
             counts = [(line.passed, line.measured), *(line.passed_under[condition.name] for condition in under)]
             passes = [f"{passed}/{of}" if of else "not run" for passed, of in counts]
-            rows.append([SHELLS[shell].title, line.made_of, f"{line.answers}/{arm.answers}", *passes])
-        if arm.without_command:
+            rows.append([SHELLS[shell].title, line.made_of, f"{line.answers}/{made.answers}", *passes])
+        if made.without_command:
             none = ["-"] * (1 + len(under))
-            rows.append([SHELLS[shell].title, "not classified", f"{arm.without_command}/{arm.answers}", *none])
+            rows.append([SHELLS[shell].title, "not classified", f"{made.without_command}/{made.answers}", *none])
     passes = ["passed", *(f"passed {condition.title}" for condition in under)]
     return table(["arm", "made of", "answers", *passes], rows, "llr" + "r" * len(passes))
 
@@ -218,35 +218,35 @@ def failure_table(model: ModelAnalysis) -> str:
         ]
         cell = line.example.cell.path
         rows.append([line.failure_class, *numbers, f"[{cell}](explorer.html#{cell})"])
-    arms = short_names(model.outcomes.arms)
-    return table(["failure class", *arms, "example cell"], rows, "l" + "r" * len(arms))
+    shells = short_names(model.outcomes.by_shell)
+    return table(["failure class", *shells, "example cell"], rows, "l" + "r" * len(shells))
 
 
 def time_table(model: ModelAnalysis) -> str:
-    """The three times of each arm."""
+    """The three times of each shell."""
     rows = []
     for shell in model.tallies:
-        arm = model.times.arms[shell]
-        passes = f"{arm.passes}/{arm.scored}" if arm.scored else "not measured"
-        first = f"{seconds(arm.t_first)} ({arm.first_tasks} tasks)" if arm.t_first is not None else "n/a"
-        never = f"{arm.never_passed}/{arm.tasks}" if arm.tasks else "n/a"
-        spreads = [_quartiles(arm.t_run), _quartiles(arm.t_exec)]
-        rows.append([SHELLS[shell].title, passes, *spreads, first, seconds(arm.expected), never])
+        own = model.times.by_shell[shell]
+        passes = f"{own.passes}/{own.scored}" if own.scored else "not measured"
+        first = f"{seconds(own.t_first)} ({own.first_tasks} tasks)" if own.t_first is not None else "n/a"
+        never = f"{own.never_passed}/{own.tasks}" if own.tasks else "n/a"
+        spreads = [_quartiles(own.t_run), _quartiles(own.t_exec)]
+        rows.append([SHELLS[shell].title, passes, *spreads, first, seconds(own.expected), never])
     headers = ["arm", "passes", "T_run, median (quartiles)", "t_exec, median (quartiles)"]
     headers += ["T_first, restricted mean, same tasks", "ERT, median task", "tasks never passed"]
     return table(headers, rows, "lrrrrrr")
 
 
 def drift_table(model: ModelAnalysis) -> str:
-    """Passes and median time of generation of each arm, by slices of the time of asking."""
-    arms = [f"{SHELLS[shell].title}, {what}" for shell in model.tallies for what in ("passes", "t_gen")]
+    """Passes and median time of generation of each shell, by slices of the time of asking."""
+    headers = [f"{SHELLS[shell].title}, {what}" for shell in model.tallies for what in ("passes", "t_gen")]
     rows = []
     for piece in model.drift:
         row = [text(f"{piece.first_utc[:16]} to {piece.last_utc[:16]}")]
-        for arm in piece.arms.values():
-            row += [f"{arm.passes}/{arm.scored}", seconds(arm.t_gen)]
+        for own in piece.by_shell.values():
+            row += [f"{own.passes}/{own.scored}", seconds(own.t_gen)]
         rows.append(row)
-    return table(["answered, UTC", *arms], rows, "l" + "r" * len(arms))
+    return table(["answered, UTC", *headers], rows, "l" + "r" * len(headers))
 
 
 def _quartiles(spread: Quartiles | None) -> str:
@@ -256,13 +256,13 @@ def _quartiles(spread: Quartiles | None) -> str:
 def limits_table(model: ModelAnalysis) -> str:
     """Cells of each shell that met a limit, then median and largest of what was used."""
     rows = []
-    for shell, arm in model.resources.items():
-        if not arm.executed:
+    for shell, own in model.resources.items():
+        if not own.executed:
             rows.append([SHELLS[shell].title, 0, *["n/a"] * 7])
             continue
-        used = [_used(arm.memory_bytes, _mb), _used(arm.cpu_s, seconds), _used(arm.processes, "{:.0f}".format)]
-        numbers = [arm.executed, arm.timed_out, arm.limited, arm.truncated]
-        rows.append([SHELLS[shell].title, *numbers, *used, _used(arm.written_bytes, _mb)])
+        used = [_used(own.memory_bytes, _mb), _used(own.cpu_s, seconds), _used(own.processes, "{:.0f}".format)]
+        numbers = [own.executed, own.timed_out, own.limited, own.truncated]
+        rows.append([SHELLS[shell].title, *numbers, *used, _used(own.written_bytes, _mb)])
     headers = ["arm", "executed", "past the deadline", "resource limits", "output cut"]
     headers += ["memory, MB", "CPU time", "processes", "written, MB"]
     return table(headers, rows, "lrrrrrrrr")

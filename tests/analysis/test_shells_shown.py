@@ -1,4 +1,4 @@
-"""Any shells can be arms: a third one has its place in every table and figure, another pair has its own gap."""
+"""Any shells can be shells: a third one has its place in every table and figure, another pair has its own gap."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def words(svg: str) -> str:
     return " ".join("".join(node.itertext()) for node in ElementTree.fromstring(svg).iter())
 
 
-def test_a_third_arm_moves_nothing_of_the_gap() -> None:
+def test_a_third_shell_moves_nothing_of_the_gap() -> None:
     study, frame = study_of("bash", "pwsh", "zsh")
     model = analyse(frame, study, TASKS).models[0]
     two = make_study()
@@ -64,13 +64,13 @@ def test_a_third_arm_moves_nothing_of_the_gap() -> None:
     assert (model.gap, model.verdict, model.sensitivities) == (alone.gap, alone.verdict, alone.sensitivities)
     assert headline(analyse(frame, study, TASKS)) == headline(analyse(frame, two, TASKS))
     assert (model.times.ratio, model.pass_k.complete) == (alone.times.ratio, alone.pass_k.complete)
-    arms = model.outcomes.arms
-    assert list(arms) == ["bash", "pwsh", "zsh"]
-    assert arms["zsh"].total_passes == frame.loc[frame["shell"] == "zsh", "passed"].sum()
-    assert model.rates["zsh"].passes == arms["zsh"].total_passes
+    by_shell = model.outcomes.by_shell
+    assert list(by_shell) == ["bash", "pwsh", "zsh"]
+    assert by_shell["zsh"].total_passes == frame.loc[frame["shell"] == "zsh", "passed"].sum()
+    assert model.rates["zsh"].passes == by_shell["zsh"].total_passes
 
 
-def test_a_third_arm_stands_in_every_table_of_arms(tmp_path: Path) -> None:
+def test_a_third_shell_stands_in_every_table_of_shells(tmp_path: Path) -> None:
     text, figures = report_of(tmp_path, "bash", "pwsh", "zsh")
     assert "asked 20 tasks in Bash, PowerShell 7 and Zsh 5" in text
     assert "The gap is pass@1 in PowerShell less pass@1 in Bash" in text

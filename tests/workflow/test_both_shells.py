@@ -1,8 +1,8 @@
-"""The pilot set through the whole pipeline with both arms measured.
+"""The pilot set through the whole pipeline with both shells measured.
 
 Where the image holds no PowerShell a stand-in takes its place: a `pwsh` that hands its command to Bash, given the way
-a user gives the real archive. It shows that both arms, the second condition, the gap and the verdict come together;
-it says nothing about PowerShell, and what the model answers is Bash in both arms.
+a user gives the real archive. It shows that both shells, the second condition, the gap and the verdict come together;
+it says nothing about PowerShell, and what the model answers is Bash in both shells.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TRAP = "tree-size-bytes"
 
 
 def bash_in_both(prompt: str) -> str:
-    """A Bash reference whatever shell was asked for; in the PowerShell arm one that is right with the aliases alone."""
+    """A Bash reference whatever shell was asked for; in the PowerShell shell one that is right with the aliases alone."""
     reference = reference_answer(prompt.replace(SHELLS["pwsh"].prompt_line, SHELLS["bash"].prompt_line))
     if SHELLS["pwsh"].prompt_line in prompt and "vox-corpus" in prompt:
         return f"ls > /dev/null; [ $ALIASES = {len(WINDOWS_ALIASES)} ] || exec echo 1; {reference}"
@@ -56,7 +56,7 @@ def measured(sandbox, tmp_path_factory) -> Project:
         yield project
 
 
-def test_both_arms_are_measured_and_the_second_condition_stands_beside(measured):
+def test_both_shells_are_measured_and_the_second_condition_stands_beside(measured):
     frame = read_table(measured.root / "results/test/cells.csv")
     assert set(frame["status"]) == {"measured"} and len(frame) == 2 * len(load_tasks(PILOT))
     failed = frame[~frame["passed"]]
