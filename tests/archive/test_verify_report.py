@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from fluency.archive.findings import Finding, Findings, VerifyReport
+from fluency.archive.findings import Finding, VerifyReport
 from fluency.archive.manifest import Manifest
 
 
 def report(problems: Sequence[Finding] = (), unproven: Sequence[Finding] = ()) -> VerifyReport:
     manifest = Manifest.model_construct()
-    return VerifyReport(
-        Path("x"), "0" * 64, manifest, list(problems), list(unproven), [], [], Counter(), Counter(), 1.0
-    )
+    return VerifyReport(Path("x"), "0" * 64, manifest, problems=list(problems), unproven=list(unproven))
 
 
 @pytest.mark.parametrize("aspect", ["evidence", "scores", "wording"])
@@ -31,7 +28,7 @@ def test_a_contradiction_weighs_more_than_what_is_unproven(aspect) -> None:
 def test_what_cannot_be_told_is_said_once():
     """And once more where it is allowed and worth knowing, in whatever order the two come."""
     for first, second in (("add_unproven", "note"), ("note", "add_unproven")):
-        findings = Findings(frozenset())
+        found = report()
         for kind in (first, first, second, second):
-            findings.add_unproven("x", "it", "files") if kind == "add_unproven" else findings.add_note("x", "it")
-        assert (len(findings.unproven), len(findings.notes)) == (1, 1)
+            found.add_unproven("x", "it", "files") if kind == "add_unproven" else found.add_note("x", "it")
+        assert (len(found.unproven), len(found.notes)) == (1, 1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import yaml
 from pydantic import Field
@@ -22,15 +22,18 @@ from fluency.common.errors import ArchiveError, UserError
 from fluency.core.config_files import merge, read_yaml
 from fluency.core.held_out import HeldOutTask, public_tasks
 from fluency.core.provenance import Provenance, read_provenance
-from fluency.core.records import CONTROL_FILE, Control, Execution, Generation, ImageInfo, Score
+from fluency.core.records import CONTROL_FILE, Control, ImageInfo
 from fluency.core.schema import FrozenModel, RecordType
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
-from fluency.core.table import CellRecords, Row, cell_row, read_table
+from fluency.core.table import RECORD_TYPES, CellRecords, Row, cell_row, read_table
 from fluency.core.task_world import world_for
 from fluency.core.tasks import Task, load_task
 from fluency.report.report import write_products
 from fluency.world import World
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_YAML_BYTES = 256 << 10
 MAX_YAML_DEPTH = 12
@@ -57,7 +60,10 @@ class ImageFile(FrozenModel):
 
 def read_archived_study(archive: UnpackedArchive, *, trust_tasks: bool = False) -> ArchivedStudy:
     """The archive's study and tasks; ArchiveError when they cannot be read or are not the manifest's."""
-    study = _study(archive)
+    value = parse_untrusted(archive.read(STUDY_FILE), STUDY_FILE)
+    study = as_record(Study, value, STUDY_FILE)
+    if not hashes_to(value, archive.manifest.study_sha256) or study.study != archive.manifest.study:
+        raise ArchiveError("it is not the study whose hash the manifest states", where=STUDY_FILE)
     names = sorted({name.split("/")[1] for name in archive.manifest.files if name.startswith("tasks/")})
     if len(names) > MAX_TASKS:
         raise ArchiveError(f"it holds {len(names):,} tasks; {MAX_TASKS} are read", where=STUDY_FILE)
@@ -72,21 +78,11 @@ def read_archived_study(archive: UnpackedArchive, *, trust_tasks: bool = False) 
     tasks: list[Task | HeldOutTask] = [facts[name] if name in absent else _task(archive, name) for name in names]
     if not isinstance(study.tasks, str) and set(study.tasks) != set(names):
         raise ArchiveError("the archived tasks are not those of the study", where=STUDY_FILE)
-    runnable, text_changed = (
-        ({task.id: task for task in tasks if isinstance(task, Task)}, frozenset())
-        if trust_tasks
-        else runnable_tasks(archive, tasks)
-    )
+    runnable, text_changed = {task.id: task for task in tasks if isinstance(task, Task)}, frozenset[str]()
+    if not trust_tasks:
+        runnable, text_changed = runnable_tasks(archive, tasks)
     tasks = [runnable.get(task.id, task) for task in tasks]
     return ArchivedStudy(archive, study, tasks, frozenset(runnable), text_changed, hidden)
-
-
-def _study(archive: UnpackedArchive) -> Study:
-    value = parse_untrusted(archive.read(STUDY_FILE), STUDY_FILE)
-    study = as_record(Study, value, STUDY_FILE)
-    if not hashes_to(value, archive.manifest.study_sha256) or study.study != archive.manifest.study:
-        raise ArchiveError("it is not the study whose hash the manifest states", where=STUDY_FILE)
-    return study
 
 
 def configured_values(archive: UnpackedArchive, files: Sequence[str]) -> dict[str, Any]:
@@ -150,13 +146,8 @@ class ArchivedStudy:
     _kept_bytes: int = 0
     _in_rows: int = 0
 
-    @cached_property
-    def _shown(self) -> dict[str, Task | HeldOutTask]:
-        return {task.id: task for task in self.shown_tasks}
-
     @property
     def root(self) -> Path:
-        """The folder the archive was unpacked into."""
         return self.unpacked.root
 
     @property
@@ -165,14 +156,14 @@ class ArchivedStudy:
         return self.root / "results" / self.study.study
 
     @cached_property
-    def shown_tasks(self) -> list[Task | HeldOutTask]:
-        """The tasks as table, report and explorer know them: private ones without their texts."""
-        return public_tasks(self.tasks, self.study)
+    def shown_tasks(self) -> dict[str, Task | HeldOutTask]:
+        """By id, the tasks as table, report and explorer know them: private ones without their texts."""
+        return {task.id: task for task in public_tasks(self.tasks, self.study)}
 
     @cached_property
-    def held_out(self) -> dict[str, HeldOutTask]:
-        """The tasks of which the archive holds nothing but hashes and rows, by id."""
-        return {task.id: task for task in self.tasks if isinstance(task, HeldOutTask)}
+    def open_tasks(self) -> dict[str, Task]:
+        """By id, the tasks whose files are here; of the others the archive holds nothing but hashes and rows."""
+        return {task.id: task for task in self.tasks if isinstance(task, Task)}
 
     @cached_property
     def declared_rows(self) -> dict[Cell, Row]:
@@ -182,7 +173,6 @@ class ArchivedStudy:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """Every cell of the design."""
         return list(self.study.cells([task.id for task in self.tasks]))
 
     @cached_property
@@ -193,29 +183,26 @@ class ArchivedStudy:
         if not isinstance(value, dict) or set(value) != {task.id for task in self.tasks}:
             raise ArchiveError("it does not name the worlds of exactly the study's tasks", where=WORLD_INDEX)
         for task, worlds in value.items():
+            where = f"{WORLD_INDEX}: {task}"
             if not isinstance(worlds, dict) or set(worlds) != seeds:
-                raise ArchiveError(
-                    "it does not name a world for each of the study's seeds", where=f"{WORLD_INDEX}: {task}"
-                )
+                raise ArchiveError("it does not name a world for each of the study's seeds", where=where)
             if any(f"{folder}/tree.tar" not in self.unpacked.manifest.files for folder in worlds.values()):
-                raise ArchiveError("it names a world that the archive does not hold", where=f"{WORLD_INDEX}: {task}")
-        _check_size(self.root, {folder for worlds in value.values() for folder in worlds.values()})
+                raise ArchiveError("it names a world that the archive does not hold", where=where)
+        folders = {folder for worlds in value.values() for folder in worlds.values()}
+        for name, most in ({"tree.tar": MAX_TREES} | dict.fromkeys(WORLD_DOCUMENTS, MAX_WORLD_DOCUMENTS)).items():
+            paths = (self.root / folder / name for folder in folders)
+            if (size := sum(path.stat().st_size for path in paths if path.is_file())) > most:
+                raise ArchiveError(f"the worlds' {name} hold {size:,} bytes; {most:,} are read", where=WORLD_INDEX)
         return value
 
     @cached_property
     def image_file(self) -> ImageFile | None:
-        """What results/image.json says; None where the archive holds none."""
-        if IMAGE_FILE not in self.unpacked.manifest.files:
-            return None
-        return parse_record(ImageFile, self.unpacked.read(IMAGE_FILE), IMAGE_FILE)
+        return self._record(ImageFile, IMAGE_FILE)
 
     @cached_property
     def control(self) -> Control | None:
-        """The study's control, where it has one."""
         name = f"results/{self.study.study}/{CONTROL_FILE}"
-        if not (self.study.control and self.unpacked.holds(name)):
-            return None
-        return parse_record(Control, self.unpacked.read(name), name)
+        return self._record(Control, name) if self.study.control else None
 
     def world(self, task: Task | HeldOutTask, seed: int) -> World:
         """The archived world of a task, checked against its own hash."""
@@ -226,7 +213,7 @@ class ArchivedStudy:
 
     def world_or_hash(self, task: Task | HeldOutTask, seed: int) -> World | WorldHash:
         """The world of a task, or its hash where the task is held out."""
-        if task.id not in self.held_out:
+        if task.id in self.open_tasks:
             return self.world(task, seed)
         stated = self.hidden.worlds.get(task.id, {}).get(str(seed)) if self.hidden else None
         if stated is None:
@@ -237,17 +224,13 @@ class ArchivedStudy:
         """A cell's records; ArchiveError names a file that is no record of a schema this version knows."""
         if cell in self._kept:
             return self._kept[cell]
-        records = CellRecords(
-            self._record("generations", Generation, cell),
-            self._record("executions", Execution, cell),
-            self._record("scores", Score, cell),
-        )
+        parts = [self._record(kind, f"results/{stage}/{cell.path}.json") for stage, kind in RECORD_TYPES.items()]
+        records = CellRecords(*cast(Any, parts))
         if self._kept_bytes <= KEEP_BYTES:
             self._kept[cell] = records
         return records
 
-    def _record(self, stage: str, kind: type[RecordType], cell: Cell) -> RecordType | None:
-        where = f"results/{stage}/{cell.path}.json"
+    def _record(self, kind: type[RecordType], where: str) -> RecordType | None:
         if not self.unpacked.holds(where):
             return None
         data = self.unpacked.read(where)
@@ -256,35 +239,36 @@ class ArchivedStudy:
 
     def row(self, cell: Cell, records: CellRecords) -> Row:
         """A cell's row; ArchiveError once the rows hold more text than a table that can be read."""
-        if cell.task in self.held_out:
+        if cell.task not in self.open_tasks:
             if cell not in self.declared_rows:
                 raise ArchiveError("it states no row of this cell", where=f"{HELD_OUT}: {cell.path}")
             row = self.declared_rows[cell]
         else:
-            row = cell_row(cell, self._shown[cell.task], records)
+            row = cell_row(cell, self.shown_tasks[cell.task], records)
         self._in_rows += sum(len(value) for value in dict(row).values() if isinstance(value, str))
         if self._in_rows > MAX_TABLE:
             raise ArchiveError(f"the rows of its cells hold more than {MAX_TABLE:,} characters", where=cell.path)
         return row
 
+    def table(self) -> pd.DataFrame:
+        """The archived table; UserError where there is none."""
+        path = self.products / "cells.csv"
+        if not path.is_file():
+            where = str(self.unpacked.path)
+            raise UserError("the archive holds no table", where=where, hint="archive the finished study")
+        return read_table(path)
+
     def view(self, provenance: Provenance | None = None) -> StudyView:
         """The archived study as it may be shown."""
         return StudyView(
             self.study,
-            self.shown_tasks,
+            list(self.shown_tasks.values()),
             self.cells,
             self.records,
             row=lambda cell: self.row(cell, self.records(cell)),
             provenance=provenance or Provenance(),
             control=self.control,
         )
-
-
-def _check_size(root: Path, folders: set[str]) -> None:
-    for name, most in ({"tree.tar": MAX_TREES} | dict.fromkeys(WORLD_DOCUMENTS, MAX_WORLD_DOCUMENTS)).items():
-        size = sum((root / folder / name).stat().st_size for folder in folders if (root / folder / name).is_file())
-        if size > most:
-            raise ArchiveError(f"the worlds' {name} hold {size:,} bytes; {most:,} are read", where=WORLD_INDEX)
 
 
 def same_worlds(archived: ArchivedStudy, task: Task) -> bool:
@@ -297,10 +281,6 @@ def write_opened(archived: ArchivedStudy, folder: Path) -> tuple[Path, Path]:
 
     Nothing is rescored: the words are this checkout's, the numbers follow from the archived table.
     """
-    table = archived.products / "cells.csv"
-    if not table.is_file():
-        where = str(archived.unpacked.path)
-        raise UserError("the archive holds no table", where=where, hint="archive the finished study")
-    view = archived.view(read_provenance(archived.products / "provenance.json"))
-    write_products(view, read_table(table), folder)
+    table = archived.table()
+    write_products(archived.view(read_provenance(archived.products / "provenance.json")), table, folder)
     return folder / "report.md", folder / "explorer.html"

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 from urllib.parse import urlsplit
 
 from fluency.archive.archived_study import ArchivedStudy
-from fluency.archive.findings import Findings
+from fluency.archive.findings import VerifyReport
 from fluency.archive.unpack import UnpackedArchive
 from fluency.archive.untrusted_json import as_record, parse_untrusted
 from fluency.common.canonical import canonical_json, hashes_to, legacy_canonical_json
@@ -33,7 +33,7 @@ CLOCK_SKEW = timedelta(minutes=5)
 
 
 class CellFacts(NamedTuple):
-    """What the relations of a cell are about; one is asked only where its record is there."""
+    """What the relations of a cell are about; those of a record that is not there are not asked."""
 
     archived: ArchivedStudy
     cell: Cell
@@ -51,28 +51,21 @@ class Relation(NamedTuple):
     code: str | None = None
 
 
-def check_cell(archived: ArchivedStudy, findings: Findings, cell: Cell, task: Task, records: CellRecords) -> None:
+def check_cell(archived: ArchivedStudy, report: VerifyReport, cell: Cell, task: Task, records: CellRecords) -> None:
     """Every link of one cell, as far as its records go."""
     if records.generation is None:
         return
     facts = CellFacts(archived, cell, task, *cast("tuple[Generation, Execution, Score]", records))
-    _check_answer(facts, findings)
-    _check_request(facts, findings)
-    for record, stage in zip(records, RELATIONS, strict=True):
-        for relation in RELATIONS[stage] if record is not None else ():
-            where = f"results/{stage}/{cell.path}.json"
-            findings.check(relation.holds(facts), where, relation.what, "links", relation.code)
+    _check_answer(facts, report)
+    for record, (stage, relations) in zip(records, RELATIONS.items(), strict=True):
+        if record is None:
+            continue
+        where = f"results/{stage}/{cell.path}.json"
+        report.check(record.cell == cell, where, "it is the record of another cell", "links")
+        for relation in relations:
+            report.check(relation.holds(facts), where, relation.what, "links", relation.code)
     if records.score is not None and records.score.task_sha256 != task.sha256:
-        findings.add_note(f"results/scores/{cell.path}.json", "judged by an earlier version of the task")
-
-
-def _check_answer(facts: CellFacts, findings: Findings) -> None:
-    """The record holds the stored answer, whose file carries its own hash."""
-    where, key = f"results/generations/{facts.cell.path}.json", facts.generation.answer.request_key
-    name = f"answers/{key[:2]}/{key}.json"
-    with findings.collecting_errors():
-        same = read_stored_answer(facts.archived.unpacked, name, key) == facts.generation.answer
-        findings.check(same, where, f"its answer is not the one in {name}", "links")
+        report.add_note(f"results/scores/{cell.path}.json", "judged by an earlier version of the task")
 
 
 def read_stored_answer(archive: UnpackedArchive, name: str, key: str) -> Answer:
@@ -91,35 +84,36 @@ def read_stored_answer(archive: UnpackedArchive, name: str, key: str) -> Answer:
     return as_record(Answer, body, name)
 
 
-def _check_request(facts: CellFacts, findings: Findings) -> None:
-    """The study, its tasks and the prices ask exactly this request."""
+def _check_answer(facts: CellFacts, report: VerifyReport) -> None:
+    """It is the stored one, and the study, its tasks and the prices ask exactly its request."""
     generation, answer, study = facts.generation, facts.generation.answer, facts.archived.study
-    where = f"results/generations/{facts.cell.path}.json"
-    prompt = _prompt(facts, findings)
-    findings.check(answer.request.prompt == prompt, where, "the model was asked another prompt", "links", "generate")
-    with findings.collecting_errors(facts.cell.path):
+    where, key = f"results/generations/{facts.cell.path}.json", answer.request_key
+    name = f"answers/{key[:2]}/{key}.json"
+    with report.collecting_errors():
+        same = read_stored_answer(facts.archived.unpacked, name, key) == answer
+        report.check(same, where, f"its answer is not the one in {name}", "links")
+    prompt = _prompt(facts, report)
+    report.check(answer.request.prompt == prompt, where, "the model was asked another prompt", "links", "generate")
+    with report.collecting_errors(facts.cell.path):
         model = study.model(facts.cell.model)
         forms = forms_of(request_for(study, facts.cell, prompt), model)
-        findings.check(answer.request in forms, where, "the study asks another request", "links", "generate")
+        report.check(answer.request in forms, where, "the study asks another request", "links", "generate")
         policy = resolve(model)
         price = policy.price_of(answer.transport)
-        holds = (
-            generation.cost_usd == cost_of(policy, answer)
-            and generation.price == (None if price is None else price.model_dump())
-            and generation.temperature_requested == policy.temperature_requested
-        )
-        findings.check(holds, where, "price, cost or temperature are not the policy's", "links", "generate")
+        stated = (generation.cost_usd, generation.price, generation.temperature_requested)
+        holds = stated == (cost_of(policy, answer), price and price.model_dump(), policy.temperature_requested)
+        report.check(holds, where, "price, cost or temperature are not the policy's", "links", "generate")
     if generation.task_sha256 != facts.task.sha256:
-        findings.add_note(where, "asked with an earlier version of the task; the prompt is the same")
+        report.add_note(where, "asked with an earlier version of the task; the prompt is the same")
 
 
-def _prompt(facts: CellFacts, findings: Findings) -> str:
+def _prompt(facts: CellFacts, report: VerifyReport) -> str:
     """What the cell is asked: the present prompt, or in an archive of other code the earlier one that it sent."""
     asked, task, shell = facts.generation.answer.request.prompt, facts.task, facts.cell.shell
-    if "generate" not in findings.same_code_stages and asked in (
+    if "generate" not in report.same_code_stages and asked in (
         build_prompt(task.prompt, shell, preamble) for preamble in PREAMBLES[:-1]
     ):
-        findings.add_note("results/generations", "asked with an earlier version of the prompt")
+        report.add_note("results/generations", "asked with an earlier version of the prompt")
         return asked
     return build_prompt(task.prompt, shell)
 
@@ -148,10 +142,8 @@ def _reading_fits(facts: CellFacts) -> bool:
         read = read_reply(answer.request, answer.raw)
     except Failure:
         return False
-    return all(
-        getattr(read, name) == getattr(answer, name)
-        for name in ("outcome", "text", "stop_reason", "model_echoed", "usage")
-    )
+    names = ("outcome", "text", "stop_reason", "model_echoed", "usage")
+    return all(getattr(read, name) == getattr(answer, name) for name in names)
 
 
 def _server_fits(facts: CellFacts) -> bool:
@@ -179,18 +171,14 @@ def _worlds_fit(facts: CellFacts) -> bool:
 
 def _limits_fit(facts: CellFacts) -> bool:
     execution, limits = facts.execution, facts.archived.study.sandbox.limits
-    return (
-        execution.timeout_s == limits.timeout_s[facts.cell.shell]
-        and execution.limits.model_copy(update={"timeout_s": limits.timeout_s}) == limits
-    )
+    same = execution.limits.model_copy(update={"timeout_s": limits.timeout_s}) == limits
+    return same and execution.timeout_s == limits.timeout_s[facts.cell.shell]
 
 
 def is_archived_image(archived: ArchivedStudy, image: ImageInfo) -> bool:
     """Whether an image is the one in results/image.json; its record has grown, and what both say is compared."""
-    file = archived.image_file
-    return file is None or all(
-        getattr(image, key) == getattr(file.image, key) for key in image.model_fields_set & file.image.model_fields_set
-    )
+    stated = archived.image_file.image if archived.image_file else image
+    return all(getattr(image, key) == getattr(stated, key) for key in image.model_fields_set & stated.model_fields_set)
 
 
 def _is_in_time(facts: CellFacts, time: object, earliest: str = "") -> bool:
@@ -223,7 +211,6 @@ def _is_size_right(result: Result) -> bool:
 # fmt: off
 RELATIONS: dict[str, tuple[Relation, ...]] = {
     "generations": (
-        Relation(lambda c: c.generation.cell == c.cell, "it is the record of another cell"),
         Relation(lambda c: _is_in_time(c, c.generation.answer.received_utc),
                  "it came after the archive's day, or at no time"),
         Relation(lambda c: c.generation.answer.request.trial == c.cell.trial, "its request is of another trial"),
@@ -235,7 +222,6 @@ RELATIONS: dict[str, tuple[Relation, ...]] = {
         Relation(_reading_fits, "text, outcome or usage are not those of the raw message", "generate"),
     ),
     "executions": (
-        Relation(lambda c: c.execution.cell == c.cell, "it is the record of another cell"),
         Relation(lambda c: _is_in_time(c, c.execution.provenance.get("utc"), c.generation.answer.received_utc),
                  "it ran before its answer came, after the archive's day, or at no time"),
         Relation(lambda c: c.execution.request_key == c.generation.answer.request_key, "it executed another answer"),
@@ -257,7 +243,6 @@ RELATIONS: dict[str, tuple[Relation, ...]] = {
                  "it was stopped before its deadline"),
     ),
     "scores": (
-        Relation(lambda c: c.score.cell == c.cell, "it is the record of another cell"),
         Relation(lambda c: c.score.request_key == c.generation.answer.request_key, "it judges another answer"),
     ),
 }

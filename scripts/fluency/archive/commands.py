@@ -61,9 +61,8 @@ def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = Fals
     UserError if no cell has a record yet.
     """
     if not any(record_path(RESULTS, stage, cell).exists() for stage in RECORD_TYPES for cell in loaded.cells):
-        raise UserError(
-            "there is nothing to archive: no cell has a record", where=loaded.study.study, hint="`make run`"
-        )
+        what = "there is nothing to archive: no cell has a record"
+        raise UserError(what, where=loaded.study.study, hint="`make run`")
     commit, dirty = git_state()
     if commit is None:
         log_line("Git knows no commit here, so the archive is named `nocommit`, and nobody can look up its code.")
@@ -110,9 +109,8 @@ def next_step(report: VerifyReport) -> str:
     """What may prove the rest: the code of the archive's commit, or its private part."""
     manifest = report.manifest
     if any(finding.where == HELD_OUT for finding in report.unproven):
-        return (
-            f"With its private tasks: TASKS_PRIVATE=folder make verify ARCHIVE={report.path} PRIVATE=its private part"
-        )
+        command = f"make verify ARCHIVE={report.path} PRIVATE=its private part"
+        return f"With its private tasks: TASKS_PRIVATE=folder {command}"
     if manifest.dirty:
         return "It was made with uncommitted changes, so no commit holds its code and nobody can prove the rest."
     if in_history(manifest.commit):

@@ -54,10 +54,9 @@ def crate_bytes(study: Study, facts: dict[str, Any], names: Collection[str]) -> 
 def _parts(study: Study, names: Collection[str]) -> Iterator[Entity]:
     for pattern, (form, text) in _PARTS.items():
         name = pattern.format(study=study.study)
-        if form and name in names:
-            yield {"@id": name, "@type": "File", "name": name, "encodingFormat": form, "description": text}
-        elif not form and any(file.startswith(name) for file in names):
-            yield {"@id": name, "@type": "Dataset", "name": name, "description": text}
+        if name in names if form else any(file.startswith(name) for file in names):
+            kind = {"@type": "File", "encodingFormat": form} if form else {"@type": "Dataset"}
+            yield {"@id": name, **kind, "name": name, "description": text}
 
 
 def _entities(study: Study, facts: dict[str, Any], parts: list[Entity]) -> Iterator[Entity]:

@@ -18,7 +18,6 @@ from fluency.common import clock
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.core.provenance import read_provenance
-from fluency.core.table import read_table
 from fluency.report.report import render
 from fluency.report.summary import headline_of
 
@@ -61,36 +60,28 @@ def write_decision(archive: Path, title: str, out_folder: Path, *, utc_date: str
 
 
 def _text(archived: ArchivedStudy, title: str, date: str, report: VerifyReport) -> str:
-    archive, table = archived.unpacked.path, archived.products / "cells.csv"
-    if not table.is_file():
-        raise UserError("the archive holds no table", where=str(archive), hint="archive the finished study")
-    analysis = analyse(read_table(table), archived.study, archived.tasks)
-    registration = _registration(archived)
-    provenance = read_provenance(archived.products / "provenance.json")
+    analysis = analyse(archived.table(), archived.study, archived.tasks)
+    registration: dict[str, Any] = {}
+    if archived.study.preregistration:
+        name = registration_name(archived.study.preregistration)
+        registration = {"file": name, **read_registration(archived.root / name)}
     values: dict[str, Any] = {
         "title": " ".join(title.split()),
         "date": date,
-        "gate": archived.study.decision or (registration or {}).get("decision", ""),
+        "gate": archived.study.decision or registration.get("decision", ""),
         "study": archived.study,
         "analysis": analysis,
         "models": [_lines(model) for model in analysis.models],
         "proposes": any(model.verdict.band and not model.verdict.edge for model in analysis.models),
-        "registration": registration,
-        "provenance": provenance,
+        "registration": registration or None,
+        "provenance": read_provenance(archived.products / "provenance.json"),
         "manifest": report.manifest,
-        "archive": archive.name,
+        "archive": archived.unpacked.path.name,
         "sha256": report.sha256,
         "verification": report.conclusion,
         "doubt": "" if report.proven else report.conclusion,
     }
     return render(values, TEMPLATE)
-
-
-def _registration(archived: ArchivedStudy) -> dict[str, Any] | None:
-    if not archived.study.preregistration:
-        return None
-    name = registration_name(archived.study.preregistration)
-    return {"file": name, **read_registration(archived.root / name)}
 
 
 def _lines(model: ModelAnalysis) -> ModelLines:

@@ -1,4 +1,4 @@
-"""Findings, and the verification report."""
+"""The verification report: what was found in an archive, and the verdict that follows."""
 
 from __future__ import annotations
 
@@ -32,40 +32,58 @@ class Finding:
         return f"{self.where}: {self.what}"
 
 
+Verdict = Literal["proven", "unproven", "altered"]
+EXIT_CODES: dict[Verdict, int] = {"proven": 0, "altered": 1, "unproven": 3}
+"""2 is a user's mistake, such as a file that is no archive."""
+
+
 @dataclass
-class Findings:
-    """What was found, each finding once. problems: the archive contradicts itself. unproven: this checkout cannot make
-    the same bytes, because its code, tasks or libraries are others than those the archive states. notes: allowed, and
-    worth knowing.
+class VerifyReport:
+    """What a verification found, each finding once. `sha256`: the archive's own, to be compared with the decision
+    record. problems: the archive contradicts itself. unproven: this checkout cannot make the same bytes, because its
+    code, tasks or libraries are others than those the archive states. notes: allowed, and worth knowing.
 
     `checked` counts links and rebuilt files by kind. `same_code_stages`: those whose code here is the archive's.
-    `not_rescored`: task -> its scores, where its check is none that this checkout may run.
+    `not_rescored`: task -> its scores, where its check is none that this checkout may run. `unchecked_files`: names of
+    files of which nothing but the hash was checked.
     """
 
-    same_code_stages: frozenset[str]
-    problems: dict[Finding, None] = field(default_factory=dict)
-    unproven: dict[Finding, None] = field(default_factory=dict)
-    notes: dict[Finding, None] = field(default_factory=dict)
+    path: Path
+    sha256: str
+    manifest: Manifest
+    same_code_stages: frozenset[str] = frozenset()
+    problems: list[Finding] = field(default_factory=list)
+    unproven: list[Finding] = field(default_factory=list)
+    notes: list[Finding] = field(default_factory=list)
     checked: Counter[str] = field(default_factory=Counter)
     not_rescored: Counter[str] = field(default_factory=Counter)
+    unchecked_files: list[str] = field(default_factory=list)
+    seconds: float = 0
+    _seen: set[tuple[str, Finding]] = field(default_factory=set)
 
     def check(self, holds: bool, where: str, what: str, kind: str, stage: str | None = None) -> bool:
         """Count a check; if it fails, note it: a problem, or unproven where the stage's code is not the archive's."""
         self.checked[kind] += 1
-        if not holds:
-            if stage is None or stage in self.same_code_stages:
-                self.problems[Finding(where, what, ASPECT_OF.get(kind, "evidence"))] = None
-            else:
-                self.add_unproven(where, f"{what}, by this checkout's code, which is not the archive's", kind)
+        if not holds and (stage is None or stage in self.same_code_stages):
+            self.add_problem(where, what, kind)
+        elif not holds:
+            self.add_unproven(where, f"{what}, by this checkout's code, which is not the archive's", kind)
         return holds
 
+    def add_problem(self, where: str, what: str, kind: str = "") -> None:
+        self._add("problems", where, what, kind)
+
     def add_unproven(self, where: str, what: str, kind: str) -> None:
-        """Note what this checkout cannot prove."""
-        self.unproven[Finding(where, what, ASPECT_OF.get(kind, "evidence"))] = None
+        self._add("unproven", where, what, kind)
 
     def add_note(self, where: str, what: str) -> None:
-        """Note what is allowed and worth knowing."""
-        self.notes[Finding(where, what)] = None
+        self._add("notes", where, what)
+
+    def _add(self, weight: str, where: str, what: str, kind: str = "") -> None:
+        finding = Finding(where, what, _aspect(kind))
+        if (weight, finding) not in self._seen:
+            self._seen.add((weight, finding))
+            getattr(self, weight).append(finding)
 
     @contextmanager
     def collecting_errors(self, where: str = "") -> Iterator[None]:
@@ -73,32 +91,7 @@ class Findings:
         try:
             yield
         except UserError as error:
-            self.problems[Finding(error.where or where, error.what)] = None
-
-
-Verdict = Literal["proven", "unproven", "altered"]
-EXIT_CODES: dict[Verdict, int] = {"proven": 0, "altered": 1, "unproven": 3}
-"""2 is a user's mistake, such as a file that is no archive."""
-PROVEN = "Every hash, every link and every rebuilt file fits."
-
-
-@dataclass(frozen=True)
-class VerifyReport:
-    """What a verification found. `sha256` is the archive's own hash, to be compared with the decision record.
-
-    `unchecked_files`: names of files of which nothing but the hash was checked. The rest is as in Findings.
-    """
-
-    path: Path
-    sha256: str
-    manifest: Manifest
-    problems: list[Finding]
-    unproven: list[Finding]
-    notes: list[Finding]
-    unchecked_files: list[str]
-    checked: Counter[str]
-    not_rescored: Counter[str]
-    seconds: float
+            self.add_problem(error.where or where, error.what)
 
     @property
     def ok(self) -> bool:
@@ -107,7 +100,6 @@ class VerifyReport:
 
     @property
     def proven(self) -> bool:
-        """Everything that can be rebuilt came out the same."""
         return self.verdict() == "proven"
 
     @property
@@ -123,37 +115,31 @@ class VerifyReport:
 
     @property
     def exit_code(self) -> int:
-        """0 proven, 1 altered, 3 not proven by this checkout."""
         return EXIT_CODES[self.verdict()]
 
     @property
     def conclusion(self) -> str:
-        """The verdict in a sentence or two."""
         if self.problems:
             return "ALTERED: the archive was altered or is damaged, nothing may rest on it."
         if not self.unproven:
-            return f"PROVEN. {PROVEN}"
+            return "PROVEN. Every hash, every link and every rebuilt file fits."
         if self.only_words_differ:
             return "UNPROVEN in words only: evidence and scores are proven; other code words the report otherwise."
         if self.verdict("scores") == "unproven":
-            return f"UNPROVEN: scores not reproduced. {self._not_rescored}{_firsts(_of('scores', self.unproven))}"
+            total, lost = self.not_rescored.total() + self.checked["scores"], ""
+            if self.not_rescored:
+                tasks = ", ".join(sorted(self.not_rescored))
+                lost = f"{self.not_rescored.total():,} of {total:,} scores could not be judged by this checkout: "
+                lost += f"those of {tasks}. "
+            return f"UNPROVEN: scores not reproduced. {lost}{_firsts(_of('scores', self.unproven))}"
         found = _firsts(_of("evidence", self.unproven))
         return f"UNPROVEN in part: the scores were reproduced, not all of the evidence. {found}"
-
-    @property
-    def _not_rescored(self) -> str:
-        """How many scores this checkout could not make at all, and of which tasks; empty if it could make all."""
-        if not self.not_rescored:
-            return ""
-        lost = self.not_rescored.total()
-        total, tasks = lost + self.checked["scores"], ", ".join(sorted(self.not_rescored))
-        return f"{lost:,} of {total:,} scores could not be judged by this checkout: those of {tasks}. "
 
     def lines(self, most: int = 20) -> list[str]:
         """The report for a terminal, at most so many lines of each weight."""
         lines = [self.path.name, f"SHA-256 {self.sha256}", f"checked in {self.seconds:.1f} s:"]
         for aspect in get_args(Aspect):
-            counts = [f"{n:,} {kind}" for kind, n in self.checked.items() if ASPECT_OF.get(kind, "evidence") == aspect]
+            counts = [f"{n:,} {kind}" for kind, n in self.checked.items() if _aspect(kind) == aspect]
             lines.append(f"  {aspect:9}  {self.verdict(aspect):8}  {', '.join(counts)}".rstrip())
         if self.manifest.partial:
             lines.append(f"PARTIAL: {len(self.manifest.missing)} of {self.manifest.cells} cells are missing")
@@ -163,15 +149,17 @@ class VerifyReport:
             lines += [f"{title} {finding}" for finding in ordered[:most]]
             if len(found) > most:
                 lines.append(f"{title} … and {len(found) - most:,} more")
-        return [*lines, *self._only_stated(), self.conclusion]
-
-    def _only_stated(self) -> list[str]:
-        """What nobody can prove: files checked by their hash only, and what the manifest says of its own making."""
         places = Counter(name.split("/")[0] + "/" * ("/" in name) for name in self.unchecked_files)
-        files = ", ".join(f"{place} ({n:,})" if place.endswith("/") else place for place, n in places.items())
+        if places:
+            files = (f"{place} ({n:,})" if place.endswith("/") else place for place, n in places.items())
+            lines.append(f"checked by hash only: {', '.join(files)}")
         clean = "uncommitted changes" if self.manifest.dirty else "no uncommitted change"
         stated = f"version {self.manifest.made_by}, {clean}, the versions of Python and libraries, and the day"
-        return [*([f"checked by hash only: {files}"] if files else []), f"stated, and proven by nothing: {stated}"]
+        return [*lines, f"stated, and proven by nothing: {stated}", self.conclusion]
+
+
+def _aspect(kind: str) -> Aspect:
+    return ASPECT_OF.get(kind, "evidence")
 
 
 def _of(aspect: Aspect | None, found: Sequence[Finding]) -> list[Finding]:

@@ -17,11 +17,7 @@ MANIFEST_NAME = "MANIFEST.json"
 SCHEMA_VERSION = 3
 """3: files may stand in a private part; 2: hashes are of RFC 8785 JSON; 1: of Python's own."""
 MAX_BYTES = 32 << 20
-
-
-def _day(text: str) -> str:
-    parse_time(text)
-    return text
+SUFFIX = ".tar.zst"
 
 
 Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,60}$")]
@@ -44,7 +40,7 @@ class Manifest(FrozenModel):
     made_by: Version = Field(description="Version of this project.")
     study: str = Field(pattern=STUDY_NAME)
     study_sha256: Digest = Field(description="Of the study's canonical JSON.")
-    utc_date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$"), AfterValidator(_day)]
+    utc_date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$"), AfterValidator(lambda day: parse_time(day) and day)]
     commit: str = Field(pattern=r"^([0-9a-f]{40}|nocommit)$", description="nocommit: git could not tell.")
     dirty: bool = Field(description="Whether the work tree held changes that the commit does not.")
     partial: bool
@@ -70,9 +66,6 @@ def read_manifest(data: bytes, where: str) -> tuple[Manifest, bool]:
     where = f"{where}: {MANIFEST_NAME}"
     values = parse_untrusted(data, where)
     return as_record(Manifest, values, where, SCHEMA_VERSION), has_valid_self_hash(values)
-
-
-SUFFIX = ".tar.zst"
 
 
 def archive_name(study: str, utc_date: str, commit: str, *, dirty: bool, partial: bool) -> str:

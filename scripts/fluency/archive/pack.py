@@ -59,7 +59,6 @@ class Coverage:
 
     @property
     def missing(self) -> list[str]:
-        """The cells without a score, as paths."""
         return [Cell(r.model, r.shell, r.task, r.trial).path for r in self.rows if r.status == "missing"]
 
     @property
@@ -70,25 +69,19 @@ class Coverage:
 
 def require_complete(coverage: Coverage, products: Path, partial: bool) -> None:
     """UserError when cells or products are missing or stale, unless the archive is to be partial."""
-    missing = coverage.missing
+    missing, table = coverage.missing, products / "cells.csv"
     if missing and not partial:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        raise UserError(
-            f"the study is incomplete: {len(missing)} of {len(coverage.rows)} cells are missing",
-            where=", ".join(missing[:3]) + more,
-            hint="run the study to its end, or set PARTIAL=1; the archive then says so in its name",
-        )
+        what = f"the study is incomplete: {len(missing)} of {len(coverage.rows)} cells are missing"
+        hint = "run the study to its end, or set PARTIAL=1; the archive then says so in its name"
+        raise UserError(what, where=", ".join(missing[:3]) + more, hint=hint)
     absent = [name for name in PRODUCTS if not (products / name).is_file()]
     if absent and not partial:
         raise UserError(f"{absent[0]} has not been made", where=str(products), hint="run the study to its end")
-    table = products / "cells.csv"
     rows = to_frame(coverage.rows).to_csv(index=False, lineterminator="\n")
     if table.is_file() and table.read_text(encoding="utf-8") != rows:
-        raise UserError(
-            "the table does not say what the records say",
-            where=str(table),
-            hint="run the study again; it rebuilds the table and the report",
-        )
+        hint = "run the study again; it rebuilds the table and the report"
+        raise UserError("the table does not say what the records say", where=str(table), hint=hint)
 
 
 def registration_name(path: str) -> str:
@@ -106,16 +99,12 @@ def config_names(study: Study, files: Sequence[Path]) -> list[str]:
 
     `confirm` is no part of a study: it says who was asked before the run.
     """
-    derived = read_study(*files[1:]).model_dump()
+    derived, where = read_study(*files[1:]).model_dump(), ", ".join(map(str, files))
     if differ := [key for key, value in study.model_dump().items() if value != derived[key] and key != "confirm"]:
-        raise UserError(
-            f"the study's `{differ[0]}` is not that of its configuration files",
-            where=", ".join(map(str, files)),
-            hint="put values of the command line into a file, and name it with CONFIG=",
-        )
+        hint = "put values of the command line into a file, and name it with CONFIG="
+        raise UserError(f"the study's `{differ[0]}` is not that of its configuration files", where=where, hint=hint)
     names = ["config.yaml", *(config_name(file.name) for file in files[1:])]
     if len(set(names)) < len(names):
-        where = ", ".join(map(str, files))
         raise UserError("two configuration files have the same name", where=where, hint="rename one of them")
     return names
 
@@ -130,45 +119,29 @@ def archive_entries(
 ) -> dict[str, Entry]:
     """Every file of an archive of these tasks but its manifest, by name; UserError if an answer is not in the store."""
     study = view.study
-    entries = {entry.name: entry for entry in world_entries(tasks, study.seeds, world_for)}
-
-    def add(name: str, source: bytes | Path) -> None:
-        entries[name] = Entry(name, source)
-
-    def add_folder(name: str, folder: Path) -> None:
-        for path in plain_files(folder):
-            add(f"{name}/{path.relative_to(folder).as_posix()}", path)
-
-    add(STUDY_FILE, pretty_json(study.model_dump(mode="json")).encode())
-    add("README.md", _README.encode())
-    for task in tasks:
-        add_folder(f"tasks/{task.id}", task.folder)
+    files: dict[str, bytes | Path] = {name: ROOT / source for source, name in PROJECT_FILES.items()}
+    files.update(more_files)
+    files |= {STUDY_FILE: pretty_json(study.model_dump(mode="json")).encode(), "README.md": _README.encode()}
+    folders = {f"results/{study.study}": results / study.study, "sandbox": ROOT / "sandbox"}
+    for name, folder in (folders | {f"tasks/{task.id}": task.folder for task in tasks}).items():
+        files |= {f"{name}/{path.relative_to(folder).as_posix()}": path for path in plain_files(folder)}
+    if (results / "image.json").is_file():
+        files["results/image.json"] = results / "image.json"
+    if study.preregistration:
+        files[registration_name(study.preregistration)] = ROOT / study.preregistration
     for cell in study.cells([task.id for task in tasks]):
         for stage in RECORD_TYPES:
             path = record_path(results, stage, cell)
             if path.is_file():
-                add(f"results/{stage}/{cell.path}.json", path)
-        generation = view.load(cell).generation
-        if generation:
+                files[f"results/{stage}/{cell.path}.json"] = path
+        if generation := view.load(cell).generation:
             key = generation.answer.request_key
             if not answers.path(key).is_file():
-                raise UserError(
-                    "the answer store has lost this cell's answer",
-                    where=f"{cell.path} ({answers.path(key)})",
-                    hint="restore the answers/ folder from a copy",
-                )
-            add(f"answers/{key[:2]}/{key}.json", answers.path(key))
-    add_folder(f"results/{study.study}", results / study.study)
-    add_folder("sandbox", ROOT / "sandbox")
-    if (results / "image.json").is_file():
-        add("results/image.json", results / "image.json")
-    for source, name in PROJECT_FILES.items():
-        add(name, ROOT / source)
-    if study.preregistration:
-        add(registration_name(study.preregistration), ROOT / study.preregistration)
-    for name, path in more_files.items():
-        add(name, path)
-    return entries
+                where, hint = f"{cell.path} ({answers.path(key)})", "restore the answers/ folder from a copy"
+                raise UserError("the answer store has lost this cell's answer", where=where, hint=hint)
+            files[f"answers/{key[:2]}/{key}.json"] = answers.path(key)
+    worlds = world_entries(tasks, study.seeds, world_for)
+    return {entry.name: entry for entry in (*worlds, *(Entry(name, source) for name, source in files.items()))}
 
 
 def make_archive(
@@ -204,26 +177,22 @@ def make_archive(
         return archive_entries(view, chosen, results, AnswerStore(answers), world_for, more_files)
 
     entries = entries_for(tasks)
-    private = [] if with_private else hidden_tasks(tasks, study)
     hidden: list[str] = []
-    if private:
+    if private := [] if with_private else hidden_tasks(tasks, study):
         hidden = hidden_file_names(entries, entries_for([task for task in tasks if task not in private]))
         entries[HELD_OUT] = Entry(HELD_OUT, hidden_tasks_json(private, study, coverage.rows, world_for))
     fields = manifest_fields(study, coverage, names, commit=commit, dirty=dirty, utc_date=utc_date)
     target = out_folder / archive_name(study.study, utc_date, commit, dirty=dirty, partial=bool(coverage.missing))
     with TemporaryDirectory(prefix="fluency-image-") as folder:
         if save_image:
-            entries[IMAGE] = Entry(IMAGE, _saved_image(results / "image.json", Path(folder) / "image.tar", save_image))
-            fields["image_included"] = True
+            facts, image = results / "image.json", Path(folder) / "image.tar"
+            if not facts.is_file():
+                hint = "leave IMAGE=1 out, or run the study here"
+                raise UserError("there is no image to save", where=str(facts), hint=hint)
+            save_image(json.loads(facts.read_bytes())["image"]["image_id"], image)
+            entries[IMAGE], fields["image_included"] = Entry(IMAGE, image), True
         entries[CRATE_FILE] = Entry(CRATE_FILE, crate_bytes(study, fields, entries))
         write_entries(target, entries, fields, hidden)
-    return target
-
-
-def _saved_image(facts: Path, target: Path, save_image: Callable[[str, Path], None]) -> Path:
-    if not facts.is_file():
-        raise UserError("there is no image to save", where=str(facts), hint="leave IMAGE=1 out, or run the study here")
-    save_image(json.loads(facts.read_bytes())["image"]["image_id"], target)
     return target
 
 
@@ -257,16 +226,13 @@ def write_entries(
 
     Both have the same manifest, made of the fields and each file's hash.
     """
-    ordered = [entries[name] for name in sorted(entries)]
-    files = {entry.name: {"sha256": _hash(entry), "bytes": entry.size} for entry in ordered}
+    ordered, files = [entries[name] for name in sorted(entries)], {}
+    for entry in ordered:
+        with entry.open() as source:
+            files[entry.name] = {"sha256": hashlib.file_digest(source, "sha256").hexdigest(), "bytes": entry.size}
     document = {**fields, "files": files} | ({"held_out": sorted(hidden)} if hidden else {})
     head = Entry(MANIFEST_NAME, manifest_bytes(document))
     write_tar(target, [head, *(entry for entry in ordered if entry.name not in hidden)])
     if hidden:
         part = target.with_name(private_archive_name(target.name))
         write_tar(part, [head, *(entry for entry in ordered if entry.name in hidden)])
-
-
-def _hash(entry: Entry) -> str:
-    with entry.open() as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()

@@ -31,6 +31,9 @@ SCHEMA_VERSION = 2
 KIND = "pre-registration"
 _NOT_DESIGN = {"kind", "schema_version", "registered", "registered_utc", "commit", "dirty", "earlier_sha256", KEY}
 """Keys that say what a registration is, when and where it was made; `registered` stands in earlier ones."""
+_OF_MODEL = {"served_by", "base_url", "transport", "on_refused_temperature", "wire", "interface", "region", "project"}
+_NOT_SAMPLING = {"model_id", "effort_default", "price", "expected_output_tokens", "note", "source"}
+"""A policy's fields that change no request."""
 EXCLUSIONS = [
     "a task enters a model's gap only with enough measured trials in both shells, as the plan's `task_enters` says",
     "a cell that could not be measured is missing, never failed, and is measured by a later run",
@@ -40,31 +43,26 @@ EXCLUSIONS = [
 
 def read_registration(path: Path) -> dict[str, Any]:
     """A registration; UserError when it is missing, edited, from a newer version, or of no time that has passed."""
-    hint = "name the file `make preregister` wrote"
+    where, hint = str(path), "name the file `make preregister` wrote"
     try:
-        document = parse_untrusted(Path(path).read_bytes(), str(path))
+        document = parse_untrusted(Path(path).read_bytes(), where)
     except OSError as error:
-        raise UserError(f"there is no such registration: {error.strerror}", where=str(path), hint=hint) from None
+        raise UserError(f"there is no such registration: {error.strerror}", where=where, hint=hint) from None
     except ArchiveError as error:
-        raise UserError(f"this is not a registration: {error.what}", where=str(path), hint=hint) from None
+        raise UserError(f"this is not a registration: {error.what}", where=where, hint=hint) from None
     if not isinstance(document, dict) or document.get("kind") != KIND:
-        raise UserError("this is not a registration", where=str(path), hint=hint)
+        raise UserError("this is not a registration", where=where, hint=hint)
     version, made = document.get("schema_version"), str(document.get("registered_utc"))
     if isinstance(version, int) and version > SCHEMA_VERSION:
         what = f"the registration is of schema {version}, this version reads up to {SCHEMA_VERSION}"
-        raise UserError(what, where=str(path), hint="update this project")
+        raise UserError(what, where=where, hint="update this project")
     if not has_valid_self_hash(document):
-        raise UserError(
-            f"the registration was edited after it was made: its {KEY} does not fit its content",
-            where=str(path),
-            hint="take the file back from version control; what changed belongs into the study's file",
-        )
+        what = f"the registration was edited after it was made: its {KEY} does not fit its content"
+        hint = "take the file back from version control; what changed belongs into the study's file"
+        raise UserError(what, where=where, hint=hint)
     if not (made.endswith("Z") and is_time(made)) or parse_time(made) > parse_time(utc_now()):
-        raise UserError(
-            f"the registration says it was made at {ascii(made)[:40]}, which is no time or has not come yet",
-            where=str(path),
-            hint="set this machine's clock right; if it is right, register again",
-        )
+        what = f"the registration says it was made at {ascii(made)[:40]}, which is no time or has not come yet"
+        raise UserError(what, where=where, hint="set this machine's clock right; if it is right, register again")
     return document
 
 
@@ -111,25 +109,8 @@ def design(
 def _sampling(model: ModelConfig) -> dict[str, Any]:
     """How a model will be asked, as the policy table and the config resolve it; prices may change freely."""
     policy = resolve(model)
-    return {
-        "id": policy.model_id,
-        "served_by": model.served_by,
-        "base_url": model.base_url,
-        "transport": model.transport,
-        "temperature_requested": policy.temperature_requested,
-        "temperature_sent": policy.temperature_sent,
-        "on_refused_temperature": model.on_refused_temperature,
-        "max_tokens": policy.max_tokens,
-        "thinking": policy.thinking,
-        "effort": policy.effort,
-        "headers": dict(policy.headers),
-        "extra_body": dict(policy.extra_body),
-        "seeded": policy.seeded,
-        "wire": model.wire,
-        "interface": model.interface,
-        "region": model.region,
-        "project": model.project,
-    }
+    sent = {name: value for name, value in vars(policy).items() if name not in _NOT_SAMPLING}
+    return {"id": policy.model_id} | model.model_dump(include=_OF_MODEL) | sent
 
 
 def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path, *, utc: str | None = None) -> Path:
@@ -139,11 +120,8 @@ def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path, *
     time, as it is. UserError without a decision, and when another registration of that study and day is there.
     """
     if not decision.strip():
-        raise UserError(
-            "a registration is for a decision",
-            where="decision",
-            hint='say which one: `make preregister DECISION="…"`, or put `decision:` into the study\'s file',
-        )
+        hint = 'say which one: `make preregister DECISION="…"`, or put `decision:` into the study\'s file'
+        raise UserError("a registration is for a decision", where="decision", hint=hint)
     utc = utc or utc_now()
     commit, dirty = git_state()
     frozen = design(study, tasks) | {"decision": decision.strip()}
@@ -159,11 +137,8 @@ def preregister(study: Study, tasks: Sequence[Task], decision: str, out: Path, *
         }
         write_atomic(path, pretty_json(with_self_hash(frozen | moment)))
     elif _frozen(read_registration(path)) != frozen:
-        raise UserError(
-            "there is a registration of this study and day already",
-            where=str(path),
-            hint="a registration is not changed; name the study otherwise, or register it tomorrow",
-        )
+        hint = "a registration is not changed; name the study otherwise, or register it tomorrow"
+        raise UserError("there is a registration of this study and day already", where=str(path), hint=hint)
     return path
 
 
@@ -179,13 +154,8 @@ def with_registration(provenance: Provenance, study: Study, tasks: Sequence[Task
 def registered(name: str, path: Path) -> Registered:
     """What a provenance says of the registration in `path`, which the study names `name`."""
     frozen = read_registration(path)
-    return Registered(
-        path=name,
-        sha256=sha256_file(path),
-        utc=frozen["registered_utc"],
-        commit=frozen.get("commit"),
-        dirty=frozen.get("dirty"),
-    )
+    made = {"utc": frozen["registered_utc"], "commit": frozen.get("commit"), "dirty": frozen.get("dirty")}
+    return Registered(path=name, sha256=sha256_file(path), **made)
 
 
 def deviations(

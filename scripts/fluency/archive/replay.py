@@ -6,12 +6,13 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fluency.analysis.study_analysis import analyse
 from fluency.archive.archived_study import ArchivedStudy, read_archived_study, same_worlds
-from fluency.archive.code_hashes import code_sha256
+from fluency.archive.rebuild import rescored
 from fluency.archive.task_trust import present_tasks
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError, UserError
@@ -24,7 +25,6 @@ from fluency.core.tasks import Task
 from fluency.execution.execute import execute_cell
 from fluency.report.markdown import code, table, text
 from fluency.report.summary import headline_of
-from fluency.scoring.score_cell import score_cell
 
 if TYPE_CHECKING:
     from fluency.execution.sandbox import Sandbox
@@ -60,8 +60,7 @@ class Replay:
         """The differences and the effect on the verdict."""
         lines = [f"# {self.heading}", "", f"Archive {code(self.archive)}. No model was asked.", ""]
         lines += [f"- {text(note, 500)}" for note in self.notes] + [""] * bool(self.notes)
-        changed = [d for d in self.differences if d.pass_changed]
-        others = [d for d in self.differences if not d.pass_changed]
+        changed, others = ([d for d in self.differences if d.pass_changed == flag] for flag in (True, False))
         lines += [f"{len(changed)} of {self.cells} cells pass or fail otherwise than archived.", ""]
         lines += _table(changed)
         lines += [f"{len(others)} further cells differ without that changing.", ""]
@@ -101,14 +100,11 @@ def replay_archive(
         archived = read_archived_study(archive, trust_tasks=trust_tasks)
         if sandbox:
             _check_limits(archived, allowed)
-        theirs = {task.id: task for task in archived.tasks if isinstance(task, Task)}
-        ours = theirs if trust_tasks else present_tasks(theirs)
+        ours = archived.open_tasks if trust_tasks else present_tasks(archived.open_tasks)
         before, after, differences = [], [], []
         with ThreadPoolExecutor(2) as pool:
-            found = pool.map(
-                lambda cell: _replay_cell(archived, cell, ours.get(cell.task), sandbox, utc), archived.cells
-            )
-            for number, (old, new, difference) in enumerate(found, 1):
+            replay = partial(_replay_cell, archived, ours, sandbox, utc)
+            for number, (old, new, difference) in enumerate(pool.map(replay, archived.cells), 1):
                 before.append(old)
                 after.append(new)
                 differences += [difference] if difference else []
@@ -131,16 +127,13 @@ def _check_limits(archived: ArchivedStudy, allowed: Collection[str]) -> None:
     theirs, ours = (limits.model_dump() for limits in (archived.study.sandbox.limits, read_study().sandbox.limits))
     if unknown := sorted(set(allowed) - ours.keys()):
         raise UserError(f"there is no limit {unknown[0]}", where="ALLOW", hint=f"the limits are {', '.join(ours)}")
-    larger = [name for name in sorted(ours.keys() - set(allowed)) if _exceeds(theirs[name], ours[name])]
+    larger = {name: (theirs[name], ours[name]) for name in sorted(ours.keys() - set(allowed))}
+    larger = {name: two for name, two in larger.items() if _exceeds(*two)}
     if larger:
-        asked = (
-            f"{name} {json.dumps(theirs[name])} where this checkout gives {json.dumps(ours[name])}" for name in larger
-        )
-        raise UserError(
-            f"it asks for higher limits than this checkout's: {'; '.join(asked)}",
-            where=archived.unpacked.path.name,
-            hint=f"if this machine can give that much, allow them by name: ALLOW={','.join(larger)}",
-        )
+        asked = [f"{name} {json.dumps(a)} where this checkout gives {json.dumps(b)}" for name, (a, b) in larger.items()]
+        what = f"it asks for higher limits than this checkout's: {'; '.join(asked)}"
+        hint = f"if this machine can give that much, allow them by name: ALLOW={','.join(larger)}"
+        raise UserError(what, where=archived.unpacked.path.name, hint=hint)
 
 
 def _exceeds(theirs: Any, ours: Any) -> bool:
@@ -150,28 +143,18 @@ def _exceeds(theirs: Any, ours: Any) -> bool:
 
 
 def _replay_cell(
-    archived: ArchivedStudy, cell: Cell, task: Task | None, sandbox: Sandbox | None, utc: str
+    archived: ArchivedStudy, tasks: Mapping[str, Task], sandbox: Sandbox | None, utc: str, cell: Cell
 ) -> tuple[Row, Row, CellDifference | None]:
     """A cell's row before and after, and what differs; the archived row where the cell cannot be replayed."""
-    study, records = archived.study, archived.records(cell)
+    records = archived.records(cell)
     generation, execution, _ = records
-    old = archived.row(cell, records)
+    task, old = tasks.get(cell.task), archived.row(cell, records)
     if task is None or generation is None or execution is None:
         return old, old, None
-    # The archived worlds: what a replay changes is the judge or the image, never what the command met.
-    world = archived.world
     try:
         if sandbox:
-            execution = execute_cell(study, task, generation, sandbox, world, utc)
-        score = score_cell(
-            task,
-            generation,
-            execution,
-            world,
-            code_sha256=code_sha256("score"),
-            seeds=study.seeds,
-            conditions=study.conditions,
-        )
+            execution = execute_cell(archived.study, task, generation, sandbox, archived.world, utc)
+        score = rescored(archived, task, generation, execution)
     except UserError as error:
         return old, old, CellDifference(cell.path, False, "", f"not replayed: {error.what}")
     new = CellRecords(generation, execution, score)

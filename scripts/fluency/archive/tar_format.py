@@ -25,18 +25,16 @@ _PART = re.compile(r"[A-Za-z0-9_.@+=,-]{1,100}")
 
 @dataclass(frozen=True)
 class Entry:
-    """A file to be packed: its name in the archive and its bytes, or the file that holds them."""
+    """A file to be packed: its name in the archive, and its bytes or the file that holds them."""
 
     name: str
     source: bytes | Path
 
     @property
     def size(self) -> int:
-        """Bytes."""
         return len(self.source) if isinstance(self.source, bytes) else self.source.stat().st_size
 
     def open(self) -> io.BytesIO | io.BufferedReader:
-        """The bytes as a stream."""
         return io.BytesIO(self.source) if isinstance(self.source, bytes) else self.source.open("rb")
 
 
@@ -48,21 +46,16 @@ def write_tar(path: Path, entries: Iterable[Entry]) -> None:
     compressor = zstandard.ZstdCompressor(compression_params=form)
     with atomic_file(path) as raw, compressor.stream_writer(raw, closefd=False) as out:
         for entry in entries:
-            _write_entry(out, entry)
+            size, written = entry.size, 0
+            out.write(tar_header(entry.name, size))
+            with entry.open() as source:
+                while chunk := source.read(CHUNK):
+                    out.write(chunk)
+                    written += len(chunk)
+            if written != size:
+                raise UserError("the file changed while it was packed", where=entry.name, hint="let the run end first")
+            out.write(bytes(-size % BLOCK))
         out.write(bytes(2 * BLOCK))
-
-
-def _write_entry(out: BinaryIO, entry: Entry) -> None:
-    size = entry.size
-    out.write(tar_header(entry.name, size))
-    written = 0
-    with entry.open() as source:
-        while chunk := source.read(CHUNK):
-            out.write(chunk)
-            written += len(chunk)
-    if written != size:
-        raise UserError("the file changed while it was packed", where=entry.name, hint="let the run end first")
-    out.write(bytes(-size % BLOCK))
 
 
 def tar_header(name: str, size: int) -> bytes:
@@ -131,10 +124,7 @@ class _Decompressor:
 
     def read(self, size: int) -> bytes:
         """The next bytes, at most `size`; none only at the end."""
-        while not self._ready and not self._frame.eof:
-            chunk = self._raw.read(FEED)
-            if not chunk:
-                break
+        while not self._ready and not self._frame.eof and (chunk := self._raw.read(FEED)):
             self.taken += len(chunk)
             self._ready = memoryview(self._frame.decompress(chunk))
         data, self._ready = bytes(self._ready[:size]), self._ready[size:]
@@ -157,7 +147,12 @@ class TarReader:
         """(name, size, chunks) of each file; the chunks must be taken before the next file."""
         try:
             with self._path.open("rb") as raw:
-                self._check_frame(raw)
+                # The first bytes leave no choice: no dictionary, no size, a checksum, a window of known size.
+                start = raw.read(len(FRAME))
+                raw.seek(0)
+                if start != FRAME:
+                    what = "the archive is damaged" if start[:4] == FRAME[:4] else "this is no zstandard file"
+                    raise self._refuse(f"{what}: it does not begin as this project's archives do")
                 self._stream = _Decompressor(raw)
                 yield from self._files()
                 if any(self._take(BLOCK)):
@@ -169,17 +164,8 @@ class TarReader:
         except OSError as error:
             raise ArchiveError(f"the archive cannot be read: {error.strerror}", where=str(self._path)) from None
 
-    def _check_frame(self, raw: BinaryIO) -> None:
-        """The frame's first bytes leave no choice: no dictionary, no size, a checksum, a window of known size."""
-        start = raw.read(len(FRAME))
-        raw.seek(0)
-        if start != FRAME:
-            what = "the archive is damaged" if start[:4] == FRAME[:4] else "this is no zstandard file"
-            raise self._refuse(f"{what}: it does not begin as this project's archives do")
-
     def _files(self) -> Iterator[tuple[str, int, Iterator[bytes]]]:
-        seen: dict[str, str] = {}
-        last = ""
+        seen, last = dict[str, str](), ""
         while any(block := self._take(BLOCK)):
             name, size = self._checked(block, seen)
             if last not in ("", MANIFEST_NAME) and name <= last:
@@ -211,37 +197,28 @@ class TarReader:
         return info.name, info.size
 
     def _chunks(self, name: str, size: int) -> Iterator[bytes]:
-        left = size
-        while left:
-            data = self._take(min(left, CHUNK))
-            left -= len(data)
-            yield data
+        for start in range(0, size, CHUNK):
+            yield self._take(min(size - start, CHUNK))
         if any(self._take(-size % BLOCK)):
             raise self._refuse(f"{name}: there are bytes behind its end")
 
     def _take(self, size: int) -> bytes:
-        """Exactly `size` unpacked bytes, counted against the limits."""
-        chunks = []
-        left = size
-        while left:
-            chunk = self._unpack(left)
-            if not chunk:
+        """Exactly so many unpacked bytes, counted against the limits."""
+        data = bytearray()
+        while len(data) < size:
+            if not (chunk := self._unpack(size - len(data))):
                 raise self._refuse("the archive ends too early")
-            chunks.append(chunk)
-            left -= len(chunk)
-            self._check_limits(len(chunk))
-        return b"".join(chunks)
+            data += chunk
+            self._total += len(chunk)
+            if self._total > self._limits.ratio_from and self._total > self._limits.ratio * self._stream.taken:
+                raise self._refuse(f"the archive unpacks to more than {self._limits.ratio} times its size: a bomb")
+        return bytes(data)
 
     def _unpack(self, size: int) -> bytes:
         try:
             return self._stream.read(size)
         except zstandard.ZstdError as error:
             raise self._refuse(f"the archive is damaged or no zstandard file ({error})") from None
-
-    def _check_limits(self, size: int) -> None:
-        self._total += size
-        if self._total > self._limits.ratio_from and self._total > self._limits.ratio * self._stream.taken:
-            raise self._refuse(f"the archive unpacks to more than {self._limits.ratio} times its size: a bomb")
 
     def _refuse(self, what: str) -> ArchiveError:
         return ArchiveError(what, where=str(self._path), hint="get the archive again from where its hash is recorded")

@@ -24,11 +24,9 @@ def runnable_tasks(
     its files are those of the archive's commit, and that commit is in this checkout's history; or if they are the
     checkout's but for the task's text, and the text states the same check.
     """
-    ours = present_tasks([task.id for task in tasks])
-    commit = archive.manifest.commit
+    ours, commit = present_tasks([task.id for task in tasks]), archive.manifest.commit
     ancestor = in_history(commit)
-    runnable: dict[str, Task] = {}
-    text_changed = set()
+    runnable, text_changed = dict[str, Task](), set[str]()
     for task in tasks:
         if isinstance(task, HeldOutTask):
             continue
@@ -38,7 +36,7 @@ def runnable_tasks(
             runnable[task.id] = mine
         elif ancestor and theirs == _files_at(commit, task.id):
             runnable[task.id] = task
-        elif mine and _code(theirs) == _code(present) and _check(task) == _check(mine):
+        elif mine and {**theirs, TEXT: b""} == {**present, TEXT: b""} and _check(task) == _check(mine):
             runnable[task.id] = task
             text_changed.add(task.id)
     return runnable, frozenset(text_changed)
@@ -59,10 +57,6 @@ def _files_in(archive: UnpackedArchive, task: str) -> Files:
 def _files_at(commit: str, task: str) -> Files:
     start = f"tasks/{task}/"
     return {name[len(start) :]: file_at(commit, name) for name in files_at(commit, f"tasks/{task}")}
-
-
-def _code(files: Files) -> Files:
-    return {name: data for name, data in files.items() if name != TEXT}
 
 
 def _check(task: Task) -> tuple[object, ...]:

@@ -18,16 +18,8 @@ from fluency.common.errors import ArchiveError
 from fluency.common.files import sha256_file
 from fluency.core.table import RECORD_TYPES
 
-_UNFORESEEN = (
-    TemplateError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+_TOO_MUCH = (MemoryError, RecursionError, ArithmeticError)
+_UNFORESEEN = (*_TOO_MUCH, TemplateError, AttributeError, LookupError, TypeError, ValueError)
 """What contents of an unexpected type, size or depth raise, wherever they are used."""
 MAX_DOCUMENT = 64 << 20
 """Bytes of a file that is read into memory."""
@@ -67,8 +59,7 @@ class UnpackedArchive:
 
     def add(self, reader: Iterator[tuple[str, int, Iterator[bytes]]], names: Collection[str], path: Path) -> set[str]:
         """Take the files of one part, which may have these names; returns the names that were there."""
-        seen: set[str] = set()
-        folders: set[Path] = set()
+        seen, folders = set[str](), set[Path]()
         for name, size, chunks in reader:
             if name not in names:
                 what = "its manifest does not name this file, or says that it stands in the other part"
@@ -100,11 +91,9 @@ def unpacked(path: Path, limits: ReadLimits = LIMITS, private: Path | None = Non
         try:
             yield unpack(Path(path), Path(folder), limits, private)
         except _UNFORESEEN as error:
-            raise ArchiveError(
-                f"it holds what this project does not write, and broke off on it: {type(error).__name__}: {error}",
-                where=str(path),
-                hint="if it is sound, this is a fault of this version: verify in a checkout of the commit that made it",
-            ) from error
+            what = f"it holds what this project does not write, and broke off on it: {type(error).__name__}: {error}"
+            hint = "if it is sound, this is a fault of this version: verify in a checkout of the commit that made it"
+            raise ArchiveError(what, where=str(path), hint=hint) from error
 
 
 def unpack(path: Path, root: Path, limits: ReadLimits = LIMITS, private: Path | None = None) -> UnpackedArchive:
@@ -124,11 +113,9 @@ def unpack(path: Path, root: Path, limits: ReadLimits = LIMITS, private: Path | 
     if private:
         reader = iter(TarReader(private, limits))
         if _manifest_bytes(private, reader) != data:
-            raise ArchiveError(
-                "this is not the private part of that archive: it has another manifest",
-                where=str(private),
-                hint="give the file that `make archive` wrote together with it, which ends in -private.tar.zst",
-            )
+            what = "this is not the private part of that archive: it has another manifest"
+            hint = "give the file that `make archive` wrote together with it, which ends in -private.tar.zst"
+            raise ArchiveError(what, where=str(private), hint=hint)
         seen |= archive.add(reader, held_out & manifest.files.keys(), private)
     missing = manifest.files.keys() - seen - archive.absent
     archive.problems += [Finding(name, "the archive does not hold it") for name in sorted(missing)]

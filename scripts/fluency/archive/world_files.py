@@ -22,27 +22,23 @@ WORLD_DOCUMENTS = ("ages.json", "service.json", "processes.json", "world.json")
 
 def world_entries(tasks: Sequence[Task], seeds: Sequence[int], world_for: Callable[[Task, int], World]) -> list[Entry]:
     """Every world of a study once, and the index that says which task runs in which."""
-    index: dict[str, dict[str, str]] = {}
-    entries: dict[str, Entry] = {}
+    index, entries = dict[str, dict[str, str]](), dict[str, Entry]()
     for task in tasks:
         for seed in seeds:
             world = world_for(task, seed)
             folder = f"worlds/{seed}-{world.sha256[:16]}"
             index.setdefault(task.id, {})[str(seed)] = folder
-            if f"{folder}/tree.tar" not in entries:
-                entries |= {entry.name: entry for entry in _world_files(folder, world)}
+            if f"{folder}/tree.tar" in entries:
+                continue
+            documents = {
+                "ages.json": dict(world.ages),
+                "service.json": [route.to_json() for route in world.http],
+                "processes.json": [helper.to_json() for helper in world.processes],
+                "world.json": {"seed": world.seed, "sha256": world.sha256},
+            }
+            files = {name: pretty_json(value).encode() for name, value in documents.items()} | {"tree.tar": world.tar}
+            entries |= {f"{folder}/{name}": Entry(f"{folder}/{name}", data) for name, data in files.items()}
     return [*entries.values(), Entry(WORLD_INDEX, pretty_json(index).encode())]
-
-
-def _world_files(folder: str, world: World) -> list[Entry]:
-    documents = {
-        "ages.json": dict(world.ages),
-        "service.json": [route.to_json() for route in world.http],
-        "processes.json": [helper.to_json() for helper in world.processes],
-        "world.json": {"seed": world.seed, "sha256": world.sha256},
-    }
-    files = [Entry(f"{folder}/{name}", pretty_json(value).encode()) for name, value in documents.items()]
-    return [*files, Entry(f"{folder}/tree.tar", world.tar)]
 
 
 def load_world(root: Path, folder: str) -> World:
@@ -78,16 +74,14 @@ def load_world(root: Path, folder: str) -> World:
 
 
 def _tree(tar: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    files: dict[str, bytes] = {}
-    dirs: list[str] = []
+    files, dirs = dict[str, bytes](), list[str]()
     with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
         for member in archive:
             # A sparse member states any size in a few bytes; one that this project packed is followed by its bytes.
             plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.sparse and not member.pax_headers
             if plain and member.offset_data + member.size > len(tar):
                 raise ValueError(f"{member.name} is larger than its tar")
-            source = archive.extractfile(member) if plain else None
-            if source is not None:
+            if plain and (source := archive.extractfile(member)):
                 files[member.name] = source.read()
             elif member.isdir():
                 dirs.append(member.name)
