@@ -22,6 +22,7 @@ SLOW = (
     "report/explorer/test_explorer_hostile.py",
     "report/test_figures.py",
     "workflow/test_example.py",
+    "workflow/test_plan.py",
     "workflow/test_scheduler.py",
 )
 """Modules that `make quick` leaves out: a package index, a browser, whole studies, hundreds of killed runs."""
