@@ -13,6 +13,7 @@ from fluency.execution.sandbox import Sandbox, open_sandbox
 
 TESTS = Path(__file__).parent
 SLOW = (
+    "archive/test_hostile_contents.py",
     "chaos/",
     "export/",
     "generation/local_model/",
@@ -20,6 +21,7 @@ SLOW = (
     "mutate/",
     "project/test_bench.py",
     "report/explorer/test_explorer_hostile.py",
+    "report/explorer/test_explorer_use.py",
     "report/test_figures.py",
     "workflow/test_example.py",
     "workflow/test_plan.py",
