@@ -18,6 +18,8 @@ SLOW = (
     "export/",
     "generation/local_model/",
     "generation/test_killed.py",
+    "generation/test_replies.py::test_the_deadline_ends_slow_replies",
+    "generation/test_wires.py::test_killed",
     "mutate/",
     "project/test_bench.py",
     "report/explorer/test_explorer_hostile.py",
@@ -26,8 +28,9 @@ SLOW = (
     "workflow/test_example.py",
     "workflow/test_plan.py",
     "workflow/test_scheduler.py",
+    "world/test_determinism.py::test_sixty_worlds",
 )
-"""Modules that `make quick` leaves out: a package index, a browser, whole studies, hundreds of killed runs."""
+"""What `make quick` leaves out: a package index, a browser, whole studies, killed runs, forged archives, waiting."""
 STUDIES = ("archive/", "chaos/", "export/", "project/", "workflow/")
 """Modules whose engine tests run whole studies, beside those of single containers."""
 REMEMBERED = "workflow/test_reruns.py"
@@ -58,7 +61,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         module = item.path.relative_to(TESTS).as_posix()
         if "sandbox" in getattr(item, "fixturenames", ()):
             item.add_marker("engine")
-        if module.startswith(SLOW):
+        if f"{module}::{item.name}".startswith(SLOW):
             item.add_marker("slow")
         engine = "studies" if module.startswith(STUDIES) and module != REMEMBERED else "engine"
         item.add_marker(pytest.mark.xdist_group(engine if item.get_closest_marker("engine") else module))

@@ -31,7 +31,6 @@ def test_a_world_has_the_bytes_it_always_had(seed: int) -> None:
     assert build_world(seed).sha256 == PINNED[seed]
 
 
-@pytest.mark.slow
 def test_sixty_worlds_have_the_bytes_they_always_had() -> None:
     """Two seeds do not draw every number that a world is made of."""
     assert sha256("".join(build_world(seed).sha256 for seed in range(100, 160))) == SIXTY
