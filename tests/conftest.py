@@ -14,6 +14,7 @@ from fluency.execution.sandbox import Sandbox, open_sandbox
 TESTS = Path(__file__).parent
 SLOW = (
     "archive/test_hostile_contents.py",
+    "archive/test_verify.py::test_an_altered_file_is_found_with_the_manifest_repaired",
     "chaos/",
     "export/",
     "generation/local_model/",
