@@ -104,7 +104,7 @@ def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_not
     plugins, cluster, small, sandbox, tmp_path
 ):
     project, engine = small.clone(tmp_path / "project"), sandbox._engine.client()
-    project.edit("sandbox/finish.sh", "\n", "\n# of another content than the image of the other tests\n")
+    project.edit("sandbox/finish.sh", "\n", f"\n# {tmp_path}: the content of no other image\n")
     (project.root / ".cache" / "images").mkdir(parents=True)
     image = project.root / "results" / "image.json"
     project.snakemake("--", "results/image.json")
