@@ -34,7 +34,7 @@ SLOW = (
 """What `make quick` leaves out: a package index, a browser, whole studies, killed runs, forged archives, waiting."""
 STUDIES = ("archive/", "chaos/", "export/", "project/", "workflow/")
 """Modules whose engine tests run whole studies, beside those of single containers."""
-REMEMBERED = "workflow/test_reruns.py"
+READS_EVENTS = "workflow/test_reruns.py"
 """Studies that read the engine's last 256 events, which tests/execution/test_failures.py makes it forget."""
 
 
@@ -64,5 +64,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("engine")
         if f"{module}::{item.name}".startswith(SLOW):
             item.add_marker("slow")
-        engine = "studies" if module.startswith(STUDIES) and module != REMEMBERED else "engine"
+        engine = "studies" if module.startswith(STUDIES) and module != READS_EVENTS else "engine"
         item.add_marker(pytest.mark.xdist_group(engine if item.get_closest_marker("engine") else module))
