@@ -26,12 +26,14 @@ SLOW = (
     "report/test_explorer_hostile.py",
     "report/test_figures.py",
     "report/test_explorer_use.py",
+    "scoring/test_checks_rules.py::test_a_megabyte_is_judged_at_once",
+    "scoring/test_composition.py::test_a_model_that_repeats_itself",
     "workflow/test_example.py",
     "workflow/test_plan.py",
     "workflow/test_scheduler.py",
     "world/test_determinism.py::test_sixty_worlds",
 )
-"""What `make quick` leaves out: a package index, a browser, whole studies, killed runs, forged archives, waiting."""
+"""What `make quick` leaves out: a package index, a browser, whole studies, killed runs, forged archives, long texts."""
 STUDIES = ("archive/", "chaos/", "export/", "project/", "workflow/")
 """Modules whose engine tests run whole studies, beside those of single containers."""
 READS_EVENTS = "workflow/test_reruns.py"
