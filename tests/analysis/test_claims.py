@@ -89,23 +89,6 @@ def test_shells_swapped_the_same_is_said_of_the_other() -> None:
         assert set(back.rows) == {OPPOSITE.get(row, row) for row in there.rows}
 
 
-def test_no_width_and_a_small_p_carry_the_row_and_a_great_width_nothing() -> None:
-    for gap in GAPS:
-        sharp, vague = claimed(gap, Fraction(0), Fraction(1, 1000)), claimed(gap, Fraction(9, 10), Fraction(1))
-        assert sharp.resolved and sharp.rows == (band_of(gap),)
-        assert (vague.ahead, vague.size, vague.resolved, len(vague.rows)) == (None, "open", False, 4)
-
-
-def test_a_narrower_interval_or_a_smaller_p_never_takes_a_claim_away() -> None:
-    strength = {"open": 0, "under-ten": 1, "under-five": 2, "five-to-ten": 2, "ten-or-more": 2}
-    for gap, p in itertools.product(GAPS, PS):
-        found = [claimed(gap, width, p) for width in reversed(WIDTHS)]
-        for wider, narrower in itertools.pairwise(found):
-            assert wider.ahead in (None, narrower.ahead)
-            assert strength[wider.size] <= strength[narrower.size]
-            assert set(narrower.rows) <= set(wider.rows)
-
-
 @pytest.mark.parametrize(
     ("fixed", "expected"), [(0.0, "unknown"), (None, "unknown"), (0.2, "open"), (0.05, "challenger")]
 )

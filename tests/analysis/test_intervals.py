@@ -20,7 +20,6 @@ from fluency.analysis.intervals import (
     fixed_task_halfwidth,
     floored_interval,
     t_interval,
-    task_sd,
 )
 from fluency.analysis.outcomes import Outcomes, ShellPasses, integers
 from fluency.analysis.plan import BANDS, RESAMPLE_SEED
@@ -73,14 +72,6 @@ def test_swapping_the_shells_mirrors_the_intervals(d: list[Fraction]) -> None:
         assert (one is None) == (other is None)
         if one:
             assert one == pytest.approx((-other.high, -other.low))
-
-
-@given(differences, st.randoms(use_true_random=False))
-def test_the_order_of_tasks_is_of_no_consequence(d: list[Fraction], rng) -> None:
-    shuffled = list(d)
-    rng.shuffle(shuffled)
-    assert floored_interval(d) == pytest.approx(floored_interval(shuffled))
-    assert task_sd(d) == pytest.approx(task_sd(shuffled))
 
 
 def test_equal_differences_have_no_t_interval_but_a_floored_one() -> None:

@@ -44,6 +44,12 @@ def test_a_row_simulated_again_is_the_one_of_the_table(name: str, gap: float) ->
     assert {key: round(value, 4) if isinstance(value, float) else value for key, value in again.items()} == row
 
 
+def test_in_scenario_a_the_interval_covers_the_true_gap_and_the_test_keeps_its_level() -> None:
+    rows = {row["gap"]: row for row in FOUND["design"]["rows"] if row["scenario"] == "A"}
+    assert min(rows[gap]["t covers"] for gap in (0.0, 0.10)) >= 0.93
+    assert rows[0.0]["sign-flip rejects"] <= 0.05 and 0.70 <= rows[0.20]["sign-flip rejects"] <= 0.85
+
+
 def test_on_arrays_the_methods_are_the_reports() -> None:
     found = studies(population("D", 0.05), 40, 20, 5, rng_for("test"))
     d = methods.differences(found)

@@ -129,9 +129,7 @@ def test_make_takes_a_configuration_whose_name_has_a_space(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ("trials: 0", "mine.yaml: trials"),
         ("trails: 4", "mine.yaml: trails: unknown key"),
-        ("tasks: [no-such-task]", "no-such-task: there is no such task"),
         ("models: [{alias: a, id: gpt-x}]", "mine.yaml: models: a: the model gpt-x is not in the policy table"),
         ("models: [{alias: a, id: llama-9000, served_by: embedded}]", "no embedded model has this id"),
         ("preregistration: preregistrations/none.json", "none.json"),

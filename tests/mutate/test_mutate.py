@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import subprocess
 
 import pytest
@@ -156,26 +155,6 @@ def test_each_trial_says_who_noticed(project, tmp_path, monkeypatch):
     assert "| `src/limits.py` | 17 | `untested` | `a and b` → `a or b` | Nobody asks. |" in page
     assert "| `src/limits.py` | 9 | `count >= LEAST` → `count > LEAST` | `tests/test_limits.py::test_enough` |" in page
     assert "**survives**" in page_of(trials, [], seed=1)
-
-
-def test_a_new_test_has_only_what_nobody_noticed_tried_again(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(trial, "START_S", 15.0)
-    wanted = ["count >= LEAST → count > LEAST", "a and b → a or b", "3 → 4"]
-    faults = [f for f in faults_of("src/limits.py", LIMITS) if f"{f.before} → {f.after}" in wanted]
-    first = try_all(project, faults, tmp_path, workers=2)
-    kept = json.loads((tmp_path / "baseline.json").read_text())["seconds"]
-
-    new = project.root / "tests/test_untested.py"
-    new.write_text("from limits import untested\n\n\ndef test_both():\n    assert not untested(0, 5)[0]\n")
-    said = []
-    again = try_all(project, faults, tmp_path, workers=2, say=said.append)
-    assert [each.by for each in again] == [each.by or "tests/test_untested.py::test_both" for each in first]
-    assert [line.partition(" ")[0] for line in said] == ["3", "1/1"]
-    seconds = json.loads((tmp_path / "baseline.json").read_text())["seconds"]
-    assert {name: seconds[name] for name in kept} == kept, "the other module was not run again"
-
-    new.unlink()
-    assert try_all(project, faults, tmp_path, workers=2) == first, "who noticed it is gone"
 
 
 def test_the_explanations_are_read():

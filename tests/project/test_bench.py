@@ -29,9 +29,7 @@ def test_all_without_a_name_else_those_named(capsys: pytest.CaptureFixture) -> N
         if name not in NEEDS_MORE
     ],
 )
-def test_each_runs_as_make_runs_it(name: str, request: pytest.FixtureRequest) -> None:
-    if request.node.get_closest_marker("engine"):
-        request.getfixturevalue("sandbox")
+def test_each_runs_as_make_runs_it(name: str) -> None:
     done = subprocess.run(
         ["make", "--no-print-directory", "bench", f"NAMES={name}", "SMALL=1"], capture_output=True, text=True, cwd=ROOT
     )

@@ -168,7 +168,7 @@ NASTY += ["<+", "++=", "!--%", "\rx()\\", "}{", "${", "do ${..", "(1@", ")", "a=
 
 
 @pytest.mark.parametrize("shell", ["bash", "pwsh"])
-@pytest.mark.parametrize("size", [MAX_BYTES, 64_000, 1_000_000])
+@pytest.mark.parametrize("size", [MAX_BYTES, 1_000_000])
 @pytest.mark.parametrize("unit", NASTY)
 def test_a_model_that_repeats_itself_is_read_up_to_a_limit(shell, unit, size):
     started = time.process_time()

@@ -9,14 +9,12 @@ import threading
 
 import pytest
 
-from fluency.core.loaded_study import load_study
-from fluency.core.table import load_records, read_table
+from fluency.core.table import read_table
 from tests.generation.endpoint import Endpoint
 from tests.workflow.project import TASKS, Project, model, reference_answer
 
 pytestmark = pytest.mark.engine
 PAID = {"key_required": True, "price": {"input_usd_per_mtok": 5, "output_usd_per_mtok": 25, "dated": "2026-09-30"}}
-HEAD = {"gather": 1, "report": 1}
 
 
 def fluency(
@@ -121,23 +119,20 @@ def test_an_answer_function_that_raises_leaves_its_cells_and_only_those(project)
     assert len(project.records("scores")) == 4
 
 
-@pytest.mark.parametrize(
-    ("said", "outcome", "failure"),
-    [("empty", "empty", "empty"), ("refusal", "refusal", "refusal"), ("truncated", "truncated", "truncated")],
-)
-def test_a_model_that_says_nothing_useful_has_failed_not_gone_missing(
-    finished, flawless, tmp_path, said, outcome, failure
-):
-    project = finished.clone(tmp_path / "project")
-    project.configure(models=[model(flawless.url, f"mute-{said}")])
-    flawless.always(said)
+def test_a_model_that_says_nothing_useful_has_failed_not_gone_missing(finished, flawless, tmp_path):
+    project, said = finished.clone(tmp_path / "project"), ("empty", "refusal", "truncated")
+    project.configure(models=[model(flawless.url, f"mute-{how}") for how in said])
+    for how in said:
+        flawless.when(lambda seen, how=how: seen.body["model"] == f"fake-mute-{how}", how)
     try:
         project.snakemake()
     finally:
-        flawless.always(None)
+        flawless._when.clear()
     frame = read_table(project.root / "results" / "test" / "cells.csv")
     bash = frame[frame["shell"] == "bash"]
-    assert set(bash["outcome"]) == {outcome} and set(bash["failure_class"]) == {failure}
+    for how in said:
+        mute = bash[bash["model"] == f"mute-{how}"]
+        assert set(mute["outcome"]) == {how} and set(mute["failure_class"]) == {how}
     assert not bash["passed"].any() and set(bash["status"]) == {"measured"}
 
 
@@ -152,12 +147,6 @@ def test_a_shell_without_powershell_is_not_measured_and_never_failed(sandbox, pr
     assert "no verdict" in report and "PowerShell 7 was not measured" in report
     planned = fluency(project, "plan", "--configfile", "config/test.yaml").stdout
     assert "PowerShell" in planned and "not measured" in planned
-
-
-def test_the_references_pass_through_the_whole_pipeline(project):
-    frame = read_table(project.root / "results" / "test" / "cells.csv")
-    measured = frame[frame["status"] == "measured"]
-    assert len(measured) >= len(TASKS) and measured["passed"].all(), measured[["task", "why"]]
 
 
 def test_the_plan_names_why_each_cell_runs(project, flawless):
@@ -192,13 +181,6 @@ def test_an_unfinished_study_has_a_report_that_says_so(fresh, flawless):
     assert "no generation yet" in (fresh.root / "results/test/partial/report.md").read_text()
 
 
-def test_the_pipeline_opens_what_it_wrote(project, monkeypatch):
-    monkeypatch.chdir(project.root)
-    loaded = load_study(["config/test.yaml"])
-    records = [load_records(project.root / "results", cell) for cell in loaded.cells]
-    assert all(record.score for record in records)
-
-
 def test_a_batch_holds_the_whole_study_and_gives_no_time_to_answer(fresh, flawless):
     flawless.batches.clear()
     fresh.configure(models=[model(flawless.url, "slow", transport="batch")])
@@ -209,11 +191,9 @@ def test_a_batch_holds_the_whole_study_and_gives_no_time_to_answer(fresh, flawle
     assert len(frame) == 4 and frame["t_gen_s"].isna().sum() == 3 and set(frame["outcome"]) == {"ok"}
 
 
-@pytest.mark.parametrize("by", ["snakemake", "fluency run"])
-def test_an_answer_function_that_raises_is_found_before_anybody_is_asked(fresh, flawless, by):
+def test_an_answer_function_that_raises_is_found_before_anybody_is_asked(fresh, flawless):
     (fresh.root / "tasks" / TASKS[1] / "answer.py").write_text("def expected(world, processes):\n    return 1 / 0\n")
-    run = fresh.snakemake(code=2) if by == "snakemake" else fluency(fresh, "run", "--configfile", "config/test.yaml")
-    explained(run, f"{TASKS[1]}/answer.py", "ZeroDivisionError")
+    explained(fresh.snakemake(code=2), f"{TASKS[1]}/answer.py", "ZeroDivisionError")
     assert flawless.requests == []
 
 

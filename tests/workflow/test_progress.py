@@ -14,7 +14,6 @@ from types import SimpleNamespace
 import pytest
 
 from fluency.common.files import write_atomic
-from fluency.common.words import plural
 from fluency.core.study import Cell
 from fluency.core.table import record_path
 from fluency.workflow import progress
@@ -153,10 +152,6 @@ def test_a_terminal_gets_bars_with_the_dollars_which_end_before_anything_else_is
     assert len(answers.rstrip()) <= 80 and answers.count("━") > 30
     last = shown[shown.rindex("0/200") :]
     assert "Ending: what is under way may finish" in last and "the next run goes on" in last
-
-
-def test_plurals():
-    assert [plural(n, "cell") for n in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]
 
 
 CHILD = "import time, signal\ntry:\n    print('up', flush=True); time.sleep(60)\nexcept KeyboardInterrupt:\n    time.sleep(1); print('orderly', flush=True)"

@@ -21,6 +21,7 @@ from tests.workflow import test_rerun_scenarios as scenarios
 from tests.workflow import test_reruns as reruns
 from tests.workflow.project import TASKS as NAMES
 from tests.workflow.project import model
+from tests.workflow.test_plan import CHANGES
 
 OWN, OTHER = NAMES[1], NAMES[0]
 HEAD = {"gather", "report"}
@@ -137,14 +138,13 @@ def test_there_and_back_nothing_has_changed(tmp_path):
 
 DOCUMENTED = {
     "nothing; you touch every file, rename some and back": [
-        reruns.test_a_finished_study_has_nothing_to_do,
-        reruns.test_touching_everything_redoes_nothing,
+        reruns.test_a_finished_study_has_nothing_to_do_also_when_every_file_is_touched,
         scenarios.test_keys_in_another_order_a_comment_and_files_renamed_back_and_forth,
     ],
     "a comment or the order of keys in a configuration": ["a comment and the order of keys"],
     "a task's check": ["a task's check"],
     "a task's notes, a registration, a budget": ["a task's notes", "a registration", "a budget"],
-    "a task's prompt": ["a task's prompt", reruns.test_a_changed_prompt_asks_only_its_cells],
+    "a task's prompt": ["a task's prompt", scenarios.test_two_branches_with_different_tasks_ask_once_each],
     "a model's sampling": ["a model's sampling"],
     "a rate, an address": ["a rate and an address"],
     "more trials, another model": ["more trials", reruns.test_a_new_model_and_more_trials_ask_only_the_new_cells],
@@ -155,7 +155,7 @@ DOCUMENTED = {
     ],
     "an alias": [scenarios.test_a_renamed_alias_makes_its_cells_anew_and_asks_nothing],
     "the branch, and back": [scenarios.test_two_branches_with_different_tasks_ask_once_each],
-    "you delete a score": [reruns.test_a_deleted_score_is_judged_again],
+    "you delete a score": ["a score deleted"],
     "you delete all results, or `.snakemake`": [
         reruns.test_deleted_results_and_memory_cost_no_second_question,
         scenarios.test_results_from_an_archive_are_taken_with_snakemakes_memory_and_made_anew_without,
@@ -165,11 +165,11 @@ DOCUMENTED = {
         reruns.test_a_cell_that_three_attempts_could_not_measure_is_reported_and_left_alone
     ],
 }
-"""Row of the page -> rows above, and tests with real Snakemake."""
+"""Row of the page -> rows above or of test_plan, and tests with real Snakemake."""
 
 
 def test_every_row_of_the_page_has_its_tests():
     page = (ROOT / "docs/doing-a-study.md").read_text(encoding="utf-8")
     table = page.split("## What runs again")[1].split("|---|---|---|\n")[1]
     assert re.findall(r"^\| (.*?) \|", table, re.M) == list(DOCUMENTED)
-    assert {row for rows in DOCUMENTED.values() for row in rows if isinstance(row, str)} <= ROWS.keys()
+    assert {row for rows in DOCUMENTED.values() for row in rows if isinstance(row, str)} <= ROWS.keys() | CHANGES.keys()

@@ -100,67 +100,59 @@ def in_the_middle(project: Project, node: str) -> bool:
     )
 
 
-def test_a_node_that_dies_costs_nothing_but_time(plugins, cluster, small, tmp_path):
-    project = small.clone(tmp_path / "project")
-    for stage in ("executions", "scores", "test"):
-        shutil.rmtree(project.root / "results" / stage)
-    with on_slurm(project, cluster) as run:
-        wait_for(lambda: in_the_middle(project, "n1"), 240)
-        jobs = [environ for node in slurm.NODES for environ in cluster.processes_on(node).values()]
-        lost = slice_of(project, "n1")
-        cluster.kill_node("n1")
-        errors = run.communicate(timeout=600)[1]
-    cluster.revive_node("n1")
-    assert run.returncode == 0, errors
-    assert jobs and not any(KEY.encode() in environ for environ in jobs)
-    assert measured(project) == measured(small)
-    assert project.to_do() == {}
-    done = {path.stem: json.loads(path.read_text()) for path in (project.root / ".cache" / "slices").glob("*.done")}
-    assert sum(part["cells"] for part in done.values()) == 8
-    assert lost and done[lost.stem]["node"] == "n2"
-    project.configure(seeds=[13, 26])  # what the nodes noted is what a run here compares with
-    assert project.to_do() == {"execute": 8, "score": 8, "gather": 1, "report": 1}
-
-
-def test_a_node_without_an_engine_is_named_with_the_reason(plugins, cluster, small, tmp_path):
-    project = small.clone(tmp_path / "project")
-    shutil.rmtree(project.root / "results" / "scores")
-    with on_slurm(project, cluster, DOCKER_HOST="unix:///nowhere/docker.sock") as run:
-        errors = run.communicate(timeout=600)[1]
-    assert run.returncode == 1
-    assert re.search(r"node n[12]: DOCKER_HOST=unix:///nowhere/docker.sock: no engine answers there", errors), errors
-
-
-def test_a_node_that_has_no_image_and_cannot_build_it_is_named_with_the_reason(plugins, cluster, small, tmp_path):
-    project = small.clone(tmp_path / "project")
-    shutil.rmtree(project.root / "results" / "scores")
-    project.edit("sandbox/helper.c", "#include", "#error this node compiles nothing\n#include")
-    with on_slurm(project, cluster) as run:
-        errors = run.communicate(timeout=600)[1]
-    assert run.returncode == 1
-    assert re.search(r"node n[12]: sandbox image: the build failed", errors), errors
-    assert re.search(r"Hint: the last lines of the build: [^|]* error: #error this node .* \|", errors), errors
-    assert not list((project.root / "results").glob("scores/**/*.json"))
-
-
-def test_a_node_without_the_image_takes_it_from_the_shared_folder(plugins, cluster, small, sandbox, tmp_path):
+def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_nothing_but_time(
+    plugins, cluster, small, sandbox, tmp_path
+):
     project, engine = small.clone(tmp_path / "project"), sandbox._engine.client()
-    project.edit("sandbox/finish.sh", "\n", "\n# of another content than the image of the other tests\n")
+    project.edit("sandbox/finish.sh", "\n", f"\n# {tmp_path}: the content of no other image\n")
     (project.root / ".cache" / "images").mkdir(parents=True)
     image = project.root / "results" / "image.json"
     project.snakemake("--", "results/image.json")
     kept = json.loads(image.read_text())["image"]["image_id"]
     engine.remove_image(kept, force=True)  # with its layers, so that another build would have another id
     image.unlink()
-    with on_slurm(project, cluster) as run:
-        errors = run.communicate(timeout=600)[1]
+    for stage in ("executions", "scores", "test"):
+        shutil.rmtree(project.root / "results" / stage)
     try:
+        with on_slurm(project, cluster) as run:
+            wait_for(lambda: in_the_middle(project, "n1"), 240)
+            jobs = [environ for node in slurm.NODES for environ in cluster.processes_on(node).values()]
+            lost = slice_of(project, "n1")
+            cluster.kill_node("n1")
+            errors = run.communicate(timeout=600)[1]
+        cluster.revive_node("n1")
         assert run.returncode == 0, errors
         assert json.loads(image.read_text())["image"]["image_id"] == kept
-        assert [row["passed"] for row in measured(project)] == [row["passed"] for row in measured(small)]
+        assert jobs and not any(KEY.encode() in environ for environ in jobs)
+        assert measured(project) == measured(small)
+        assert project.to_do() == {}
+        done = {path.stem: json.loads(path.read_text()) for path in (project.root / ".cache" / "slices").glob("*.done")}
+        assert sum(part["cells"] for part in done.values()) == 8
+        assert lost and done[lost.stem]["node"] == "n2"
+        project.configure(seeds=[13, 26])  # what the nodes noted is what a run here compares with
+        assert project.to_do() == {"execute": 8, "score": 8, "gather": 1, "report": 1}
     finally:
         with suppress(docker.errors.ImageNotFound):
             engine.remove_image(kept, force=True)
+
+
+def test_a_node_without_an_engine_or_an_image_is_named_with_the_reason(plugins, cluster, small, tmp_path):
+    """Two studies at the same time: both fail, and wait for the cluster most of their time."""
+    no_engine, no_image = small.clone(tmp_path / "no-engine"), small.clone(tmp_path / "no-image")
+    for project in (no_engine, no_image):
+        shutil.rmtree(project.root / "results" / "scores")
+    no_image.edit("sandbox/helper.c", "#include", "#error this node compiles nothing\n#include")
+    with (
+        on_slurm(no_engine, cluster, DOCKER_HOST="unix:///nowhere/docker.sock") as one,
+        on_slurm(no_image, cluster) as other,
+    ):
+        errors, build_errors = one.communicate(timeout=600)[1], other.communicate(timeout=600)[1]
+    assert (one.returncode, other.returncode) == (1, 1)
+    assert re.search(r"node n[12]: DOCKER_HOST=unix:///nowhere/docker.sock: no engine answers there", errors), errors
+    assert re.search(r"node n[12]: sandbox image: the build failed", build_errors), build_errors
+    hint = r"Hint: the last lines of the build: [^|]* error: #error this node .* \|"
+    assert re.search(hint, build_errors), build_errors
+    assert not list((no_image.root / "results").glob("scores/**/*.json"))
 
 
 def test_the_profile_for_kubernetes_plans_the_same_jobs(plugins, small, tmp_path):

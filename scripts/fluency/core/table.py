@@ -72,7 +72,9 @@ class Row(FrozenModel):
         "Names of the commands that it calls, in order of appearance, separated by blanks."
     )
     outcome: str | None = _or_empty("Of the reply: ok, refusal, truncated, empty or no-call.")
-    command: str | None = _or_empty("The command as it ran, in the strict reading, control characters escaped. Empty: none.")
+    command: str | None = _or_empty(
+        "The command as it ran, in the strict reading, control characters escaped. Empty: none."
+    )
     input_tokens: int | None = _or_empty("Input tokens, as the server counted them.")
     output_tokens: int | None = _or_empty("Output tokens, as the server counted them.")
     cost_usd: float | None = _or_empty("Dollars, by the price of the day. Empty: the model has no price.")
