@@ -90,7 +90,9 @@ def config_error(
     keys = [str(part) for part in problem["loc"] if not _UNION_BRANCH.fullmatch(str(part))]
     what, hint = problem["msg"].removeprefix("Value error, "), f"{page} says what each key takes"
     if problem["type"] == "extra_forbidden":
-        near = get_close_matches(keys[-1], _key_names(model) - {keys[-1]}, 1)
+        schema = model.model_json_schema()
+        known = {key for part in (schema, *schema.get("$defs", {}).values()) for key in part.get("properties", {})}
+        near = get_close_matches(keys[-1], known - {keys[-1]}, 1)
         what, hint = "unknown key", f'did you mean "{near[0]}"?' if near else f"{page} lists every key"
     elif problem["type"] == "missing":
         what, hint = "this key is missing", f"{page} says what it is for"
@@ -100,11 +102,6 @@ def config_error(
         what, hint = f"{json.dumps(problem['input'], default=str)} stands here; {what}", f"write {form}"
     where = f"{file_defining(keys[0], files)}: {'.'.join(keys)}" if keys else str(files[-1])
     return UserError(what, where=where, hint=hint)
-
-
-def _key_names(model: type[BaseModel]) -> set[str]:
-    schema = model.model_json_schema()
-    return {key for part in (schema, *schema.get("$defs", {}).values()) for key in part.get("properties", {})}
 
 
 def file_defining(key: str, files: Sequence[Path]) -> str:

@@ -33,7 +33,6 @@ class HeldOutTask(FrozenModel):
 
     @classmethod
     def of(cls, task: Task | HeldOutTask) -> HeldOutTask:
-        """A task without what is private."""
         names = cls.model_fields.keys() - {"folder_sha256"}
         return cls(**{name: getattr(task, name) for name in names}, folder_sha256=folder_sha256(task))
 

@@ -31,7 +31,6 @@ class LoadedStudy:
         self.cells = list(self.study.cells(list(self.task_of)))
 
     def records(self, cell: Cell) -> CellRecords:
-        """The records of a cell in results/."""
         return load_records(RESULTS, cell)
 
     def view(self, provenance: Provenance | None = None) -> StudyView:

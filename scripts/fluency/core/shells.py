@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from fluency.common.errors import UserError, did_you_mean
+from fluency.common.errors import did_you_mean
 
 # fmt: off
 WINDOWS_ALIASES: Mapping[str, str] = {
@@ -124,14 +124,6 @@ class Shell:
     unix_programs_note: str = ""  # why an answer to it need not be in its language, in a sentence
 
 
-def _printf(lines: Sequence[str]) -> str:
-    return "printf '%s\\n' " + shlex.join(lines)
-
-
-def _literals(lines: Sequence[str]) -> str:
-    return ", ".join("'" + line.replace("'", "''") + "'" for line in lines)
-
-
 SHELLS: dict[str, Shell] = {
     shell.name: shell
     for shell in (
@@ -146,7 +138,7 @@ SHELLS: dict[str, Shell] = {
             packages=("bash",),
             empty_command=":",
             trivial_answers=(":", "true", "echo"),
-            print_command=_printf,
+            print_command=lambda lines: "printf '%s\\n' " + shlex.join(lines),
             lexer="bash",
             grammar="bash",
             missing_command=r"^(?:/\S+/)?(?:ba|da)?sh: (?:-c: )?line \d+: (.+): command not found$",
@@ -163,7 +155,7 @@ SHELLS: dict[str, Shell] = {
             packages=("libicu72",),  # the shell itself is no Debian package: the image takes its pinned release
             empty_command="exit",
             trivial_answers=("$null", "$true", "Write-Output ''"),
-            print_command=_literals,
+            print_command=lambda lines: ", ".join("'" + line.replace("'", "''") + "'" for line in lines),
             lexer="powershell",
             grammar="pwsh",
             missing_command=r"(?:^|(?<=: ))The term '((?:(?!: The term ').)+?)' is not recognized as a name of a "
@@ -180,13 +172,6 @@ SHELLS: dict[str, Shell] = {
 """All shells in the order of reports; the gap is the second one's pass@1 less the first one's."""
 DESIGN_SHELLS: tuple[str, str] = ("bash", "pwsh")
 """The shells of the study as designed: every task has references in both."""
-
-
-def find_shell(name: str) -> Shell:
-    """UserError if there is no shell of this name."""
-    if name not in SHELLS:
-        raise UserError("there is no such shell", where=name, hint=did_you_mean(name, SHELLS))
-    return SHELLS[name]
 
 
 def other_dialect(shell: Shell) -> Shell:

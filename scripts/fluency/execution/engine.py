@@ -200,7 +200,8 @@ def start_daemon() -> Engine:
         log_line("starting dockerd without a bridge; a `docker build` by hand then needs --network host")
         if engine := _started(*NO_BRIDGE):
             return engine
-    raise SandboxError(f"dockerd does not start: {_log_end()}", where=str(LOG), hint=hint)
+    end = " ".join(LOG.read_text(encoding="utf-8", errors="replace")[-200:].split())
+    raise SandboxError(f"dockerd does not start: {end}", where=str(LOG), hint=hint)
 
 
 def _started(*options: str) -> Engine | None:
@@ -220,10 +221,3 @@ def _started(*options: str) -> Engine | None:
         daemon.terminate()
         daemon.wait(20)
     return None
-
-
-def _log_end() -> str:
-    try:
-        return " ".join(LOG.read_text(encoding="utf-8", errors="replace")[-200:].split())
-    except OSError:
-        return ""

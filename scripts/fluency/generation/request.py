@@ -9,7 +9,7 @@ from typing import Any
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
 from fluency.core.records import Request, ToolOffer
-from fluency.core.shells import Shell, find_shell
+from fluency.core.shells import SHELLS, Shell
 from fluency.core.study import Cell, Study
 from fluency.generation.policies import resolve
 from fluency.generation.reply import ARGUMENT
@@ -29,7 +29,7 @@ PROTOCOL = 1
 
 def build_prompt(task_prompt: str, shell: str, preamble: str = PREAMBLE) -> str:
     """The text a model is sent for one task: one preamble, the task, one line that names the shell."""
-    return f"{preamble}\n\n{task_prompt.strip()}\n\n{find_shell(shell).prompt_line}"
+    return f"{preamble}\n\n{task_prompt.strip()}\n\n{SHELLS[shell].prompt_line}"
 
 
 def request_for(study: Study, cell: Cell, prompt: str) -> Request:
@@ -48,7 +48,7 @@ def request_for(study: Study, cell: Cell, prompt: str) -> Request:
         protocol=PROTOCOL,
         trial=cell.trial,
         wire=model.wire,
-        tool=tool_of(find_shell(cell.shell)) if model.interface == "tool" else None,
+        tool=tool_of(SHELLS[cell.shell]) if model.interface == "tool" else None,
     )
     return request.model_copy(update={"seed": seed_of(request)}) if policy.seeded else request
 

@@ -54,6 +54,11 @@ class HeadlineRun(NamedTuple):
     result: Result
     verdict: Verdict
 
+    @property
+    def passed(self) -> bool:
+        """A command that stopped what the task set up never passes, whatever it printed."""
+        return self.verdict.passed and self.result.helpers_intact
+
 
 class Classification(NamedTuple):
     """The class, None if the cell passed, and one sentence."""
@@ -73,7 +78,7 @@ def classify(outcome: Outcome, extraction: Extraction, shell: Shell, runs: Seque
         return Classification("truncated", "The reply was cut at the token limit.")
     if outcome == "no-call":
         return Classification("no-tool-call", "The reply is no call of the tool with one command.")
-    failing = [run for run in runs if not run.verdict.passed or not run.result.helpers_intact]
+    failing = [run for run in runs if not run.passed]
     if not failing:
         return Classification(None, "Right in every world." if len(runs) != 1 else "Right.")
     return (

@@ -49,7 +49,7 @@ def score_cell(
     headline = [HeadlineRun(r.seed, r.result, v) for r, v, _ in judged if (r.condition, r.reading) == DECIDES]
     failure = classify(generation.answer.outcome, execution.extraction, shell, headline)
     ran = bool(headline) and generation.answer.outcome == "ok"
-    passed = ran and all(_passed(run.result.helpers_intact, run.verdict) for run in headline)
+    passed = ran and all(run.passed for run in headline)
     return Score(
         **common,
         passed=passed,
@@ -95,13 +95,8 @@ def _judge(task: Task, run: Run, world_for: Callable[[Task, int], World]) -> tup
     return judge(task, run.result, expected), expected
 
 
-def _passed(helpers_intact: bool, verdict: Verdict) -> bool:
-    """A command that stopped what the task set up never passes, whatever it printed."""
-    return verdict.passed and helpers_intact
-
-
 def _world_score(run: Run, verdict: Verdict, expected: Any) -> WorldScore:
-    passed = _passed(run.result.helpers_intact, verdict)
+    passed = HeadlineRun(run.seed, run.result, verdict).passed
     stopped = verdict.passed and not passed
     return WorldScore(
         seed=run.seed,

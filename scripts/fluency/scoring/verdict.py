@@ -86,16 +86,11 @@ def _capital(clause: str) -> str:
     return clause[:1].upper() + clause[1:]
 
 
-def _is_rule(line: str) -> bool:
-    """Whether a line is a table's rule: strokes with corners or blanks between them."""
-    return _RULE_CHARACTERS.issuperset(line) and _STROKES.search(line) is not None
-
-
 def _is_table_noise(task: Task, expected: Any, lines: list[str]) -> bool:
     """Whether the answer is right without a table's lines: rules with the line before them, or a header line."""
     if task.structure.json_shape is not None or len(lines) < 2:
         return False
-    rules = {number for number, line in enumerate(lines) if _is_rule(line)}
+    rules = {n for n, line in enumerate(lines) if _RULE_CHARACTERS.issuperset(line) and _STROKES.search(line)}
     noise = rules | {number - 1 for number in rules if number + 1 < len(lines)}  # a last rule closes a frame
     if rules:
         noise |= {number for number, line in enumerate(lines) if _GROUP_LINE.fullmatch(line)}

@@ -83,7 +83,9 @@ def examine() -> Iterator[Check]:
 def missing_engine() -> list[str]:
     """A sentence if no container engine answers and none can be started from here."""
     row = _engine_or_why()
-    return [f"a {row.thing} ({row.found}): {row.advice}"] if isinstance(row, Check) and row.state == "lacks" else []
+    return (
+        [f"a container engine ({row.found}): {row.advice}"] if isinstance(row, Check) and row.state == "lacks" else []
+    )
 
 
 def _engine_or_why() -> Engine | Check:

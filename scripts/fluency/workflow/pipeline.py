@@ -190,7 +190,6 @@ class Pipeline:
 
     @logged
     def slice(self, input: Any, output: Any, processors: int) -> None:
-        """On a node of a cluster: check that it can measure, then execute and score a slice of cells."""
         from fluency.workflow.cluster import FOLDER, run_slice
 
         self.sandbox()

@@ -12,7 +12,7 @@ from fluency.common.paths import ANSWERS, RESULTS
 from fluency.common.words import plural
 from fluency.core.config_files import file_defining
 from fluency.core.loaded_study import LoadedStudy
-from fluency.core.shells import find_shell
+from fluency.core.shells import SHELLS
 from fluency.core.task_world import expected_in
 from fluency.core.tasks import Task
 from fluency.generation.estimate import CostEstimate, estimate_cost
@@ -48,7 +48,7 @@ def missing_shells(loaded: LoadedStudy) -> list[str]:
     there = read_json(IMAGE_RECORD)["image"]["shells"]
     return [
         f"{shell.short_title} in the sandbox image: it will be reported as not measured; {shell.install_hint}"
-        for shell in map(find_shell, loaded.study.shells)
+        for shell in map(SHELLS.__getitem__, loaded.study.shells)
         if not there.get(shell.name)
     ]
 

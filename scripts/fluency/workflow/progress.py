@@ -57,7 +57,6 @@ class ProgressReporter:
             handler(record)
 
     def close(self) -> None:
-        """End the bars; print the last counts and how often each failure came."""
         self._bars.stop()
         if self._stages and not self._is_terminal:
             self._print_line()

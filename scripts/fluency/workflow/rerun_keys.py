@@ -69,14 +69,12 @@ class RerunKeys:
         )
 
     def control(self, wildcards: Any = None) -> str:
-        """Changes with what changes an execution or a score of any task in any shell, and with the commands."""
         limits = self.study.sandbox.limits.model_dump()
         tasks = {task.id: [task.sha256, self._world_keys[task.id]] for task in self.tasks}
         code = {"code": code_sha256("control"), "content": content_sha256()}
         return canonical_json(code | {"tasks": tasks, "shells": self.study.shells, "limits": limits})
 
     def gather(self) -> str:
-        """Changes with the design, the files named in the provenance, and the code of the table."""
         registration = self.study.preregistration
         files = [*self.files, *([ROOT / registration] if registration else [])]
         hashes = {file.name: sha256_file(file) for file in files}

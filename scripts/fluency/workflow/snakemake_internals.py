@@ -78,7 +78,6 @@ def patch_scheduler_polling(workflow: Any) -> None:
     if workflow.local_exec:  # jobs are threads of this run
         scheduler.job_rate_limiter = None
         scheduler._open_jobs = CoalescingEvent()
-        scheduler._open_jobs.release()  # for the first poll
     if isinstance(scheduler._scheduler, Scheduler):
         scheduler.update_input_sizes = _no_sizes
 
@@ -90,6 +89,10 @@ class CoalescingEvent(threading.Event):
     """Replaces the semaphore that wakes the scheduler: any number of releases causes one poll."""
 
     release = threading.Event.set
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set()  # for the first poll
 
     def acquire(self) -> None:
         self.wait()

@@ -34,8 +34,8 @@ def add_crates(b: Builder) -> list[Crate]:
     rng = b.rng.split("crates")
     crates = [Crate(name) for name in sorted((*CRATES_ALWAYS, *rng.sample(CRATES_OTHER, rng.between(15, 20))))]
     for crate in crates:
-        plain = rng.sample(_PLAIN, rng.between(2, 5))
-        crate.dependencies = [f"{n}.workspace = true" if rng.chance(25) else _inline(n) for n in sorted(plain)]
+        plain = sorted(rng.sample(_PLAIN, rng.between(2, 5)))
+        crate.dependencies = [n + (".workspace = true" if rng.chance(25) else " = { workspace = true }") for n in plain]
     _versions(b, rng.split("versions"), crates)
     _reqwest(b, rng.split("reqwest"), crates)
     _readmes(b, rng.split("readmes"), crates)
@@ -49,10 +49,6 @@ def add_crates(b: Builder) -> list[Crate]:
     b.file("crates/scratch-notes/draft/Cargo.toml", '[package]\nname = "draft"\nversion.workspace = true\n')
     b.file("crates/scratch-notes/notes.md", "# Scratch\n\nNothing here is built. TODO: tidy up.\n")
     return crates
-
-
-def _inline(name: str) -> str:
-    return f"{name} = {{ workspace = true }}"
 
 
 def _versions(b: Builder, rng: Rng, crates: list[Crate]) -> None:

@@ -122,11 +122,8 @@ class WorldError(UserError):
     """A world that breaks an invariant of the task bank: the seed, the invariant, what was found."""
 
     def __init__(self, seed: int, invariant: str) -> None:
-        super().__init__(
-            invariant,
-            where=f"world {seed}",
-            hint="choose another seed, or run the tests of tests/world if you changed the generator",
-        )
+        hint = "choose another seed, or run the tests of tests/world if you changed the generator"
+        super().__init__(invariant, where=f"world {seed}", hint=hint)
 
 
 @dataclass(frozen=True)
@@ -161,13 +158,8 @@ class HelperSpec:
     def extra_fields(self) -> dict[str, Any]:
         """Of the fields after the first six those that do not have their default. A world that uses none of them keeps
         the hash it had before they existed."""
-        values = {
-            "threads": list(self.threads),
-            "own_session": self.own_session,
-            "subreaper": self.subreaper,
-            "ends": self.ends,
-            "ids": "" if self.ids == "next" else self.ids,
-        }
+        values: dict[str, Any] = {"threads": list(self.threads), "ids": "" if self.ids == "next" else self.ids}
+        values |= {name: getattr(self, name) for name in ("own_session", "subreaper", "ends")}
         return {name: value for name, value in values.items() if value}
 
     @classmethod
