@@ -15,7 +15,7 @@ from fluency.core.study import STUDY_NAME
 
 MANIFEST_NAME = "MANIFEST.json"
 SCHEMA_VERSION = 3
-"""3: files may stand in a private part; 2: hashes are of RFC 8785 JSON; 1: of Python's own."""
+"""3: files may be in a private part; 2: hashes are of RFC 8785 JSON; 1: of Python's own."""
 MAX_BYTES = 32 << 20
 
 
@@ -45,8 +45,8 @@ class Manifest(FrozenModel):
     study: str = Field(pattern=STUDY_NAME)
     study_sha256: Digest = Field(description="Of the study's canonical JSON.")
     utc_date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$"), AfterValidator(_day)]
-    commit: str = Field(pattern=r"^([0-9a-f]{40}|nocommit)$", description="nocommit: git could not tell.")
-    dirty: bool = Field(description="Whether the work tree held changes that the commit does not.")
+    commit: str = Field(pattern=r"^([0-9a-f]{40}|nocommit)$", description="nocommit: git knew none.")
+    dirty: bool = Field(description="Whether the work tree had changes that the commit does not.")
     partial: bool
     image_included: bool
     cells: int = Field(ge=0)
@@ -55,7 +55,7 @@ class Manifest(FrozenModel):
     code: dict[Word, Digest] = Field(description="Stage -> SHA-256 of its code.")
     environment: dict[Word, Version] = Field(description="Versions of Python and of what draws and counts.")
     files: dict[str, FileFact]
-    held_out: list[str] = Field([], description="Those of the files that stand in the private part; since schema 3.")
+    held_out: list[str] = Field([], description="Those of the files that are in the private part; since schema 3.")
     config: list[str] = Field([], description="The configuration files in the order of merging; empty: an earlier one.")
     sha256: Digest
 

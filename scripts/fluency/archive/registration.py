@@ -30,7 +30,7 @@ SCHEMA_VERSION = 2
 """2: hashes are of RFC 8785 JSON; 1: of Python's own."""
 KIND = "pre-registration"
 _NOT_DESIGN = {"kind", "schema_version", "registered", "registered_utc", "commit", "dirty", "earlier_sha256", KEY}
-"""Keys that say what a registration is, when and where it was made; `registered` stands in earlier ones."""
+"""Keys that say what a registration is, when and where it was made; `registered` is in earlier ones."""
 EXCLUSIONS = [
     "a task enters a model's gap only with enough measured trials in both shells, as the plan's `task_enters` says",
     "a cell that could not be measured is missing, never failed, and is measured by a later run",

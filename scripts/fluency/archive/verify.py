@@ -306,7 +306,7 @@ def check_complete(archived: ArchivedStudy, findings: Findings, rows: Sequence[R
 
 
 def check_hidden_tasks(archived: ArchivedStudy, findings: Findings, rows: Sequence[Row]) -> set[str]:
-    """Only private tasks are held out; where their files are at hand, what stands for them is rebuilt from these.
+    """Only private tasks are held out; where their files are at hand, what replaces them is rebuilt from these.
 
     Where they are not, says of how many cells only hashes are known. Returns the files accounted for.
     """

@@ -42,7 +42,7 @@ class Row(FrozenModel):
     trial: int = Field(description="Number of the independent answer, from 1.")
     category: str = Field(description="Kind of the task.")
     status: Status = Field(
-        description="missing: not measured yet, or no attempt is left; not_measured: no such shell in the image."
+        description="missing: not measured yet, or given up; not_measured: no such shell in the image."
     )
     reason: str | None = Field(None, description="Why a cell is missing or not_measured.")
     passed: bool | None = Field(
@@ -52,7 +52,7 @@ class Row(FrozenModel):
         None, description="Exit code 0 and the structural check alone, in every world."
     )
     exit_ok: bool | None = Field(None, description="Exit code 0 in every world.")
-    content_ok: bool | None = Field(None, description="The right output in every world, with any exit code.")
+    content_ok: bool | None = Field(None, description="The right output in every world, whatever the exit code.")
     lenient_passed: bool | None = Field(
         None, description="As `passed`, with the command also taken out of prose and fences."
     )

@@ -103,7 +103,7 @@ def _judge(task: Task, run: Run, world_for: Callable[[Task, int], World]) -> tup
 
 
 def _passed(helpers_intact: bool, verdict: Verdict) -> bool:
-    """A command that stopped what the task set up never passes, whatever it printed."""
+    """A command that stopped what the task set up never passes, even with the right output."""
     return verdict.passed and helpers_intact
 
 
