@@ -118,7 +118,7 @@ def _flags(command: Node, source: bytes) -> Iterator[_Edit]:
 
 
 def _parts(node: Node, separators: tuple[str, ...], operator: str) -> Iterator[_Edit]:
-    """Leave out each part of a pipeline or list together with one separator beside it."""
+    """Leave out each part of a pipeline or list together with one separator next to it."""
     parts = [child for child in node.children if child.type not in separators]
     for place, part in enumerate(parts):
         if place + 1 < len(parts):
@@ -298,8 +298,8 @@ def page_of(outcomes: Sequence[Outcome], reasons: Reasons, seeds: Sequence[int])
             by_reason[reasons.get((task, mutant.command)), SHELLS[mutant.shell].lexer].append(mutant.command)
         lines += [f"### {task}", ""]
         for (reason, lexer), commands in by_reason.items():
-            said = f"*{reason.kind.capitalize().replace('-', ' ')}.* {reason.text}" if reason else "**Unexplained.**"
-            lines += [said, "", f"```{lexer}", *commands, "```", ""]
+            why = f"*{reason.kind.capitalize().replace('-', ' ')}.* {reason.text}" if reason else "**Unexplained.**"
+            lines += [why, "", f"```{lexer}", *commands, "```", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

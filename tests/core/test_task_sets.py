@@ -83,7 +83,7 @@ def test_only_the_tasks_of_the_set_are_read(bank: Path) -> None:
         ({"small": {"description": "x", "tasks": TWO[:1] * 2}}, "small", "named twice", "small"),
         ({"small": {"description": "x", "tasks": []}}, "small", "at least one entry", "small.tasks"),
         ({"small": {"description": "x"}}, "small", "missing", "small.tasks"),
-        ({"small": TWO}, "small", "keys of its own", "small"),
+        ({"small": TWO}, "small", "its keys", "small"),
     ],
 )
 def test_a_mistake_is_named(bank: Path, sets: dict, wanted: str, what: str, where: str) -> None:

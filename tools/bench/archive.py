@@ -16,7 +16,7 @@ LIMIT_S, LIMIT_MB = 20, 500
 
 
 def main(small: bool = False) -> dict[str, object]:
-    """Seconds and peak resident megabytes of each step, each in a process of its own that makes its imports too."""
+    """Seconds and peak resident megabytes of each step, each in its own process, imports included."""
     from fluency.core.study import PILOT
     from tests.archive.factory import make, make_study
 

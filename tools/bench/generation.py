@@ -2,7 +2,7 @@
 
 The comparison is a bare loop: eight threads with one raw socket each, sending the same bytes and reading the
 answer, no SDK, no store. The SDK alone, without store, locks, budget and records, is measured too, since
-it takes most of a call's processor time. All run against the same endpoint in a process of its own, in turns.
+it takes most of a call's processor time. All run against the same endpoint each in its own process, in turns.
 """
 
 from __future__ import annotations

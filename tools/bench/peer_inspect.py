@@ -1,6 +1,6 @@
 """Forty commands through Inspect AI's Docker sandbox, through ours and by `docker run`, on the same image, in turns.
 
-Inspect's containers have no world, no processes and no service; ours have. Each loop is a process of its own,
+Inspect's containers have no world, no processes and no service; ours have. Each loop is a separate process,
 `python -m tools.bench.peer_inspect LOOP IMAGE AT-ONCE`, timed from its first command to its last. About four minutes.
 """
 
@@ -53,7 +53,7 @@ def main(small: bool = False) -> dict[str, object]:
 
 
 def turn(name: str, image: str, at_once: int) -> dict[str, Any]:
-    """One loop in a process of its own."""
+    """One loop in a separate process."""
     python = ROOT / ".venv-interop/bin/python" if name == "inspect" else sys.executable
     command = [python, "-m", "tools.bench.peer_inspect", name, image, str(at_once)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)

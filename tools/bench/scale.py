@@ -64,12 +64,12 @@ def entry(url: str, number: int) -> dict[str, object]:
 def cost(project: Project, target: str, *, nothing_to_do: bool = False) -> Cost:
     """What a run to the target took; `nothing_to_do` is checked against what Snakemake says."""
     began = time.monotonic()
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(noop_run(project, target), cwd=project.root, env=project.environ(), stderr=said)
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(noop_run(project, target), cwd=project.root, env=project.environ(), stderr=output)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        words = said.read().decode()
+        output.seek(0)
+        words = output.read().decode()
     assert process.returncode == 0, words
     assert ("Nothing to do" in words or "Nothing to be done" in words) == nothing_to_do, words
     return Cost(time.monotonic() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)

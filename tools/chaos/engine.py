@@ -37,7 +37,7 @@ class OwnEngine:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         places = f"--data-root {self.folder}/data --exec-root {self.folder}/exec --pidfile {self.folder}/pid"
-        # The containerd of a killed one died with it; a process that nobody reaped would be taken for a living one.
+        # The containerd of a killed one died with it; a process that was not reaped would look alive.
         for stale in ("pid", "exec/containerd/containerd.pid"):
             (self.folder / stale).unlink(missing_ok=True)
         with (self.folder / "log").open("ab") as log:

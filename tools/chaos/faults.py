@@ -109,7 +109,7 @@ FAULTS: Mapping[str, Fault] = {
         "the disk full until the run has ended",
         _fill_disk,
         needs_disk=True,
-        why_not=lambda: None if os.geteuid() == 0 else "a disk of its own needs root",
+        why_not=lambda: None if os.geteuid() == 0 else "a separate disk needs root",
     ),
     "endpoint": Fault("the endpoint gone for a while", _endpoint_gone),
 }
@@ -117,7 +117,7 @@ FAULTS: Mapping[str, Fault] = {
 
 @contextlib.contextmanager
 def small_disk(folder: Path) -> Iterator[Path]:
-    """A disk of its own in memory."""
+    """A separate disk in memory."""
     folder.mkdir()
     options = f"size={DISK_MB}m,mode=755"
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "chaos", str(folder)], check=True)

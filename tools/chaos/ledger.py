@@ -42,7 +42,7 @@ class Ledger:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reply_to(self, seen: Seen) -> Reply:
-        """What a request gets: an answer with a number of its own, or a cut connection while the endpoint is gone."""
+        """What a request gets: an answer with a unique number, or a cut connection while the endpoint is gone."""
         with self._lock:
             number = len(self.requests)
             asked = Request(seen.prompt, self.run)

@@ -23,7 +23,7 @@ on this machine that numbers its replies, so the test knows of each answer wheth
 three are right. The engine that is killed belongs to the trial, and the full disk is a small one in memory.
 
 - *Broke off*: disturbed runs with an exit code other than 0; the others waited until the fault was over.
-- *Asked twice*: requests although the store held all answers to their prompt, and replies that were sent to a live
+- *Asked twice*: requests although the store had all answers to their prompt, and replies that were sent to a live
   process and are not in the store.
 - *Repeated*: requests that were in flight when the process was killed and had to be made again, at most `in_flight`
   (4) for each kill (docs/asking-models.md).

@@ -61,7 +61,7 @@ def answer_of(prompt: str) -> str:
 
 
 class StudyRun:
-    """One study in a folder of its own, and the endpoint that it asks."""
+    """One study in its own folder, and the endpoint that it asks."""
 
     def __init__(self, folder: Path, size: Size, engine: str | None = None, root: Path | None = None) -> None:
         self.folder, self.size, self._engine = folder, size, engine
@@ -83,7 +83,7 @@ class StudyRun:
         self.ledger.answers_to = places
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start `fluency run` in a process group of its own, as a terminal would."""
+        """Start `fluency run` in its own process group, as a terminal would."""
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a script, and inherited from here
             signal.signal(signal.SIGINT, signal.default_int_handler)
         self.ledger.run += 1

@@ -141,7 +141,7 @@ class Baseline:
 
 
 def _in_own_folder(test: str, file: str) -> bool:
-    """Whether a test stands in the folder that is named as one of the file's."""
+    """Whether a test is in the folder that is named as one of the file's."""
     return test.startswith(tuple(f"tests/{part}/" for part in Path(file).parts))
 
 

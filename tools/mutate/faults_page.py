@@ -35,10 +35,10 @@ def read_reasons(path: Path = EXPLAINED) -> Reasons:
 
 
 def reason_of(fault: Fault, reasons: Reasons) -> str | None:
-    """Why a fault need not be noticed; None if nobody has said so."""
-    told = {"file": fault.file, "function": fault.function, "fault": f"{fault.before} → {fault.after}"}
+    """Why a fault need not be noticed; None without an entry."""
+    described = {"file": fault.file, "function": fault.function, "fault": f"{fault.before} → {fault.after}"}
     for entry in reasons:
-        if all(fnmatchcase(text, _literal(entry.get(key, "*"))) for key, text in told.items()):
+        if all(fnmatchcase(text, _literal(entry.get(key, "*"))) for key, text in described.items()):
             return entry["reason"]
     return None
 

@@ -1,6 +1,6 @@
 """docs/tasks.md and the balance in docs/method.md, from the task bank and the archives in example/.
 
-What a task's author declared stands beside what was observed, so that the two can be compared.
+What a task's author declared is listed next to what was observed.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def survives(found: Studies) -> np.ndarray:
 
 
 def ahead(found: Studies) -> np.ndarray:
-    """Who the report says is ahead: 1 the challenger, -1 the baseline, 0 nobody."""
+    """Who the report says is ahead: 1 the challenger, -1 the baseline, 0 neither."""
     low, high = t_interval(differences(found))
     side = np.where(low > 0, 1, np.where(high < 0, -1, 0))
     for place in np.flatnonzero(side):

@@ -154,7 +154,7 @@ def side_effects(rows: pd.DataFrame) -> tuple[Cell, ...]:
 
 @dataclass(frozen=True)
 class RetriedCell:
-    """A cell whose first attempt the engine or somebody outside ended; not `measured`: given up."""
+    """A cell whose first attempt the engine or somebody outside ended; not `measured`: no later one succeeded."""
 
     cell: Cell
     attempts: int
@@ -178,7 +178,7 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True)
 class ResourceUse:
-    """Cells with a command that ran. Of each cell the worst of its worlds; None where no kernel told."""
+    """Cells with a command that ran. Of each cell the worst of its worlds; None where no kernel reported it."""
 
     shell: str
     executed: int

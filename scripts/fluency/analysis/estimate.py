@@ -77,7 +77,7 @@ class GapEstimate:
 class Verdict:
     """`band` is None exactly when `refused` says why; `provisional`: missing cells could change the band.
 
-    edge: where both shells stand, so that the band is a label and the tasks cannot tell; None without a band too.
+    edge: where both shells' rates are, so that the band is only a label; None without a band too.
     """
 
     band: Band | None
@@ -159,9 +159,9 @@ Size = Literal["ten-or-more", "five-to-ten", "under-five", "under-ten", "open"]
 
 @dataclass(frozen=True)
 class Claims:
-    """One model's claims, and the label of the table that they are to be held against.
+    """One model's claims, and the label that the table gives it.
 
-    edge: where both shells stand, so that the tasks cannot tell; None where a gap has room.
+    edge: where both shells' rates are, so that no gap can show; None elsewhere.
     ahead: who is, on tasks like these; None if that is open.
     size: of the gap on tasks like these.
     rows: of the table, those that the 95 % interval meets.
@@ -218,7 +218,7 @@ def _size(ahead: Direction | None, s95: Interval, s90: Interval) -> Size:
 
 
 def _on_these_tasks(gap: Fraction, fixed: float | None) -> Direction | Literal["open", "unknown"]:
-    """Without a trial that varied there is no interval to lean on, whatever the gap."""
+    """Without a trial that varied there is no interval to lean on, at any gap."""
     if not fixed:
         return "unknown"
     if abs(gap) <= fixed:

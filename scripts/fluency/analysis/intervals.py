@@ -112,7 +112,7 @@ class PValue(NamedTuple):
 
     @property
     def upper(self) -> float | Fraction:
-        """What is held against a level: the p itself, or the end of a drawn one's 95 % interval."""
+        """What is compared with a level: the p itself, or the end of a drawn one's 95 % interval."""
         return self.value + 1.96 * self.error if self.error else self.value
 
 

@@ -162,7 +162,7 @@ def pilot_variance(outcomes: Outcomes) -> Pilot | None:
     """What one model's results say of the variances.
 
     None where a task has fewer than two trials in a shell, or fewer than two tasks were measured: the two
-    cannot be told apart then.
+    cannot be distinguished then.
     """
     paired = pair_by_task(outcomes)
     if paired is None or len(paired.tasks) < 2:

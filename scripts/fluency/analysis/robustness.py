@@ -143,7 +143,7 @@ def with_derived_marks(rows: pd.DataFrame) -> pd.DataFrame:
     """One model's rows with the marks that follow from others.
 
     An answer without a command is run under no condition; it fails in each, as it fails the headline. Where scores are
-    of before missing programs were a class of their own, what a room that has them would change is unknown.
+    of before missing programs had their own class, what an image that has them would change is unknown.
     """
     no_command = rows["command"].isna() & rows["passed"].eq(False).fillna(False)
     rows = rows.copy()
@@ -166,7 +166,7 @@ def shells_under(condition: Condition, contrast: tuple[str, str]) -> tuple[str, 
 
 
 def conditions_of(contrast: tuple[str, str]) -> tuple[Condition, ...]:
-    """The conditions that some contrasted shell is run under beside as designed."""
+    """The conditions that some contrasted shell is run under in addition to the designed one."""
     return tuple(condition for condition in EXTRA_CONDITIONS if shells_under(condition, contrast))
 
 

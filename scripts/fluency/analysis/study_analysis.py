@@ -54,7 +54,7 @@ from fluency.core.tasks import Task
 
 @dataclass(frozen=True)
 class AnswerSummary:
-    """What the model was asked with and what it cost, as the answers' records tell it.
+    """What the model was asked with and what it cost, by the answers' records.
 
     temperatures, echoed, outcomes: (value, answers), the commonest first. cost_usd: of the `costed` answers that have
     a price, None without any. first_utc, last_utc: ISO 8601, None where no answer has a time.

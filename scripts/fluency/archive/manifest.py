@@ -15,7 +15,7 @@ from fluency.core.study import STUDY_NAME
 
 MANIFEST_NAME = "MANIFEST.json"
 SCHEMA_VERSION = 3
-"""3: files may stand in a private part; 2: hashes are of RFC 8785 JSON; 1: of Python's own."""
+"""3: files may be in a private part; 2: hashes are of RFC 8785 JSON; 1: of Python's own."""
 MAX_BYTES = 32 << 20
 SUFFIX = ".tar.zst"
 
@@ -51,7 +51,7 @@ class Manifest(FrozenModel):
     code: dict[Word, Digest] = Field(description="Stage -> SHA-256 of its code.")
     environment: dict[Word, Version] = Field(description="Versions of Python and of what draws and counts.")
     files: dict[str, FileFact]
-    held_out: list[str] = Field([], description="Those of the files that stand in the private part; since schema 3.")
+    held_out: list[str] = Field([], description="Those of the files that are in the private part; since schema 3.")
     config: list[str] = Field([], description="The configuration files in the order of merging; empty: an earlier one.")
     sha256: Digest
 

@@ -39,7 +39,7 @@ PROJECT_FILES = {
 _README = """# An archived study of the Agent Shell Fluency Eval
 
 `MANIFEST.json` says which study this is, which commit made it, and the SHA-256 and size of every other file.
-The report is `results/<study>/report.md`; in `explorer.html` beside it every cell can be opened.
+The report is `results/<study>/report.md`; in `explorer.html` next to it every cell can be opened.
 
 With a checkout of the project, without a key and without a network:
 

@@ -59,7 +59,7 @@ def write_tar(path: Path, entries: Iterable[Entry]) -> None:
 
 
 def tar_header(name: str, size: int) -> bytes:
-    """The one ustar header of a file of `size` bytes; UserError if name or size cannot stand in it."""
+    """The one ustar header of a file of `size` bytes; UserError if name or size does not fit."""
     member = tarfile.TarInfo(name)
     member.size = size
     try:

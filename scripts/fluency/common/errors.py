@@ -39,7 +39,7 @@ class SandboxError(UserError):
 
 
 class ResultLost(SandboxError):
-    """A command had started, but its result was lost through no fault of its own."""
+    """A command had started, but its result was lost, and not by its fault."""
 
 
 class CallError(UserError):

@@ -19,7 +19,7 @@ def git(*arguments: str) -> bytes | None:
 
 
 def git_state() -> tuple[str | None, bool | None]:
-    """The commit checked out and whether tracked files differ from it; None where git cannot tell."""
+    """The commit checked out and whether tracked files differ from it; None where git does not know."""
     commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=no")
     return (None, None) if commit is None or changes is None else (commit.decode().strip(), bool(changes.strip()))
 
@@ -30,7 +30,7 @@ def in_history(commit: str) -> bool:
 
 
 def files_at(commit: str, folder: str) -> list[str]:
-    """The files below a folder at a commit, relative to the project; none where git cannot tell."""
+    """The files below a folder at a commit, relative to the project; none where git does not know."""
     names = git("ls-tree", "-rz", "--name-only", commit, f"{folder}/") or b""
     return [name.decode() for name in names.split(b"\0")[:-1]]
 

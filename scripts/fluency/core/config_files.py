@@ -21,8 +21,8 @@ _FORMS = {
     "string_type": "a text, as in `{key}: name`",
     "bool_type": "`{key}: true` or `{key}: false`",
     "list_type": "a list, as in `{key}: [one, two]`",
-    "dict_type": "keys of its own, indented below `{key}:`",
-    "model_type": "keys of its own, indented below `{key}:`",
+    "dict_type": "its keys, indented below `{key}:`",
+    "model_type": "its keys, indented below `{key}:`",
     "too_short": "at least one entry, as in `{key}: [one]`",
 }
 """pydantic's type of error -> the right form of the key."""

@@ -35,7 +35,7 @@ class Registered(FrozenModel):
     path: str = Field(description="Relative to the project.")
     sha256: Digest | None = Field(None, description="Of the file.")
     utc: str | None = Field(None, description="When it was made, by that machine's clock; null: it does not say.")
-    commit: Commit | None = Field(None, description="Of the checkout it was made in; null where git could not tell.")
+    commit: Commit | None = Field(None, description="Of the checkout it was made in; null where git knew none.")
     dirty: bool | None = Field(None, description="Whether that checkout's tracked files differed from the commit.")
 
     def precedes(self, first_answer_utc: UtcTime | None) -> bool | None:
@@ -82,7 +82,7 @@ class Provenance(FrozenModel):
     """`results/<study>/provenance.json`. What was measured is read from the records; null and empty are unknown."""
 
     schema_version: SchemaVersion = SCHEMA_VERSION
-    commit: Commit | None = Field(None, description="Of the checkout that gathered it; null where git cannot tell.")
+    commit: Commit | None = Field(None, description="Of the checkout that gathered it; null where git knows none.")
     dirty: bool | None = Field(None, description="Whether its tracked files differed from the commit.")
     version: str | None = Field(None, description="Of this project.")
     versions: dict[str, str] = Field({}, description="Python and libraries -> their versions when it was gathered.")

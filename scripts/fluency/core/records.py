@@ -147,7 +147,7 @@ class HttpRequest(FrozenModel):
 
 
 class Used(FrozenModel):
-    """What the execution used of its limits; null where the kernel does not tell."""
+    """What the execution used of its limits; null where the kernel does not report it."""
 
     cpu_s: float | None = None
     peak_rss_bytes: int | None = Field(None, description="Largest single process of the command (wait4).")
@@ -251,7 +251,7 @@ class Execution(FrozenModel):
     extraction: Extraction
     runs: list[Run] = Field(description="Empty when there was no command to run, or the shell is not measured.")
     not_measured: str | None = Field(None, description="Why this shell cannot be measured at all; else null.")
-    attempts: int = Field(1, description="Times that its commands were started, until all were measured or given up.")
+    attempts: int = Field(1, description="Starts of its commands, until all were measured or no attempt was left.")
     unmeasured: str | None = Field(None, description="Why no attempt could measure this cell; it is not tried again.")
     image: ImageInfo
     limits: Limits
@@ -307,7 +307,7 @@ class Score(FrozenModel):
     passed: bool | None
     structural_pass: bool | None = Field(description="Exit 0 and structure: the design document's own check.")
     exit_ok: bool | None
-    content_ok: bool | None = Field(description="Structure and content, whatever the exit code.")
+    content_ok: bool | None = Field(description="Structure and content, with any exit code.")
     lenient_passed: bool | None
     no_unix_tools_passed: bool | None = Field(description="Under that condition; null where it was not run.")
     windows_aliases_passed: bool | None = Field(

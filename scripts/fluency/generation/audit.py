@@ -62,7 +62,7 @@ def merge(store: AnswerStore, other: Path) -> Merged:
         except DamagedAnswer as error:
             done.damaged[str(path)] = error.what
             continue
-        if answer is None:  # removed meanwhile
+        if answer is None:  # another process removed it
             continue
         if (mine := store.get(answer.request_key)) is None:
             store.put(answer)

@@ -1,7 +1,7 @@
 """Message batches: all missing answers of a model in one order at half the price, collected when they are ready.
 
 A note with the requests is written before the order is sent, and the batch's id after it. Nothing is ordered twice
-unless somebody deletes the note.
+unless a user deletes the note.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class BatchSession(ModelSession):
             note.write(path)
             log_line(
                 f"{self.where}: a batch of {len(requests)} was ordered ({note.batch_id}); most end within an hour, "
-                "and the run can be stopped and started again meanwhile"
+                "and the run can be stopped and started again in between"
             )
             self._collect(path, note)
 

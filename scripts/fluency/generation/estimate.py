@@ -1,6 +1,6 @@
 """What a run would ask, what that costs at most and probably, and how long it takes.
 
-Pure but for reading the answer store; it asks nobody and needs no key.
+Pure but for reading the answer store; it sends no request and needs no key.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _price(policy: Policy, model: ModelConfig) -> str:
 
 
 def _minutes(model: ModelConfig, calls: int, answers: Sequence[Answer]) -> float | None:
-    """Minutes at the set rates: starts a minute, or calls in flight at the mean latency, whichever is slower."""
+    """Minutes at the set rates: starts a minute, or calls in flight at the mean latency: the slower of the two."""
     if model.transport == "batch":
         return None
     latency = _mean([answer.latency_s for answer in answers], LATENCY_S[model.served_by])

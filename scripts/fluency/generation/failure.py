@@ -54,7 +54,7 @@ def unreadable(what: str, body: bytes = b"") -> Failure:
 
 
 def from_reply(status: int, body: str, headers: Mapping[str, str]) -> Failure:
-    """What an error reply means, whatever its form."""
+    """What an error reply of any form means."""
     try:
         value: Any = json.loads(body)
     except (ValueError, RecursionError):

@@ -114,7 +114,7 @@ class ModelSession:
                     raise self.given_up(failure, attempt, where) from None
 
     def waited(self, failure: Failure, attempt: int, deadline: float) -> bool:
-        """Wait for the next attempt; False, at once, if none is to be made."""
+        """Wait for the next attempt; False, at once, if no attempt is left."""
         wait = wait_s(self.retry, failure, attempt)
         if failure.slow_down:
             self.pace.pause(wait)

@@ -72,7 +72,7 @@ class Pace:
             raise type(reason)(reason.what, where=reason.where, hint=reason.hint)
 
     def sleep(self, seconds: float) -> None:
-        """Wait; StopRun if the model is stopped meanwhile."""
+        """Wait; StopRun if the model is stopped while waiting."""
         with self._change:
             self._change.wait_for(lambda: self._stopped, seconds)
             self.raise_if_stopped()

@@ -195,7 +195,7 @@ def _check_extras(model: ModelConfig, where: str) -> None:
     for name, value in model.extra_headers.items():
         if name.lower() in KEY_HEADERS and value.removeprefix("Bearer ") != KEY_PLACEHOLDER:
             raise UserError(
-                f"a key must not stand in the config: {name}",
+                f"a key must not be in the config: {name}",
                 where=f"{where}: extra_headers",
                 hint=f"write `{name}: {KEY_PLACEHOLDER}` and put the key into the environment variable "
                 f"{model.api_key_env}",

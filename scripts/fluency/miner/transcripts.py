@@ -103,7 +103,7 @@ def read_requests(path: Path, files: Counter[str], tally: Counter[str]) -> Itera
 def assemble(events: Iterable[Event]) -> Iterator[ShellRequest]:
     """The requests in a session's events.
 
-    A call with a description is a request of its own. A call without one belongs to the user's prompt, and
+    A call with a description is a separate request. A call without one belongs to the user's prompt, and
     counts only if it was the only call that the prompt led to: anything else is not one-shot.
     """
     turn, folder = _Turn(), ""

@@ -60,7 +60,7 @@ def cell_view(
 
 
 def _private(task: HeldOutTask) -> dict[str, Any]:
-    """The view of a private task's cell, whatever its records hold."""
+    """The view of a private task's cell, without anything from its records."""
     hashes = {"Task": task.sha256, "Prompt": task.prompt_sha256, "Check": task.check_sha256}
     return {
         "why": "a private task: prompt, reply, command and outputs are held out; its hashes stand for it",
@@ -247,13 +247,13 @@ def _folder_changes(result: Result) -> str | None:
     changes = result.changes
     if changes is None:
         return "yes" if result.tree_changed else None
-    told = [
+    parts = [
         f"{found.count} {kind}: {', '.join(found.paths[:20])}{', …' * (found.count > len(found.paths[:20]))}"
         for kind, found in changed_paths(result)
     ]
     size = f"{bytes_text(changes.bytes)} written" if changes.created.count or changes.changed.count else ""
     least = "" if changes.complete else "not all of it was looked at"
-    return "; ".join(filter(None, [*told, size, least]))
+    return "; ".join(filter(None, [*parts, size, least]))
 
 
 def _pairs(values: Mapping[str, Any]) -> list[list[str]]:

@@ -188,8 +188,8 @@ def open_study_table(name: str, results: Path = RESULTS) -> StudyTable:
     frame = read_table(path)
     if frame.empty:
         raise UserError("the study has no cells", where=str(path), hint="run it first")
-    beside = path.with_name("provenance.json")
-    provenance = read_provenance(beside) if beside.exists() else None
+    recorded = path.with_name("provenance.json")
+    provenance = read_provenance(recorded) if recorded.exists() else None
     return StudyTable(path.parent.name if name == str(given) and "/" in name else name, path, frame, provenance)
 
 

@@ -48,7 +48,7 @@ class Drawing:
 
 @contextmanager
 def figure_style() -> Iterator[None]:
-    """The figures' settings over the library's defaults, whatever the user's own are; for one thread at a time, since
+    """The figures' settings over the library's defaults, not the user's; for one thread at a time, since
     they are the library's globals.
     """
     with _LOCK, matplotlib.rc_context():

@@ -76,7 +76,7 @@ def code(text: str | None, limit: int = LIMIT) -> str:
 
 
 def text(value: object, limit: int = LIMIT) -> str:
-    """Plain words for prose and table cells: whatever Markdown or HTML could read becomes an entity."""
+    """Plain words for prose and table cells: what Markdown or HTML could interpret becomes an entity."""
     shown = visible(str(value), limit)
     addresses = {match.start() for match in _ADDRESS.finditer(shown)}
     return "".join(

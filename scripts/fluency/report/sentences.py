@@ -25,7 +25,7 @@ def question(analysis: Analysis) -> str:
 
 
 def attempt(number: int | None, measured: bool) -> str | None:
-    """At which attempt a cell was measured or given up; None at the first, or where none was made."""
+    """At which attempt a cell was measured or the last one failed; None at the first, or where none was made."""
     if number is None or number == 1:
         return None
     ordinal = f"{number}{ {2: 'nd', 3: 'rd'}.get(number, 'th') }"
@@ -48,7 +48,7 @@ def composition_title(analysis: Analysis) -> str:
 
 
 def composition_sentences(analysis: Analysis) -> str:
-    """Why an answer's shell alone does not tell its language; empty where that is no question."""
+    """Why an answer's shell does not determine its language; empty where it does."""
     return " ".join(
         f"{shell.unix_programs_note} Without the split below, the {shell.short_title} arm cannot be read as a measure "
         f"of {shell.short_title}."
@@ -130,7 +130,7 @@ def _other_language(shell: Shell) -> str:
 
 
 def short_names(shells: Iterable[str]) -> list[str]:
-    """As they stand in sentences and headers."""
+    """As they appear in sentences and headers."""
     return [SHELLS[shell].short_title for shell in shells]
 
 
@@ -149,7 +149,7 @@ LEAST_PP = int(100 * MISSING_PROGRAM_GAP)
 
 
 def missing_programs(model: ModelAnalysis) -> str:
-    """How often each shell called what this room lacks, and called what nobody has; and what it may do to the gap."""
+    """How often each shell called programs that the image lacks, or that no machine has, and the effect on the gap."""
     measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
     counted = {line.failure_class: line.counts for line in model.failures}
     if older := sum(counted.get(EARLIER_CLASS[MISSING_PROGRAM], {}).values()):
@@ -181,12 +181,12 @@ def missing_programs(model: ModelAnalysis) -> str:
 
 
 def has_sandbox_table(analysis: Analysis) -> bool:
-    """Whether the study contrasts the two shells that the table of the room speaks of."""
+    """Whether the study contrasts the two shells that the table of the image is about."""
     return analysis.contrast == DESIGN_SHELLS
 
 
 def sandbox_effects(model: ModelAnalysis) -> str:
-    """What the room did to one model's answers, by shell: failed cells / measured ones."""
+    """What the sandbox did to one model's answers, by shell: failed cells / measured ones."""
     measured = {shell: tally.measured for shell, tally in model.tallies.items() if tally.measured}
     counted = {line.failure_class: line.counts for line in model.failures}
     older = EARLIER_CLASS[MISSING_PROGRAM]
@@ -228,7 +228,7 @@ STATED_ELSEWHERE |= {"conditions", "limits"}
 
 
 def provenance_facts(provenance: Provenance) -> list[tuple[str, str]]:
-    """Every fact as (dotted key, value), in a fixed order; what is empty is left out, an unknown commit is said."""
+    """Every fact as (dotted key, value), in a fixed order; what is empty is left out, an unknown commit is listed."""
     values = provenance.model_dump(mode="json", exclude=STATED_ELSEWHERE)
     values["image"], values["engine"] = values.pop("images"), values.pop("engines")
     head = [("commit", "commit"), ("uncommitted changes", "dirty"), ("version", "version")]
@@ -260,8 +260,8 @@ def registration_summary(provenance: Provenance) -> tuple[str, str]:
     tree = "" if made.dirty is None else ", with uncommitted changes" if made.dirty else ", with no uncommitted change"
     commit = f"at commit {made.commit}{tree}" if made.commit else "at a commit that is not known"
     said = f"on {made.utc} {commit}; " + (f"the first answer came {first}." if first else "no answer has come yet.")
-    told = {True: "Registered in advance", False: "Registered, but not in advance", None: "Registered"}
-    return told[made.precedes(first)], f"{said} A clock can be set: what proves the order is in docs/archive.md."
+    heading = {True: "Registered in advance", False: "Registered, but not in advance", None: "Registered"}
+    return heading[made.precedes(first)], f"{said} A clock can be set: what proves the order is in docs/archive.md."
 
 
 def _flat(key: str, value: Any) -> list[tuple[str, str]]:

@@ -26,7 +26,7 @@ SIZE_WORDS = {
     "under-ten": f"the gap is less than {DIRECTION_PP} points",
 }
 NAMES = "{names}"
-"""Stands in a sentence for the models it is said of."""
+"""Placeholder in a sentence for the models it is about."""
 
 
 def opening_paragraph(analysis: Analysis, provenance: Provenance) -> str:
@@ -103,10 +103,12 @@ def _who_is_ahead(gap: GapEstimate, contrast: tuple[str, str]) -> str:
 def conclusion(analysis: Analysis) -> str:
     """What may be concluded: a sentence for each distinct finding, with the models it is true of."""
     judged = [(model, model.gap.claims) for model in analysis.models if model.gap and model.verdict.band]
-    said: defaultdict[str, list[str]] = defaultdict(list)
+    models_by_sentence: defaultdict[str, list[str]] = defaultdict(list)
     for model, claims in judged:
-        said[claim_sentence(claims, model.outcomes.contrast, model.verdict.provisional)].append(model.model)
-    sentences = [sentence.replace(NAMES, listed(names)) for sentence, names in said.items()]
+        models_by_sentence[claim_sentence(claims, model.outcomes.contrast, model.verdict.provisional)].append(
+            model.model
+        )
+    sentences = [sentence.replace(NAMES, listed(names)) for sentence, names in models_by_sentence.items()]
     if any((claims.ahead or claims.size != "open") and not model.verdict.provisional for model, claims in judged):
         sentences.append(
             "All of this holds for these model versions, these settings and one-shot tasks like these, nothing wider."
@@ -235,12 +237,12 @@ def _study_warnings(analysis: Analysis, provenance: Provenance) -> Iterator[str]
 def _disagreement(analysis: Analysis) -> Iterator[str]:
     """Who is ahead on tasks like these, else on these very tasks, else the labels: the first in which models differ."""
     judged = [(m, m.gap.claims) for m in analysis.models if m.gap and m.verdict.band and not m.verdict.edge]
-    for words, said in (
+    for words, sides in (
         ("on tasks like these", [(model, claims.ahead) for model, claims in judged]),
         ("on these very tasks", [(model, claims.these_tasks) for model, claims in judged]),
     ):
         ahead = {
-            _shell_ahead(side, analysis.contrast): [model.model for model, found in said if found == side]
+            _shell_ahead(side, analysis.contrast): [model.model for model, found in sides if found == side]
             for side in DIRECTIONS
         }
         if all(ahead.values()):

@@ -148,8 +148,8 @@ def without_table(model: ModelAnalysis) -> str:
             rows.append([left_out, tasks, *["n/a"] * 3, "no verdict"])
             continue
         label = model.words[gap.claims.band].label
-        said = _judged(model, verdict) if verdict.band else f"no verdict, too little measured (label: {label})"
-        rows.append([left_out, tasks, signed(gap.value), span(gap.s95), probability(gap.p), said])
+        judged = _judged(model, verdict) if verdict.band else f"no verdict, too little measured (label: {label})"
+        rows.append([left_out, tasks, signed(gap.value), span(gap.s95), probability(gap.p), judged])
     heads = ["left out: tasks that lean to", "tasks left", "gap, pp", "95 %, tasks like these", "p", "by the table"]
     return table(heads, rows, "lrrrrl")
 

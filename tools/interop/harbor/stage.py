@@ -29,7 +29,7 @@ def read_world(path: str) -> tuple[dict, bytes]:
 
 
 def main() -> None:
-    """Prepare what a command may use; the service logs into a pipe that nobody reads."""
+    """Prepare what a command may use; the service logs into a pipe that is never read."""
     header, tar = read_world(f"{HERE}/world.gz")
     root = header["root"]
     os.chown(root, command.UID, command.UID)

@@ -78,17 +78,17 @@ def clean(root: str) -> None:
 
 
 def run_once(header: dict, tar: bytes, text: bytes) -> tuple[dict, list[dict]]:
-    """The runner's result, and the helper processes as they were; in a process of its own."""
+    """The runner's result, and the helper processes as they were; in a separate process."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
-            sys.stdout = said = io.StringIO()
+            sys.stdout = printed = io.StringIO()
             invocation = {**header, "command": binascii.b2a_base64(text, newline=False).decode(), "nonce": "verifier"}
             result = runner.measure(invocation, tar)
             with os.fdopen(write, "w") as out:
-                json.dump([result, json.loads(said.getvalue())["processes"]], out)
+                json.dump([result, json.loads(printed.getvalue())["processes"]], out)
             os._exit(0)
         finally:
             traceback.print_exc(file=sys.stderr)

@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> None:
         output.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
         os._exit(1)
     output.write(json.dumps({"address": server.listening_address}) + "\n")
-    threading.Event().wait()  # the server answers from threads of its own
+    threading.Event().wait()  # the server answers from its own threads
 
 
 if __name__ == "__main__":

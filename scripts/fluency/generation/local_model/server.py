@@ -1,6 +1,6 @@
 """The embedded model as a server of this run: started when first needed, ended with the run, also by kill -9.
 
-It is a process of its own: in the run's process it would hold the interpreter's lock while it loads (1-3 s in which no
+It is a separate process: in the run's process it would hold the interpreter's lock while it loads (1-3 s in which no
 container could be read), and a crash of its C++ code would end the run. It ends when the pipe to its parent does.
 """
 

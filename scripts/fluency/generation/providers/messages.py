@@ -98,7 +98,7 @@ class MessagesProvider(Provider):
 
     @staticmethod
     def pause_s(headers: Mapping[str, str], now: dt.datetime | None = None) -> float:
-        """Seconds to pause by the anthropic-ratelimit headers: until the reset of whatever has nothing remaining."""
+        """Seconds to pause by the anthropic-ratelimit headers: until each exhausted limit is reset."""
         pause = 0.0
         for kind in ("requests", "tokens", "input-tokens", "output-tokens"):
             name = f"anthropic-ratelimit-{kind}"

@@ -132,7 +132,7 @@ class Provider:
     # ------------------------------------------------------------ for the wires
 
     def _open(self, http_client: Any) -> Any:
-        """The SDK's client, without retries of its own."""
+        """The SDK's client, without its retries."""
         raise NotImplementedError
 
     def _timeout(self, seconds: float) -> Any:

@@ -141,8 +141,8 @@ def _sample_id(cell: Cell) -> str:
 def _sample(uuid: str, model_id: str, cell: Cell, row: Row, records: CellRecords) -> EvalSample:
     """An answered cell's row as a sample, with texts and hashes from its records where they may be shown.
 
-    A cell that was given up, or is not scored yet, has an error and no score. One whose shell cannot be measured has
-    scores without a value, which Inspect counts nowhere. A refusal is a failed answer, as it is in the study.
+    A cell whose attempts all failed, or that is not scored yet, has an error and no score. One whose shell cannot be
+    measured has scores without a value, which Inspect counts nowhere. A refusal is a failed answer, as in the study.
     """
     generation, execution, score = records
     answer = generation.answer if generation else None
