@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -147,13 +148,13 @@ def count_outcomes(
     A mark that is unknown (null) is not measured, never a failure.
     """
     model = one_model(rows)
-    measured = rows[rows["status"].eq("measured") & rows["task"].isin(tasks)]
+    measured = rows["status"].eq("measured")
     by_shell = {}
     for shell in ordered_shells(shells):
-        marks = measured.loc[measured["shell"] == shell].groupby("task")
-        found = marks[columns if isinstance(columns, str) else columns[shell]].agg(["sum", "count"])
-        passes, scored = found.reindex(list(tasks), fill_value=0).astype(int).to_numpy().T.tolist()
-        by_shell[shell] = ShellPasses(tuple(passes), tuple(scored))
+        mark = rows[columns if isinstance(columns, str) else columns[shell]]
+        known = measured & rows["shell"].eq(shell) & mark.notna()
+        passes, scored = (Counter(rows["task"][chosen]) for chosen in (known & mark, known))
+        by_shell[shell] = ShellPasses(tuple(passes[task] for task in tasks), tuple(scored[task] for task in tasks))
     return Outcomes(model, tuple(tasks), trials, by_shell, gap_shells(shells))
 
 

@@ -86,9 +86,9 @@ def _text(archived: ArchivedStudy, title: str, date: str, report: VerifyReport) 
 
 def _lines(model: ModelAnalysis) -> ModelLines:
     band = model.verdict.band
+    stays = "The shell policy as it stands."
     if band is None:
-        refused = "; ".join(model.verdict.refused)
-        changes, stays = f"Nothing: there is no verdict ({refused}).", "The shell policy as it stands."
+        changes = f"Nothing: there is no verdict ({'; '.join(model.verdict.refused)})."
     elif model.verdict.edge:
         changes = (
             f"Nothing is proposed: both arms stand at the {model.verdict.edge}, so these tasks cannot tell for this "
@@ -98,10 +98,8 @@ def _lines(model: ModelAnalysis) -> ModelLines:
     elif model.verdict.provisional:
         changes = f"Nothing yet: by the table {model.words[band].changes} But missing cells could change the band."
         stays = "The shell policy as it stands, until the study is finished."
-    elif not model.verdict.resolved:
-        label = model.words[band].changes
-        changes = f"By the table: {label} But the verdict is not resolved, and a change could not rest on it."
-        stays = model.words[band].stays
     else:
         changes, stays = model.words[band].changes, model.words[band].stays
+        if not model.verdict.resolved:
+            changes = f"By the table: {changes} But the verdict is not resolved, and a change could not rest on it."
     return ModelLines(model.model, headline_of(model), changes, stays)

@@ -126,12 +126,10 @@ class VerifyReport:
         if self.only_words_differ:
             return "UNPROVEN in words only: evidence and scores are proven; other code words the report otherwise."
         if self.verdict("scores") == "unproven":
-            total, lost = self.not_rescored.total() + self.checked["scores"], ""
-            if self.not_rescored:
-                tasks = ", ".join(sorted(self.not_rescored))
-                lost = f"{self.not_rescored.total():,} of {total:,} scores could not be judged by this checkout: "
-                lost += f"those of {tasks}. "
-            return f"UNPROVEN: scores not reproduced. {lost}{_firsts(_of('scores', self.unproven))}"
+            lost, tasks = self.not_rescored.total(), ", ".join(sorted(self.not_rescored))
+            of_all = f"{lost:,} of {lost + self.checked['scores']:,} scores"
+            which = f"{of_all} could not be judged by this checkout: those of {tasks}. " if lost else ""
+            return f"UNPROVEN: scores not reproduced. {which}{_firsts(_of('scores', self.unproven))}"
         found = _firsts(_of("evidence", self.unproven))
         return f"UNPROVEN in part: the scores were reproduced, not all of the evidence. {found}"
 

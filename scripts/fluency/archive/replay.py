@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fluency.analysis.study_analysis import analyse
-from fluency.archive.archived_study import ArchivedStudy, read_archived_study, same_worlds
+from fluency.archive.archived_study import ArchivedStudy, present_tasks, read_archived_study, same_worlds
 from fluency.archive.rebuild import rescored
-from fluency.archive.task_trust import present_tasks
 from fluency.archive.unpack import unpacked
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.terminal import log_line

@@ -138,12 +138,11 @@ class ValuePool:
             shape = self._shape_numbers.setdefault(keys, len(self.shapes))
             if shape == len(self.shapes):
                 self.shapes.append(list(keys))
-            return self._keep([shape, *map(self.add, value.values())])
-        if isinstance(value, list | tuple):
-            return self._keep([-1, *map(self.add, value)])
-        return self._keep(round(value, 6) if isinstance(value, float) else value)
-
-    def _keep(self, value: Any) -> int:
+            value = [shape, *map(self.add, value.values())]
+        elif isinstance(value, list | tuple):
+            value = [-1, *map(self.add, value)]
+        elif isinstance(value, float):
+            value = round(value, 6)
         key = tuple(value) if isinstance(value, list) else (type(value), value)
         number = self._value_numbers.setdefault(key, len(self.values))
         if number == len(self.values):
