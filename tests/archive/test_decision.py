@@ -96,13 +96,13 @@ def test_an_archives_name_is_only_a_name(archive, tmp_path):
 @pytest.mark.parametrize(("edge", "proposed"), [(None, True), ("floor", False), ("ceiling", False)])
 def test_a_table_proposes_only_where_a_band_is_a_finding(edge, proposed, archive, tmp_path, monkeypatch):
     def judged(*args):
+        # Verified by now: the rebuilt report had its own conclusion.
+        monkeypatch.setattr("fluency.report.summary.conclusion", lambda analysis: "")
         found = analyse(*args)
         verdict = Verdict(BANDS[0], (), False, True, edge)
         return replace(found, models=[replace(model, verdict=verdict) for model in found.models])
 
     monkeypatch.setattr("fluency.archive.decision.analyse", judged)
-    opening = SimpleNamespace(conclusion=lambda analysis: "")
-    monkeypatch.setattr("fluency.archive.decision.first_paragraph", opening)
     text = write_decision(archive, "title", tmp_path).read_text()
     assert ("Proposed by the decision table" in text, "**Nothing is proposed.**" in text) == (proposed, not proposed)
 
