@@ -38,7 +38,7 @@ def export_archive(archive: Path, format: str, into: Path | None = None) -> list
 
 
 def export_loaded(loaded: LoadedStudy, format: str, into: Path | None = None) -> list[Path]:
-    """Export a study as far as its records stand in results/."""
+    """Export a study as far as its records are in results/."""
     name = loaded.study.study
     return export_study(loaded.view(), name, f"the study {name} as it stands", format, into)
 

@@ -136,7 +136,7 @@ def _check_yaml(archive: UnpackedArchive, where: str) -> None:
 @dataclass
 class ArchivedStudy:
     """A readable archive. `tasks` are in the order of the table; `runnable` are those whose code may run,
-    `text_changed` those of them whose text is not this project's. `hidden`: what stands for the private part's tasks.
+    `text_changed` those of them whose text is not this project's. `hidden`: what replaces the private part's tasks.
     """
 
     unpacked: UnpackedArchive

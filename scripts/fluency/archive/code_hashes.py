@@ -61,7 +61,7 @@ _WITHOUT = ("fluency", "fluency.common.locks", "fluency.common.terminal", "docke
 
 @cache
 def code_sha256(stage: str) -> str:
-    """The hash of a stage's code. Made once a process: what runs is what was loaded, whatever is edited meanwhile."""
+    """The hash of a stage's code. Made once a process: what runs is what was loaded, not a later edit."""
     files, libraries = sources(stage)
     return hash_sources(files, library_versions(libraries))
 

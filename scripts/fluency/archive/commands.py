@@ -37,7 +37,7 @@ _REGISTERED = """{path}
 Put this into the study's file:
   preregistration: {name}
   decision: {decision}
-A clock can be set. Who doubts the order believes a third party, so leave one a trace before the first answer:
+A clock can be set. Who questions the order believes a third party, so leave one a trace before the first answer:
   git add {name} && git commit -m "Register {name}" && git push
   openssl ts -query -data {name} -sha256 -cert -out {name}.tsq
   curl -H "Content-Type: application/timestamp-query" --data-binary @{name}.tsq -o {name}.tsr "$TSA"
@@ -56,7 +56,7 @@ def preregister(loaded: LoadedStudy, decision: str) -> int:
 
 
 def pack_study(loaded: LoadedStudy, *, partial: bool = False, image: bool = False, with_private: bool = False) -> Path:
-    """Write the archive of a study as it stands in results/ and return its path; private tasks go into a second file.
+    """Write the archive of a study as it is in results/ and return its path; private tasks go into a second file.
 
     UserError if no cell has a record yet.
     """

@@ -38,7 +38,7 @@ class ModelLines:
 def write_decision(archive: Path, title: str, out_folder: Path, *, utc_date: str | None = None) -> Path:
     """Write `<date>-<title>.md` from a verified archive and return its path.
 
-    UserError without a title, when a record of that name is there already (somebody may have decided in it), and
+    UserError without a title, when a record of that name is there already (a decision may be in it), and
     when the archive does not hold.
     """
     slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60].strip("-")

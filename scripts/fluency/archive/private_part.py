@@ -1,4 +1,4 @@
-"""Private tasks in an archive: what stands for them in the public part, and which files go into the private part.
+"""Private tasks in an archive: what replaces them in the public part, and which files go into the private part.
 
 Both parts have the same manifest, which names every file of both. `held_out.json`, in the public part, holds the hashes
 of each private task and the table's row of each of its cells.
@@ -19,7 +19,7 @@ from fluency.world import World
 
 HELD_OUT = "held_out.json"
 SHARED = ("answers/", "worlds/", "logs/")
-"""Folders whose names do not show the task. All logs are private: nobody knows what an error quoted."""
+"""Folders whose names do not show the task. All logs are private: what an error quoted is unknown."""
 
 
 class WorldHash(FrozenModel):
@@ -64,7 +64,7 @@ def hidden_file_names(everything: Collection[str], public: Collection[str]) -> l
 
 
 def belongs_to_private_task(name: str, ids: Collection[str]) -> bool:
-    """Whether a file of this name may stand in the private part where these tasks are private."""
+    """Whether a file of this name may be in the private part where these tasks are private."""
     folder, *rest = name.split("/")
     if folder == "tasks":
         return rest[0] in ids

@@ -31,7 +31,7 @@ from fluency.scoring.score_cell import score_cell
 _OUTCOMES = ("passed", "structural_pass", "exit_ok", "content_ok", "lenient_passed", "no_unix_tools_passed")
 _MARKS = (*_OUTCOMES, *(c.score_field for c in EXTRA_CONDITIONS if c.score_field not in _OUTCOMES))
 COPIED = ("model", "shell", "task", "trial", "status", *_OUTCOMES, "worlds_passed", "worlds_run")
-"""Columns that are in the records as they are in the table, whatever code made it."""
+"""Columns that are in the records as they are in the table, made by any code."""
 WORDS = frozenset({"reason", "failure_class", "why", "made_of", "commands", "side_effects"})
 """Columns that a version may put otherwise."""
 LOCK = "envs/requirements.lock"

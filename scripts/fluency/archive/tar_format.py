@@ -66,7 +66,7 @@ def _write_entry(out: BinaryIO, entry: Entry) -> None:
 
 
 def tar_header(name: str, size: int) -> bytes:
-    """The one ustar header of a file of `size` bytes; UserError if name or size cannot stand in it."""
+    """The one ustar header of a file of `size` bytes; UserError if name or size does not fit."""
     member = tarfile.TarInfo(name)
     member.size = size
     try:

@@ -33,7 +33,7 @@ def parse_untrusted(data: bytes, where: str) -> Any:
 
 
 def _has_more_values(data: bytes, most: int) -> bool:
-    """Whether a text of JSON holds more commas and brackets than that, leaving those out that stand in its strings."""
+    """Whether a text of JSON holds more commas and brackets than that, those in its strings left out."""
 
     def marks(text: bytes) -> int:
         return sum(map(text.count, (b",", b"[", b"{")))

@@ -46,7 +46,7 @@ def _world_files(folder: str, world: World) -> list[Entry]:
 
 
 def load_world(root: Path, folder: str) -> World:
-    """A world from an unpacked archive; ArchiveError names the file when it is not the one its hash stands for.
+    """A world from an unpacked archive; ArchiveError names the file when it is not the one of its hash.
 
     The tree is read into memory and packed again: only a tree of plain files and folders in the one form this
     project writes comes back as the same bytes, so links, devices and stray owners are refused here.

@@ -39,7 +39,7 @@ PROBE_VARIABLES = {
 }
 LABEL = "agent-shell-sandbox."
 CHECKOUT_LABEL = f"{LABEL}checkout"
-# A hash, because the path would show the user's name to whoever gets the image.
+# A hash, because the path would show the user's name to others with the image.
 CHECKOUT_ID = sha256(str(SANDBOX))[:12]
 KEPT_IMAGES = 3
 LOCK = CACHE / f"image-{CHECKOUT_ID[:8]}.lock"  # two runs at once build one image
@@ -163,7 +163,7 @@ def _shell_versions(engine: Engine, image: str, shells: Iterable[Shell]) -> dict
             found[shell.name] = _probe(engine, image, [*shell.argv, shell.version_command])
             why = "" if found[shell.name] else "it prints no version"
         except docker.errors.ContainerError as error:
-            stderr: Any = error.stderr  # bytes, whatever its stub says
+            stderr: Any = error.stderr  # bytes, unlike in its stub
             why = " ".join(stderr.decode("utf-8", "replace").split())[:200] or f"exit code {error.exit_status}"
         if why:
             hint = INSTALL_HINT if shell.name == NAME else "`make doctor`"

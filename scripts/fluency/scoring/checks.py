@@ -50,7 +50,7 @@ def relative_path(written: str) -> str:
     """A path relative to the world's root: without the root and leading `./`, and without `//` and `/./` inside.
 
     By POSIX all of these name the same file. A trailing slash stays: it names a directory and is wrong for a file,
-    which the text alone does not tell. `..` stays because of symbolic links.
+    which the text alone does not show. `..` stays because of symbolic links.
     """
     written = _SLASHES.sub("/", written)
     written = written.removeprefix(WORLD_ROOT)

@@ -21,7 +21,7 @@ class Verdict:
     """How one result of a command in one world is judged.
 
     `structural`: the design document's check, exit code 0 and every line matches; an empty output may pass.
-    `structure_ok`: the structure alone, whatever the exit code; false for an empty output.
+    `structure_ok`: the structure alone, with any exit code; false for an empty output.
     `table_noise`: the content would be right without a header, rule or group line.
     `empty`: the output has no lines.
     `why`: one sentence about the first thing that is wrong.

@@ -19,7 +19,7 @@ from fluency.core.tasks import Task, load_tasks
 from fluency.world.model import WorldError
 
 FOLDER = ROOT / "sealed"
-"""Out of version control: whoever reads it knows the worlds."""
+"""Out of version control: a reader of it knows the worlds."""
 _BITS = 31
 _COMMITTED = """{path}
 Keep this file to yourself until the study has run, and keep a copy: without it the commitment cannot be opened.

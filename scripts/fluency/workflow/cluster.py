@@ -5,7 +5,7 @@ in slices; then the ordinary run finds every record and writes table and report.
 because the one that submits jobs passes its environment on to them and must not have a key.
 
 A slice has many cells: a job for each cell would start Snakemake three times (about 12 s) to do 2 s of work. A node
-executes its slice by a Snakemake of its own from the same Snakefile, so a run on one machine afterwards redoes nothing.
+executes its slice by a separate Snakemake from the same Snakefile, so a run on one machine afterwards redoes nothing.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def slice_processors(profile: str) -> int:
 
 
 def cells_to_measure(loaded: LoadedStudy, jobs: Sequence[Job]) -> list[Cell]:
-    """The answered cells that are to be executed or scored, in the seeded order of asking.
+    """The answered cells that have to be executed or scored, in the seeded order of asking.
 
     In that order every slice has cells of every shell, task and model, so that no node's speed favours one of them.
     """

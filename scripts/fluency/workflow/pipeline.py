@@ -259,7 +259,7 @@ def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
     snakemake_internals.check_version()
     pipeline = Pipeline(config, [Path(file) for file in workflow.overwrite_configfiles], workflow)
     snakemake_internals.share_threads(workflow, pipeline.study)
-    # Not in a job's own process, nor on a node: other processes record there what they make meanwhile.
+    # Not in a job's own process, nor on a node: other processes record there what they make in that time.
     if workflow.exec_mode.name == "DEFAULT" and node_name() is None:
         snakemake_internals.mark_untracked_outputs(pipeline.loaded, pipeline.keys)
     return pipeline

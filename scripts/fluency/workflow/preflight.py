@@ -1,4 +1,4 @@
-"""Before money is spent: the models can be asked, nothing is missing, and somebody agreed to the price."""
+"""Before money is spent: the models can be asked, nothing is missing, and a user agreed to the price."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def image_will_lack(loaded: LoadedStudy) -> list[str]:
 
 
 def check_before_run(loaded: LoadedStudy, estimate: CostEstimate) -> None:
-    """UserError unless the keys are there and every answer can be computed, as far as models are to be asked."""
+    """UserError unless the keys are there and every answer can be computed, as far as models will be asked."""
     require_keys([loaded.study.model(model.alias) for model in estimate.models if model.calls], os.environ)
     if estimate.calls:
         check_answers(loaded.tasks, loaded.study.seeds)
@@ -74,7 +74,7 @@ def confirm_price(
 ) -> bool:
     """Whether a run's price is agreed to: silent up to budget.confirm_usd (of the upper bound), else by a yes.
 
-    `confirm: yes` in the study counts as one. UserError if nobody can be asked.
+    `confirm: yes` in the study counts as one. UserError if no user can be asked.
     """
     budget = estimate.study.budget
     if estimate.most_usd <= budget.confirm_usd or estimate.study.confirm == "yes":

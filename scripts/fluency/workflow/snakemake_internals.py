@@ -106,7 +106,7 @@ class CoalescingEvent:
 
 
 def end_on_sigterm_in_a_thread() -> None:
-    """Run Snakemake's handler of SIGTERM in a thread of its own.
+    """Run Snakemake's handler of SIGTERM in a separate thread.
 
     It takes the scheduler's lock; the main thread may have that lock already and would wait for ever.
     """

@@ -75,7 +75,7 @@ def _versions(b: Builder, rng: Rng, crates: list[Crate]) -> None:
 
 
 def _reqwest(b: Builder, rng: Rng, crates: list[Crate]) -> None:
-    """All three spellings and all three look-alikes, each in crates of its own; one crate depends on it twice."""
+    """All three spellings and all three look-alikes, each in separate crates; one crate depends on it twice."""
     count = rng.pick((5, 7) if b.odd else (6, 8))
     chosen = rng.sample(crates, count + 5)
     users, decoys = chosen[:count], chosen[count:]

@@ -133,10 +133,10 @@ class WorldError(UserError):
 class HelperSpec:
     """One named process that runs while the command does.
 
-    `args` is all of the visible argument vector after argv[0], where %P stands for the process id of the one that
+    `args` is all of the visible argument vector after argv[0], where %P means the process id of the one that
     starts it and %PP for that of the one above; `parent` is the key of the helper that starts it (None: the runner
     does). `rss_mb` mebibytes are touched, `virt_mb` more are mapped and not touched. `threads` are the names of its
-    threads beside the main one, "" being the process's own name. One with `own_session` leads a session; orphans below
+    threads after the main one, "" being the process's own name. One with `own_session` leads a session; orphans below
     a `subreaper` become its children; one that `ends` does so once those below it have started. `ids` says which
     process id it gets: the next, the next with a digit more, or the next that begins with the digits of its parent's.
     """
@@ -215,7 +215,7 @@ class World:
         return sorted(name for name in self.names_in("crates") if f"crates/{name}/Cargo.toml" in self.files)
 
     def route(self, path: str) -> Route:
-        """What the service answers to GET of a path, whatever else the request has."""
+        """What the service answers to GET of a path, by the path alone."""
         (only,) = self.routes_at(path)
         return only
 
