@@ -71,16 +71,12 @@ SNAKEMAKE = click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED, meta
 LOGS = click.Argument(["logs"], nargs=-1, required=True, type=Path)
 ON = click.Option(["--on"], default="", metavar="PROFILE", help="Run the containers on a cluster: profiles/PROFILE.")
 TASKS = click.Option(["--task", "task_ids"], multiple=True, metavar="ID", help="A task, may be repeated; else all.")
-SEEDS = click.Option(
-    ["--seeds"], type=seed_list, default="", metavar="A,B", help="Worlds, at least an odd and an even."
-)
+SEEDS = click.Option(["--seeds"], type=seed_list, default="", metavar="A,B", help="Worlds, an odd and an even.")
 MERGE = click.Option(["--merge", "other"], type=Path, metavar="FOLDER", help="Take over the answers of another store.")
 DECISION = click.Option(["--decision"], default="", help="The decision the study is for.")
 PRIVATE = click.Option(["--private"], type=archive_file, metavar="FILE", help="The part that holds its private tasks.")
 STAGE = click.Option(["--stage"], type=click.Choice(["score", "execute"]), default="score", help="The first stage.")
-ALLOW = click.Option(
-    ["--allow", "allowed"], type=comma_list, default="", metavar="LIMIT,LIMIT", help="Limits to raise."
-)
+ALLOW = click.Option(["--allow", "allowed"], type=comma_list, default="", metavar="LIMITS", help="Limits to raise.")
 TITLE = click.Option(["--title"], default="", help="Title of the decision.")
 OUT = click.Option(["--out"], type=Path, default=Path("candidates"), metavar="FOLDER", help="The folder to write to.")
 VERBOSE = click.Option(["--verbose"], is_flag=True, help="Print the whole verification.")

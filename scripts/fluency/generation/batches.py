@@ -87,7 +87,6 @@ class BatchSession(ModelSession):
         self._is_done = True
 
     def _order(self, requests: dict[str, Request]) -> None:
-        """Order a batch, wait for its end and collect it."""
         most = {key: upper_bound_usd(self.policy, request.prompt, "batch") for key, request in requests.items()}
         note = BatchNote(model_id=self.model.id, since_utc=utc_now("milliseconds"), most_usd=most, requests=requests)
         path = self.store.folder / "batches" / f"{_name_of(self.model.id)}-{sha256(''.join(requests))[:16]}.json"
@@ -116,7 +115,6 @@ class BatchSession(ModelSession):
             self._collect(path, note)
 
     def _collect(self, path: Path, note: BatchNote) -> None:
-        """Wait for the end of a batch and put its results into the store."""
         if (batch_id := note.batch_id) is None:
             raise _lost(path, note, "its id is not known")
         try:
@@ -171,15 +169,11 @@ def _read_note(path: Path) -> BatchNote:
     try:
         return BatchNote.model_validate_json(read_file(path) or b"")
     except ValidationError:
-        raise UserError(
-            "this note of a batch is damaged",
-            where=str(path),
-            hint="restore it from a copy, or delete it; then the answers of the batch are paid for again",
-        ) from None
+        hint = "restore it from a copy, or delete it; then the answers of the batch are paid for again"
+        raise UserError("this note of a batch is damaged", where=str(path), hint=hint) from None
 
 
 def _name_of(model_id: str) -> str:
-    """The name of a model's notes and of their lock."""
     return sha256(model_id)[:16]
 
 

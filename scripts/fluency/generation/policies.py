@@ -106,11 +106,8 @@ def resolve(model: ModelConfig) -> Policy:
     _check_wire(model, thinking, where, entry.get("always_thinks") or mode in ("adaptive", "enabled"))
     sent = None if temperature == "provider-default" else float(temperature)
     if sent not in (None, 1.0) and mode in ("adaptive", "enabled"):
-        raise UserError(
-            f"temperature {sent:g} cannot go with thinking {mode}: the service takes only 1",
-            where=where,
-            hint="leave `thinking` out, or set `temperature: provider-default`",
-        )
+        what = f"temperature {sent:g} cannot go with thinking {mode}: the service takes only 1"
+        raise UserError(what, where=where, hint="leave `thinking` out, or set `temperature: provider-default`")
     return Policy(
         model_id=model.id,
         temperature_requested="provider-default" if sent is None else sent,
@@ -165,38 +162,26 @@ def _overlaid(model: ModelConfig, entry: dict[str, Any], where: str) -> tuple[Te
 def _check_wire(model: ModelConfig, thinking: dict[str, Any] | None, where: str, thinks: bool) -> None:
     """UserError for what a model's wire or interface does not take."""
     if model.wire == "chat" and model.served_by == "endpoint" and thinking is not None:
-        raise UserError(
-            "Chat Completions has no `thinking`",
-            where=f"{where}: thinking",
-            hint="set `effort`, which is sent as reasoning_effort, or put the server's own field into `extra_body`",
-        )
+        hint = "set `effort`, which is sent as reasoning_effort, or put the server's own field into `extra_body`"
+        raise UserError("Chat Completions has no `thinking`", where=f"{where}: thinking", hint=hint)
     if model.interface == "tool" and model.served_by == "embedded":
-        raise UserError(
-            "the embedded model takes no tool call",
-            where=f"{where}: interface",
-            hint="ask it with `interface: reply`, or serve a larger model",
-        )
+        hint = "ask it with `interface: reply`, or serve a larger model"
+        raise UserError("the embedded model takes no tool call", where=f"{where}: interface", hint=hint)
     if model.interface == "tool" and thinks:
-        raise UserError(
-            "a forced tool call cannot go with thinking: the service refuses it",
-            where=f"{where}: interface",
-            hint="leave `thinking` out, or ask with `interface: reply`",
+        what, hint = (
+            "a forced tool call cannot go with thinking",
+            "leave `thinking` out, or ask with `interface: reply`",
         )
+        raise UserError(f"{what}: the service refuses it", where=f"{where}: interface", hint=hint)
 
 
 def _check_extras(model: ModelConfig, where: str) -> None:
     taken = sorted(RESERVED_BODY & model.extra_body.keys())
     if taken:
-        raise UserError(
-            f"{', '.join(taken)} cannot be set here: the record would not show what was sent",
-            where=f"{where}: extra_body",
-            hint="use the model's own keys (temperature, max_tokens, thinking, effort)",
-        )
+        what = f"{', '.join(taken)} cannot be set here: the record would not show what was sent"
+        hint = "use the model's own keys (temperature, max_tokens, thinking, effort)"
+        raise UserError(what, where=f"{where}: extra_body", hint=hint)
     for name, value in model.extra_headers.items():
         if name.lower() in KEY_HEADERS and value.removeprefix("Bearer ") != KEY_PLACEHOLDER:
-            raise UserError(
-                f"a key must not be in the config: {name}",
-                where=f"{where}: extra_headers",
-                hint=f"write `{name}: {KEY_PLACEHOLDER}` and put the key into the environment variable "
-                f"{model.api_key_env}",
-            )
+            hint = f"write `{name}: {KEY_PLACEHOLDER}`, and put the key into the environment as {model.api_key_env}"
+            raise UserError(f"a key must not be in the config: {name}", where=f"{where}: extra_headers", hint=hint)

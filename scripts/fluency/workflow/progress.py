@@ -32,7 +32,6 @@ _RULE_ERROR = re.compile(r"^RuleException:\n(?P<kind>\w+) in file .*?, line \d+:
 
 # The pipeline sets these two, since Snakemake makes the reporter.
 cells: Sequence[Cell] = ()
-"""The study's cells."""
 spending: Callable[[], tuple[float, float] | None] | None = None
 """Dollars spent and where the run stops; None where nothing is paid."""
 

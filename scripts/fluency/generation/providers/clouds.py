@@ -29,11 +29,9 @@ class BedrockProvider(CloudProvider):
     @staticmethod
     def address(model: ModelConfig, url: str | None, where: str) -> tuple[str, str]:
         if model.api_key_env == "AWS_SECRET_ACCESS_KEY":
-            raise UserError(
-                "a pair of AWS keys cannot be used: requests are not signed",
-                where=f"models: {model.alias}: api_key_env",
-                hint="make a Bedrock API key and put it into AWS_BEARER_TOKEN_BEDROCK, or use a gateway",
-            )
+            what = "a pair of AWS keys cannot be used: requests are not signed"
+            hint = "make a Bedrock API key and put it into AWS_BEARER_TOKEN_BEDROCK, or use a gateway"
+            raise UserError(what, where=f"models: {model.alias}: api_key_env", hint=hint)
         region = _stated(model.region, "region", model)
         return check_address(url or f"https://bedrock-runtime.{region}.amazonaws.com", where), ""
 

@@ -88,7 +88,6 @@ class MessagesProvider(Provider):
         return self._sdk.Anthropic(api_key=self.access.key, **self._options(http_client))
 
     def _options(self, http_client: Any) -> dict[str, Any]:
-        """What every client of the SDK is opened with."""
         return {
             "base_url": self.access.base_url,
             "max_retries": 0,

@@ -181,11 +181,9 @@ class Provider:
             return self._sdk.DefaultHttpxClient(trust_env=not is_local, **options)
         except (ImportError, ValueError, self._http.InvalidURL) as error:
             kind = "SOCKS is not supported" if isinstance(error, ImportError) else "it is no address of a proxy"
-            raise UserError(
-                f"the proxy of the environment cannot be used: {kind}",
-                where="environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY",
-                hint="write http://host:port, unset them, or put the model's host into NO_PROXY",
-            ) from None
+            where = "environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY"
+            hint = "write http://host:port, unset them, or put the model's host into NO_PROXY"
+            raise UserError(f"the proxy of the environment cannot be used: {kind}", where=where, hint=hint) from None
 
     def _put_key(self, request: Any) -> None:
         """Put the key into the headers last, so that neither records nor the SDK's logs hold it."""
