@@ -112,24 +112,13 @@ FREEZE = "Freeze tasks, seeds, models and analysis plan before a study."
 add("preregister", "archive.commands:preregister", FREEZE, STUDY, DECISION)
 VERIFY = "Check an archive and rebuild its report from the records, offline."
 add("verify", "archive.commands:verify", VERIFY, ARCHIVE, PRIVATE)
-add(
-    "open",
-    "archive.commands:open_archive",
-    "Verify an archive and open its report and explorer.",
-    ARCHIVE,
-    INTO,
-    VERBOSE,
-)
+OPEN = "Verify an archive and open its report and explorer."
+add("open", "archive.commands:open_archive", OPEN, ARCHIVE, INTO, VERBOSE)
 REPLAY = "Rescore, or re-execute, an archive with the present code and image."
 add("replay", "archive.commands:replay", REPLAY, ARCHIVE, STAGE, ALLOW, MARKDOWN)
 add("decision", "archive.commands:write_decision_record", "Write a decision record from an archive.", ARCHIVE, TITLE)
-add(
-    "mine",
-    "miner.mine:main",
-    "Find task candidates in your own agent transcripts; nothing leaves the machine.",
-    LOGS,
-    OUT,
-)
+MINE = "Find task candidates in your own agent transcripts; nothing leaves the machine."
+add("mine", "miner.mine:main", MINE, LOGS, OUT)
 
 
 @fluency.command()
