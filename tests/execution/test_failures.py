@@ -241,7 +241,7 @@ def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox: Sandbox, m
     """As rootless Podman on control groups v1 does, which takes the limits and forgets them."""
     for forgotten in ({"memory", "no-swap"}, {"pids"}):
         monkeypatch.setattr(
-            "fluency.execution.sandbox.isolation",
+            "fluency.execution.isolation.isolation",
             lambda *given, less=forgotten: {k: v for k, v in isolation(*given).items() if k not in less},
         )
         with pytest.raises(SandboxError, match="does not enforce the limits") as caught:

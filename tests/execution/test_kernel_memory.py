@@ -101,7 +101,7 @@ def test_an_engine_that_takes_no_limits_of_the_kernel_is_used_without(
     def with_refused(limits: Limits, engine: str, dropped: Collection[str]) -> Measures:
         return isolation(limits, engine, dropped) | ({} if "sysctls" in dropped else refused)
 
-    monkeypatch.setattr("fluency.execution.sandbox.isolation", with_refused)
+    monkeypatch.setattr("fluency.execution.isolation.isolation", with_refused)
     other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
     assert other.dropped.keys() == {"sysctls"} and other.engine["takes_no_sysctls"] is True
     said = bash(other, "cat /proc/sys/kernel/shm_rmid_forced; ulimit -Hq").stdout.data
@@ -110,7 +110,7 @@ def test_an_engine_that_takes_no_limits_of_the_kernel_is_used_without(
 
 def test_a_measure_that_is_refused_twice_is_an_error(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = {"no-such-limit": {"Sysctls": {"kernel.no_such_limit": "0"}}}
-    monkeypatch.setattr("fluency.execution.sandbox.isolation", lambda *given: isolation(*given) | refused)
+    monkeypatch.setattr("fluency.execution.isolation.isolation", lambda *given: isolation(*given) | refused)
     with pytest.raises(MeasureRefused, match="sets no kernel limits") as caught:
         checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
     assert caught.value.group == "sysctls"

@@ -101,7 +101,7 @@ def test_two_runs_at_once_are_told_of_each_other(sandbox, tmp_path):
             project.command(), cwd=project.root, env=project.environ(), stderr=subprocess.PIPE, text=True
         )
         assert at_work.wait(120)
-        explained(fluency(project, "run", "--configfile", "config/test.yaml"), "another run is at work", "process")
+        explained(fluency(project, "run", "--configfile", "config/test.yaml"), "another run is active", "process")
         told.set()
         assert first.wait(timeout=300) == 0, first.stderr.read()
 
@@ -222,13 +222,6 @@ def test_a_run_told_to_end_while_snakemake_holds_its_lock_ends(fresh):
         + "onstart:\n    P.start()\n    told_under_the_lock()\n"
     )
     assert fresh.snakemake(code=None).returncode == 1
-
-
-def test_an_image_that_no_study_used_yet_is_not_called_missing(fresh, finished):
-    text = fluency(fresh, "plan", "--configfile", "config/test.yaml").stdout
-    assert "Missing:" not in text and "takes the one that is built, or builds it" in text
-    known = fluency(finished, "plan", "--configfile", "config/test.yaml").stdout
-    assert "takes the one that is built" not in known
 
 
 def test_a_study_of_stored_answers_needs_no_model_and_no_key(finished, flawless, tmp_path):

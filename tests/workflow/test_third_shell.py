@@ -36,7 +36,7 @@ LAST = '''
         ),
     )
 }
-"""Every shell there is'''
+"""All shells in the order'''
 REFERENCES = {
     "session-tool-failures": (
         'jq -n \'[inputs | select(.type == "tool_result" and .exit_code != 0)] | group_by(.tool)'

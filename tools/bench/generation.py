@@ -23,7 +23,7 @@ CELLS, DELAY_S, IN_FLIGHT, ROUNDS = 2000, 0.02, 8, 3
 SMALL = (80, 1)
 """Cells and rounds of a trial of the benchmark itself."""
 MESSAGE = {
-    "id": "msg_bench",
+    "id": "",  # none, since every reply is the same
     "type": "message",
     "role": "assistant",
     "model": "claude-sonnet-4-6",

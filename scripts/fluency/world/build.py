@@ -133,7 +133,6 @@ def _services(world: World, require: Require) -> None:
 _ATTEMPTS = 20
 
 
-@lru_cache(maxsize=64)
 def build_world(seed: int) -> World:
     """The base world of a seed; WorldError names the seed and the invariant if it cannot be built."""
     return build_world_and_answers(seed)[0]
