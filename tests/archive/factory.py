@@ -18,7 +18,7 @@ from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
 from fluency.core.held_out import public_tasks
 from fluency.core.provenance import Provenance, collect_provenance, read_startup_times
-from fluency.core.records import ImageInfo, ProcessFact, Result, Stream, Used, read_control
+from fluency.core.records import Execution, Generation, ImageInfo, ProcessFact, Result, Stream, Used, read_control
 from fluency.core.schema import write_record
 from fluency.core.study import Cell, Study
 from fluency.core.study_view import StudyView
@@ -184,22 +184,22 @@ def measure(
         task = tasks[cell.task]
         generation = generator.generate(cell, build_prompt(task.prompt, cell.shell), task.sha256)
         execution = execute_cell(study, task, generation, executor, worlds, "2026-11-22T01:03:04Z")
-        score = score_cell(
-            task,
-            generation,
-            execution,
-            worlds,
-            code_sha256=code_sha256("score"),
-            seeds=study.seeds,
-            conditions=study.conditions,
-        )
-        for stage, record in (("generations", generation), ("executions", execution), ("scores", score)):
-            write_record(record_path(made.results, stage, cell), record)
+        put_cell(made, task, generation, execution, worlds)
     generator.close()
     write_atomic(
         made.results / "image.json", pretty_json({"image": executor.image.model_dump(), "engine": executor.engine})
     )
     return made
+
+
+def put_cell(made: Made, task: Task, generation: Generation, execution: Execution, worlds=world_for) -> None:
+    """Score a cell as the pipeline does, and write its three records."""
+    study = made.study
+    score = score_cell(
+        task, generation, execution, worlds, code_sha256=code_sha256("score"), seeds=study.seeds, conditions=study.conditions
+    )  # fmt: skip
+    for stage, record in (("generations", generation), ("executions", execution), ("scores", score)):
+        write_record(record_path(made.results, stage, generation.cell), record)
 
 
 def gather(made: Made) -> Provenance:

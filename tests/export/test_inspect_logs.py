@@ -10,17 +10,14 @@ from fractions import Fraction
 import pytest
 
 from fluency.archive.archived_study import read_archived_study
-from fluency.archive.code_hashes import code_sha256
 from fluency.archive.unpack import unpacked
 from fluency.common.paths import ROOT
-from fluency.core.schema import write_record
 from fluency.core.study import Cell
 from fluency.core.table import CellRecords, load_records, record_path
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.execute import execute_cell, unmeasured_cell
-from fluency.scoring.score_cell import score_cell
-from tests.archive.factory import Executor, archived, gather, make_study, measure
+from tests.archive.factory import Executor, archived, gather, make_study, measure, put_cell
 
 EXAMPLE = next((ROOT / "example").glob("*.tar.zst"))
 TASKS = ("stale-lockfiles", "tree-size-bytes")
@@ -43,23 +40,13 @@ def odd(tmp_path_factory):
 
 
 def again(made, task, generation, failed=()):
-    cell, study = generation.cell, made.study
+    study = made.study
     sandbox, utc = Executor(made.tasks, ["bash"]), "2026-11-22T01:03:04Z"
     if failed:
         execution = unmeasured_cell(study, generation, sandbox, utc, failed)
     else:
         execution = execute_cell(study, task, generation, sandbox, world_for, utc)
-    score = score_cell(
-        task,
-        generation,
-        execution,
-        world_for,
-        code_sha256=code_sha256("score"),
-        seeds=study.seeds,
-        conditions=study.conditions,
-    )
-    for stage, record in (("generations", generation), ("executions", execution), ("scores", score)):
-        write_record(record_path(made.results, stage, cell), record)
+    put_cell(made, task, generation, execution)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 
 from fluency.common.paths import TASKS
 from fluency.core.study import Cell
-from fluency.core.table import CellRecords, gather_rows, to_frame
+from fluency.core.table import CellRecords, cell_row, to_frame
 from fluency.scoring.score_cell import score_cell
 from tests.report.explorer_factory import Made, make_explorer
 from tests.report.test_explorer_use import DIALOG, FIRST, FOCUSED, choose
@@ -161,7 +161,9 @@ def with_records(made: Made, change: Callable[[CellRecords], CellRecords]) -> Ma
     """The study with its records changed, and the table that is gathered from them."""
     cells = list(made.study.cells([task.id for task in made.tasks]))
     records = {cell: change(made.load(cell)) for cell in cells}
-    return replace(made, frame=to_frame(gather_rows(cells, made.tasks, records.__getitem__)), load=records.__getitem__)
+    task_of = {task.id: task for task in made.tasks}
+    rows = [cell_row(cell, task_of[cell.task], records[cell]) for cell in cells]
+    return replace(made, frame=to_frame(rows), load=records.__getitem__)
 
 
 def test_the_attempt_at_which_a_cell_was_measured_or_given_up_is_told(write, new_page) -> None:

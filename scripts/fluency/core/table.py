@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
@@ -121,14 +120,6 @@ def load_records(results: Path, cell: Cell) -> CellRecords:
         return read_record(kind, path) if path.exists() else None
 
     return CellRecords(load("generations", Generation), load("executions", Execution), load("scores", Score))
-
-
-def gather_rows(
-    cells: Sequence[Cell], tasks: Sequence[Task | HeldOutTask], load: Callable[[Cell], CellRecords]
-) -> list[Row]:
-    """One row for each cell of the design."""
-    by_id = {task.id: task for task in tasks}
-    return [cell_row(cell, by_id[cell.task], load(cell)) for cell in cells]
 
 
 def cell_row(cell: Cell, task: Task | HeldOutTask, records: CellRecords) -> Row:
