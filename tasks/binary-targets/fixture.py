@@ -5,6 +5,7 @@ BINARIES = (
     "apply check collect convert dump fetch format index inspect list merge plan probe prune query render replay scan "
     "seed serve sign split stat sync verify watch"
 )
+ABOUT = 'description = \'Reads name = "demo" and path = "src/main.rs"\'\n'
 MAIN = "fn main() {}\n"
 
 
@@ -15,7 +16,7 @@ def extend(builder, rng):
     def package(tables, *sources, folder=None, before="", package_keys=""):
         name = next(names)
         folder = f"tools/{folder or name}"
-        head = f'[package]\nname = "vox-{name}"\nversion = "0.1.0"\nedition = "2024"\n{package_keys}'
+        head = f'[package]\nkeywords = ["cli"]\nname = "vox-{name}"\n{ABOUT}edition = "2024"\n{package_keys}'
         manifest = "\n".join(part for part in (before, head, *tables, '[dependencies]\nanyhow = "1"\n') if part)
         builder.file(f"{folder}/Cargo.toml", manifest)
         for source in sources:

@@ -52,7 +52,7 @@ def extend(builder, rng):
     # The folder of the middle of a chain of three is not named like the package.
     middle = crate(through(first), folder=f"{rng.pick(('core', 'shared', 'legacy'))}-{rng.between(2, 9)}")
     crate(through(middle))
-    crate(through(second))
+    crate({"dependencies": [dotted(third)], "build-dependencies": [inline(second)]})
     for _ in range(rng.pick((0, 2) if builder.odd else (1,))):
         crate(through(third))
     # What only tests need does not count, nor what depends on it.
@@ -63,7 +63,8 @@ def extend(builder, rng):
 
 
 def _write(builder, folder, name, tables, features):
-    lines = ["[package]", f'name = "{name}"', "version.workspace = true", "edition.workspace = true", ""]
+    about = "description = 'Writes name = \"demo\" into manifests'"
+    lines = ["[package]", f'name = "{name}"', about, "version.workspace = true", "edition.workspace = true", ""]
     lines += ["[features]", features] if features else []
     for table, content in tables.items():
         lines += [f"[{table}]", *content, ""]

@@ -6,7 +6,7 @@ An odd number of dead links in odd worlds, an even one in even worlds.
 PAGES = ("config", "deploy", "install", "queues", "upgrade")
 PLAIN = (
     "Back Up First", "Choose a Region", "Clean Up", "Common Errors", "Exit Codes", "File Layout", "First Steps",
-    "Known Limits", "Log Levels", "Metrics", "Next Steps", "Quick Start", "Rolling Back", "Secrets", "Shutdown Order",
+    "Known Limits", "Log Levels", "Metric Names", "Next Steps", "Quick Start", "Rolling Back", "Secret Stores", "Shutdown Order",
     "Time Zones", "Where To Get Help", "Worker Pools",
 )  # fmt: skip
 WORDS = ("Logs", "Traces", "Tokens", "Roles", "Shards", "Leases", "Drafts", "Events")
@@ -20,7 +20,7 @@ def extend(builder, rng):
     # Of each page two plain headings, and of five others each kind on one page.
     plain = {page: [next(topics) for _ in range(2)] for page in PAGES}
     both = (next(words), next(words))
-    version = f"{rng.between(2, 9)}.{rng.between(0, 9)}"
+    version = f"{rng.pick((9, 19, 29))}.{rng.pick((0, 10, 20))}"
     special = [
         f"{both[0]} & {both[1]}",
         f"Upgrading to {version}: what's new?",
@@ -39,7 +39,7 @@ def extend(builder, rng):
         (question, f"upgrading-to-{version.replace('.', '-')}-whats-new"),
         (fenced_page, _anchor(fenced)),
         (deep_page, _anchor(deep)),
-        (rng.pick(PAGES), f"{_anchor(next(topics))}-{rng.between(10, 99)}"),
+        (elsewhere, _anchor(plain[elsewhere][1]).rpartition("-")[0]),  # the beginning of one
         *([(rng.pick(PAGES), f"{_anchor(rng.pick(special[3:]))}-1")] if builder.odd else []),
     ]
     lines = {page: [] for page in PAGES}
@@ -57,7 +57,7 @@ def extend(builder, rng):
         text += ["More on [the site](https://example.invalid/vox#guide).", ""]
         for level, heading in enumerate(rng.shuffled([*plain[page], places[page]])):
             text += [
-                f"{'#' * (2 + rng.below(5) % (level + 2))} {heading}",
+                f"{'#' * (6 if heading in special else rng.between(2, 5))} {heading}",
                 "",
                 "Some words.",
                 *lines[page][level::3],

@@ -25,6 +25,7 @@ def extend(builder, rng):
         builder.file(f"{ROOT}/{path}", f"{path}\n" * rng.between(1, 5))
     from_crate, from_workspace = f"assets/{next(names)}.txt", f"shared/{next(names)}.txt"
     builder.file(f"{ROOT}/{from_crate}", "from the crate\n")
+    builder.file(f"{ROOT}/NOTES.md", f'Write include_str!("{next(names)}.txt");\n')
     builder.file(from_workspace, "from the workspace\n")
 
     def gone():

@@ -34,10 +34,10 @@ def extend(builder, rng):
     by_case = next(names)
     add(f"icons/{by_case.title()}.svg", f"icons/{by_case}.svg")
     hidden = path()
-    add(hidden, f".cache/{hidden.rsplit('/')[-1]}")
+    add(hidden, f".cache/{hidden}")
     name, other = next(names), next(names)
     blank = (f"{other} old.svg", f"{rng.pick(FOLDERS)}/{other} new.svg")
-    moves = [(f"icons/{name}.svg", f"images/2x/{name}.svg"), blank]
+    moves = [(f"icons/{name}.svg", f"images/2x/icons/{name}.svg"), blank]
     for old, new in rng.shuffled(moves)[: 1 if builder.odd else rng.pick((0, 2))]:
         add(old, new)
     add(path(), text=listed[kept[0]])
