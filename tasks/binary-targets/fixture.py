@@ -25,18 +25,18 @@ def extend(builder, rng):
     def table(name, path=None, kind="[[bin]]"):
         return f'{kind}\nname = "{name}"\n' + (f'path = "{path}"\n' if path else "")
 
-    def several(low, high):
-        return [next(binaries) for _ in range(rng.between(low, high))]
+    def several(count):
+        return [next(binaries) for _ in range(count)]
 
     package([], "src/main.rs", "src/args.rs", folder=f"{rng.pick(('next', 'old', 'internal'))}-{rng.between(2, 9)}")
-    # One, or three, two or four: with the two folders' and the eight others' an odd total in odd worlds.
-    files = several(1, 1) + several(builder.odd, builder.odd) + rng.pick(([], several(2, 2)))
+    # The other packages have twelve.
+    files = several(rng.pick((1, 3) if builder.odd else (2, 4)))
     package([], "src/lib.rs", *(f"src/bin/{name}.rs" for name in files), "examples/demo.rs", "tests/cli.rs")
-    folders = several(2, 2)
+    folders = several(2)
     inside = [f"src/bin/{name}/{file}.rs" for name in folders for file in ("main", rng.pick(("args", "output")))]
     package([], "src/main.rs", *inside, "src/bin/common/mod.rs")
     package([table("vox_core", kind="[lib]")], "src/lib.rs", "src/server/main.rs")
-    renamed, moved, given, own, hidden = several(5, 5)
+    renamed, moved, given, own, hidden = several(5)
     package([table(renamed, "src/main.rs")], "src/main.rs", "src/lib.rs")
     elsewhere = rng.pick(("cmd", "src/entry", "src/tool"))
     package([table(moved, f"{elsewhere}/{moved}.rs")], "src/main.rs", f"{elsewhere}/{moved}.rs")
@@ -49,5 +49,5 @@ def extend(builder, rng):
     tables = [table(example, f"examples/{example}.rs", kind="[[example]]")]
     package(tables, "src/lib.rs", "src/main.rs", f"examples/{example}.rs", before=first)
     # A table that changes one binary and leaves the others to be found.
-    one, other = several(2, 2)
+    one, other = several(2)
     package([table(one, f"src/bin/{other}.rs")], "src/main.rs", f"src/bin/{other}.rs", "src/cli/main.rs")

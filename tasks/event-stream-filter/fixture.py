@@ -29,7 +29,7 @@ def extend(builder, rng):
     several = several_lines()
     deploys = [
         deploy(one_line()),
-        deploy([several[0], ": still going", *several[1:3], f"id: {next(ids)}", *several[3:]]),
+        deploy([several[0], ": data: follows", *several[1:3], f"id: {next(ids)}", *several[3:]]),
         [*one_line(), f"id: {next(ids)}", "event: deploy"],
         [f"id:{next(ids)}", *deploy(rng.pick((one_line, several_lines))(""), "")],
         *([[*several_lines(""), "event:deploy", ": done"]] if builder.odd else []),

@@ -40,7 +40,7 @@ def extend(builder, rng):
     add(second, first, rng.pick(chain))
     add(rest[3], "openssl-sys-src")
     add(rest[4], "openssl-macros", rest[3])
-    for name in rest[5 : 5 + rng.pick((1, 3) if builder.odd else (0, 2))]:
+    for name in rest[5 : 5 + rng.pick((0, 2) if builder.odd else (1, 3))]:
         add(name, rng.pick((TARGET, first, *chain)))
     for name in rest[8 : 8 + TOTAL - len(packages)]:
         add(name)
