@@ -21,17 +21,18 @@ def extend(builder, rng):
         latest = (sensor, _written(second, fraction, 1, rng.pick(WEST)), 2 * rng.between(-20, 200) + builder.odd)
         # Earlier, and greater as text: in the east it is later in the day.
         others = [_written(second - datetime.timedelta(seconds=rng.between(60, 5000)), None, 0, rng.pick(EAST))]
-        if place % 2:  # in the same second, with more digits
+        first = []
+        if place % 2:  # earlier in the same second and in the file, with more digits
             digits = rng.between(2, 3)
-            others.append(_written(second, fraction * 10 ** (digits - 1) - rng.between(1, 9), digits, rng.pick(WEST)))
-        while len(others) < count - 1:
+            twin = _written(second, fraction * 10 ** (digits - 1) - rng.between(1, 9), digits, rng.pick(WEST))
+            first.append((sensor, twin, rng.between(-40, 400)))
+        while len(others) + len(first) < count - 1:
             before = datetime.timedelta(seconds=rng.between(6000, 60_000))
             offset = rng.pick((*EAST, *WEST, "Z"))
             digits = rng.below(4)
             others.append(_written(second - before, rng.below(10**digits), digits, offset))
         last, *rest = [(sensor, at, rng.between(-40, 400)) for at in rng.shuffled(others)]
-        # The one of the same second comes before the latest, or after it.
-        readings.append([*rng.shuffled([latest, *rest]), last])
+        readings.append([*first, *rng.shuffled([latest, *rest]), last])
     lines = []
     while any(readings):
         sensor, at, value = rng.pick([left for left in readings if left]).pop(0)
