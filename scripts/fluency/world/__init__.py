@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from fluency.world.build import build_world, build_world_and_answers
 from fluency.world.builder import Builder
-from fluency.world.model import DAY, FINDINGS, JOB, PORT, Finding, HelperSpec, Job, Route, When, World, WorldError
+from fluency.world.model import (
+    DAY,
+    FINDINGS,
+    JOB,
+    PORT,
+    Finding,
+    HelperSpec,
+    Job,
+    Route,
+    When,
+    World,
+    WorldError,
+    gzipped,
+)
 from fluency.world.rng import Rng
 
 __all__ = [
@@ -27,4 +40,5 @@ __all__ = [
     "WorldError",
     "build_world",
     "build_world_and_answers",
+    "gzipped",
 ]
