@@ -16,7 +16,7 @@ MORE = ("    at relay::send", "\tat mesh::route", "  caused by: timeout", "    E
 def extend(builder, rng):
     parts = rng.between(11, 12)
     errors = [rng.between(1, 3) for _ in range(parts)]
-    errors[4] += 2 if errors[4] == 1 else -1
+    errors[2] = rng.between(2, 3)
     errors[5] = 1 + (sum(errors[:5] + errors[6:]) % 2 == builder.odd)
     closing = rng.sample(range(parts), 2)
     for part in range(parts):
@@ -30,19 +30,18 @@ def extend(builder, rng):
 
 
 def _part(rng, errors, closing, part):
-    """Entries of one part, with its errors; at its end one of them, with more lines, if it is `closing`."""
+    """Entries of one part; one of several errors stands first, another one, with more lines, last if it is `closing`."""
+    levels = ["ERROR"] * errors + [rng.pick(("INFO", "WARN", "DEBUG")) for _ in range(rng.between(6, 9))]
     entries = []
-    for level in rng.shuffled(
-        ["ERROR"] * errors + [rng.pick(("INFO", "WARN", "DEBUG")) for _ in range(rng.between(6, 9))]
-    ):
+    for level in rng.shuffled(levels):
         text = f"{rng.pick(WRONG)} #{part}-{rng.between(100, 999)}" if level == "ERROR" else rng.pick(CALM)
         more = [rng.pick(MORE) for _ in range(rng.between(1, 3))] if rng.chance(55) else []
         entries.append((level, text, more))
-    last = max(place for place, entry in enumerate(entries) if entry[0] == "ERROR")
-    entries.append(entries.pop(last) if closing else ("INFO", "part closed", []))
-    if closing:
-        entries[-1] = (*entries[-1][:2], ["    at relay::flush"])
-    entries.insert(0, ("WARN", "slow reply", ["    at relay::poll"]))
+    wrong = [entry for entry in entries if entry[0] == "ERROR"]
+    first = wrong[:1] if errors > 1 else []
+    last = [(*wrong[-1][:2], ["    at relay::flush"])] if closing else [("INFO", "part closed", [])]
+    entries = [entry for entry in entries if entry not in first and not (closing and entry is wrong[-1])]
+    entries = [*first, ("WARN", "slow reply", ["    at relay::poll"]), *entries, *last]
     second, lines = rng.between(0, 5000), []
     for level, text, more in entries:
         second += rng.between(1, 4000)
