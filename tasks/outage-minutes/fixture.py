@@ -44,7 +44,7 @@ def extend(builder, rng):
     for name, own in zip(names, outages, strict=True):
         local = own is outages[3]
         for place, (start, end) in enumerate(own):
-            offset = (-420, 540, 330, -480)[place] if local else None
+            offset = (-660, 600, 330, -480)[place] if local else None
             lines.append(f"{name},{_time(rng, start, offset)},{'' if end is None else _time(rng, end, offset)}")
     builder.file("ops/outages.csv", "\n".join(rng.shuffled(lines)) + "\n")
 

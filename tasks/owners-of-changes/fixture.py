@@ -50,6 +50,6 @@ def extend(builder, rng):
     builder.file(".github/CODEOWNERS", "\n".join(lines) + "\n")
     # All that only seem to match and most of the others, so that each kind stays.
     needed = [path for _, _, seeming in rules for path in seeming]
-    needed += [rules[place][1][0] for place in (2, 4, 5, 6, 8)]
+    needed += [rules[place][1][0] for place in (2, 4, 5, 6, 8, 12)]
     rest = rng.shuffled([path for path in changed if path not in needed])
     builder.file("ops/changed.txt", "\n".join(rng.shuffled([*needed, *rest[: kept - len(needed)]])) + "\n")

@@ -16,7 +16,7 @@ def extend(builder, rng):
         f"{rng.between(100, 900)}M",
         f"{rng.between(2, 9) * 100}k",
         f"{rng.between(20, 90)}e6",
-        f"{rng.between(2, 9)}e{rng.between(7, 8)}",
+        f"{rng.between(1, 3)}e9",
         f"{rng.between(200, 900) * 64}Ki",
         f"{rng.between(1, 2)}G",
         f"{rng.between(1, 7)}.5M",

@@ -41,7 +41,7 @@ def _part(rng, errors, closing, part):
     first = wrong[:1] if errors > 1 else []
     last = [(*wrong[-1][:2], ["    at relay::flush"])] if closing else [("INFO", "part closed", [])]
     entries = [entry for entry in entries if entry not in first and not (closing and entry is wrong[-1])]
-    entries = [*first, ("WARN", "slow reply", ["    at relay::poll"]), *entries, *last]
+    entries = [*first, ("WARN", "slow reply", ["    after 08:15:02 ERROR 7 of the peer"]), *entries, *last]
     second, lines = rng.between(0, 5000), []
     for level, text, more in entries:
         second += rng.between(1, 4000)

@@ -247,8 +247,8 @@ def gzipped(data: bytes) -> bytes:
     blocks = [data[start : start + most] for start in range(0, len(data), most)] or [b""]
     made = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
     for number, block in enumerate(blocks, 1):
-        size = len(block)
-        made += bytes([number == len(blocks)]) + size.to_bytes(2, "little") + (most - size).to_bytes(2, "little") + block
+        sizes = (len(block), most - len(block))
+        made += bytes([number == len(blocks)]) + b"".join(size.to_bytes(2, "little") for size in sizes) + block
     return made + zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
 
 
