@@ -19,7 +19,8 @@ NAMES = (
 def extend(builder, rng):
     inherited = f"1.0.{2 * rng.between(90, 110) + builder.odd}"
     entry = f'serde = {{ version = "{inherited}", features = ["derive"] }}'
-    root = builder.files["Cargo.toml"].decode().replace('\nserde = "1"\n', f"\n{entry}\n")
+    other = f'rmp-serde = {{ version = "1.3.{rng.between(1, 40)}" }}'
+    root = builder.files["Cargo.toml"].decode().replace('\nserde = "1"\n', f"\n{entry}\n{other}\n")
     builder.files["Cargo.toml"] = root.encode()
 
     def version():
@@ -33,7 +34,7 @@ def extend(builder, rng):
     ranged = f'">=1.0.{rng.between(20, 90)}, <1.0.{rng.between(200, 250)}"'
     manifests = [
         f"[dependencies]\n{plain}\nserde = {own()}\n\n{dev}",
-        f"[dependencies]\nserde={own()}\n",
+        f"[dependencies]\nserde={own()}\n{other}\n",
         f'{build}\n[dependencies]\nserde = {{{{ version = {own()}, features = ["derive"] }}}}\n',
         f'[dependencies]\nserde = {{{{ default-features = false, features = ["rc"], version = {own()} }}}}\n\n{dev}',
         f'{dev}\n[dependencies]\n{plain}\n\n[dependencies.serde]\nfeatures = ["derive"]\nversion = {own()}\n',
@@ -41,7 +42,7 @@ def extend(builder, rng):
         f'[dependencies]\nserde.version = {own()}\nserde.features = ["derive"]\n{plain}\n',
         f"[dependencies]\nserde = {ranged}\n\n{build}",
         # No normal dependency: only another kind of table, another crate, a comment, a feature.
-        f'[features]\nserde = ["std"]\nstd = []\n\n[dependencies]\n# serde = {own()}\n{plain}\n\n{dev}\n{build}',
+        f'[features]\nserde = ["std"]\nstd = []\n\n[dependencies]\n# serde = {own()}\n{other}\n\n{dev}\n{build}',
         f"[dependencies.serde_json]\nversion = {own()}\n\n[dev-dependencies.serde]\nversion = {own()}\n",
     ]
     names = rng.sample(NAMES, 10)
