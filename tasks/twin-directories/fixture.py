@@ -1,10 +1,11 @@
-"""Six themes with equal folders and nearly equal ones; in odd worlds one more pair is equal."""
+"""Six themes with equal folders and nearly equal ones; in odd worlds two of the themes are equal too."""
 
 THEMES = ("amber", "birch", "coral", "dusk", "ember", "fjord", "grove", "haze")
 
 
 def extend(builder, rng):
     themes = rng.sample(THEMES, 6)
+    varied = themes[: 4 if builder.odd else 6]
     names = iter(
         rng.shuffled(
             [f"{word}{number}" for word in ("art", "set", "kit", "pack", "tint", "tone") for number in range(2, 9)]
@@ -17,7 +18,7 @@ def extend(builder, rng):
     def folder(place, blank=False):
         name = f"{next(names)} copy" if blank else next(names)
         deeper = f"{next(names)}/" if rng.chance(30) else ""
-        return f"assets/themes/{themes[place % 6]}/{deeper}{name}"
+        return f"assets/themes/{varied[place % len(varied)]}/{deeper}{name}"
 
     def write(path, tree):
         for name in sorted(tree):
@@ -32,8 +33,8 @@ def extend(builder, rng):
         write(folder(next(places), blank=number == 1), triple)
     if builder.odd:
         pair = {"a.css": text(), ".hidden": text(1)}
-        write(folder(next(places)), pair)
-        write(folder(next(places)), pair)
+        for theme in themes[4:]:
+            write(f"assets/themes/{theme}", pair)
     one, two, byte = text(), text(), text()
     nearly = [
         ({"a.css": one, ".order": "1\n"}, {"a.css": one, ".order": "2\n"}),
@@ -58,5 +59,5 @@ def extend(builder, rng):
             right = {renamed[1] if name == renamed[0] else name: data for name, data in left.items()}
         write(folder(next(places)), left)
         write(folder(next(places)), right)
-    for theme in themes:
+    for theme in varied:
         builder.file(f"assets/themes/{theme}/theme.txt", f"{theme} {rng.between(100, 999)}\n")

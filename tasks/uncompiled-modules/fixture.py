@@ -44,7 +44,7 @@ def extend(builder, rng):
     orphan(f"{third}/{rng.pick((child, leaf))}.rs")  # of the same name as a module elsewhere
     orphan(f"{second}/{lost}.rs")  # beside a module that does not declare it
     if builder.odd:
-        orphan(f"{first}/{alone}.rs")
+        orphan(f"{first}/{tests}.rs")
     elif rng.chance(50):
         declared[f"{second}/mod.rs"] += [[f"    /// Was once mod {alone};"]]
         orphan(f"{second}/{alone}.rs")

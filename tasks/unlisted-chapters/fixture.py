@@ -33,11 +33,10 @@ def extend(builder, rng):
     chapter(f"reference/{next(words)}.md", label=f"Names ({rng.pick(('old', 'short'))})")
     for label in ("README.md", "guide/notes.md of old"):
         chapter(page(), label=f"See {label}")
-    listed = rng.pick(
-        [path for path in pages if path.startswith("guide/") and " " not in path and path.count("/") == 1]
-    )
+    namesake = f"advanced/{next(words)}.md"
+    chapter(f"guide/{namesake}")
     short, long, another, alone = (page() for _ in range(4))
-    others = [listed.replace("guide/", "archive/"), short, long, another, "guide/notes.md"]
+    others = [namesake, short, long, another, "guide/notes.md"]
     others += [] if builder.odd else [alone]
     lines.insert(rng.between(2, 8), f"<!-- - [Gone]({short}) -->")
     several = ["<!--", f"- [Later]({long})", f"- [Much later]({another})", "-->"]

@@ -24,7 +24,7 @@ def extend(builder, rng):
 
     plain, absolute, dotted, silent = (next(hosts) for _ in range(4))
     region = rng.pick(("eu", "us"))
-    lines.append([record(plain, "A", address(), f"was {address()}")])
+    lines.append([record(plain, "A", address(), f"was {address()}"), record("", "AAAA", f"2001:db8::{rng.below(99)}")])
     lines.append([record(full(absolute), "A", address())])
     lines.append([record(f"{dotted}.{region}", "A", address())])
     # Owner left out before the A record, after records that read like others.
@@ -49,7 +49,7 @@ def extend(builder, rng):
     ]
     aliases += [(next(names), rng.pick((outside, missing)))]
     lines += [[record(owner, "CNAME", target, rng.pick(("", "", "moved in May")))] for owner, target in aliases]
-    lines += [[f"; {next(hosts)} IN CNAME {plain}"], [f"{next(hosts)} IN AAAA 2001:db8::{rng.between(1, 99)}"], [""]]
+    lines += [[f"; {next(hosts)} IN CNAME {plain}"], [""]]
     serial = f"20260514{rng.between(1, 99):02d}"
     head = ["$ORIGIN example.net.", "$TTL 3600", "@ IN SOA ns1.example.net. hostmaster.example.net. ("]
     head += [f"        {serial} ; serial", "        7200 900", "        1209600 ; expire", "        300 )"]
