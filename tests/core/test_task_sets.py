@@ -14,7 +14,7 @@ from fluency.core.config_files import read_yaml
 from fluency.core.study import PILOT, read_study
 from fluency.core.tasks import SETS, load_tasks, set_name, task_sets
 
-FULL = "full-60"
+FULL, DEMANDING, ALL = "full-60", "demanding", "full-116"
 TWO = ["crate-versions", "tree-size-bytes"]
 
 
@@ -31,10 +31,12 @@ def write(bank: Path, sets: object) -> Path:
     return bank
 
 
-def test_the_pilot_is_twenty_of_the_sixty_and_every_folder_is_in_a_set() -> None:
+def test_the_sets_nest_as_their_names_say_and_every_folder_is_in_one() -> None:
     sets = {name: found.tasks for name, found in task_sets().items()}
     assert len(sets[PILOT]) == 20 and len(sets[FULL]) == 60
     assert set(sets[PILOT]) < set(sets[FULL])
+    assert len(sets[DEMANDING]) == 56 and len(sets[ALL]) == 116
+    assert set(sets[FULL]) | set(sets[DEMANDING]) == set(sets[ALL])
     there = {path.name for path in TASKS.glob("[!._]*/")}
     assert there == {task for tasks in sets.values() for task in tasks}, "name a further task in a set of its own"
     assert len(load_tasks(PILOT)) == 20
