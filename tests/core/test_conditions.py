@@ -109,4 +109,6 @@ def test_no_powershell_reference_of_the_bank_calls_a_name() -> None:
     called = {call.name.lower() for reference in parsed for call in reference.calls}
     assert len(called) > 10 and not called & WINDOWS.only_for_calls
     in_doubt = [command for command in references if condition_applies(WINDOWS, POWERSHELL, command)]
-    assert in_doubt == [command for command in references if re.search(r"& \$\w+ ", command)], "which `make validate` runs under it"
+    assert in_doubt == [command for command in references if re.search(r"& \$\w+ ", command)], (
+        "which `make validate` runs under it"
+    )
