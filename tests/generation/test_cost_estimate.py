@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 
 import pytest
 
 from fluency.common.errors import UserError
-from fluency.common.paths import ROOT
 from fluency.core.study import PILOT, Study, read_study
 from fluency.core.tasks import load_tasks
 from fluency.generation.estimate import estimate_cost
@@ -46,16 +44,6 @@ def test_the_study_as_designed_costs_what_its_author_said(paid, store):
         assert model.minutes == pytest.approx(200 / 45)
     assert made.models[0].expected_usd < 5  # under $5 at Opus prices
     assert made.missing_keys == []
-
-
-def test_the_readme_states_the_price_that_the_plan_computes():
-    prices = []
-    for name in ("study", "study-60"):
-        study = read_study(f"config/{name}.yaml")
-        made = estimate_cost(study, load_tasks(study.tasks), AnswerStore(TASKS[0].folder / "none"), ENVIRON)
-        prices.append((f"{made.expected_usd:.2f}", f"{made.most_usd:.2f}"))
-    stated = re.findall(r"about \$([\d.]+), at most\s+\$(\d+\.\d+)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert stated and stated == prices[: len(stated)]
 
 
 def test_the_committed_study_costs_nothing():

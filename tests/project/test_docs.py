@@ -137,10 +137,10 @@ def test_every_message_that_is_explained_is_one():
 
 
 def test_the_prices_in_readme_are_those_of_the_plan(tmp_path):
-    """What `make plan` says of both paid configurations while no answer is stored."""
+    """What `make plan` says of the paid configurations while no answer is stored."""
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     prices = re.findall(r"about \$(\d+\.\d\d), at most \$(\d+\.\d\d)", readme)
-    studies = [load_study([ROOT / f"config/{name}.yaml"]) for name in ("study", "study-60")]
+    studies = [load_study([ROOT / f"config/{name}.yaml"]) for name in ("study", "study-60", "study-demanding")]
     plans = [estimate_cost(each.study, each.tasks, AnswerStore(tmp_path), environ={}) for each in studies]
     assert prices == [(f"{plan.expected_usd:.2f}", f"{plan.most_usd:.2f}") for plan in plans]
 

@@ -211,7 +211,7 @@ class Study(StrictModel):
     decision: str = Field("", description="The decision that the study is for. Empty: the study is exploratory.")
     tasks: Wanted = Field(
         PILOT,
-        description="A set of `tasks/sets.yaml` (`pilot-20`, `full-60`), a list of task ids, or `all`.",
+        description="A set of `tasks/sets.yaml` (such as `pilot-20` or `demanding`), a list of task ids, or `all`.",
     )
     shells: Annotated[list[ShellName], Field(min_length=1)] = Field(
         default_factory=lambda: list(DESIGN_SHELLS), description="The shells to ask for."
