@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,3 +19,18 @@ def endpoint() -> Iterator[Endpoint]:
 @pytest.fixture
 def store(tmp_path: Path) -> AnswerStore:
     return AnswerStore(tmp_path / "answers")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
+    """A function that mounts a file system of so many bytes."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+
+    def mount(size: int) -> Path:
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", disk], capture_output=True).returncode:
+            pytest.skip("only root mounts a disk")
+        return disk
+
+    yield mount
+    subprocess.run(["umount", "-l", disk], capture_output=True)

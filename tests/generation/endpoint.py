@@ -207,7 +207,7 @@ BEHAVIOURS: dict[str, Reply] = {
     "no-message": Reply(body={"hello": "world"}),
     "json-list": Reply(body=[1, 2, 3]),
     "nothing": Reply(body=b""),
-    "not-a-number": Reply(body=json.dumps(message(score=float("nan"))).encode()),
+    "not-a-number": Reply(body=json.dumps(message(usage={"input_tokens": float("nan")})).encode()),
     "beyond-bounds": Reply(body=json.dumps(message()).replace("120", "1e999").encode()),
     "deep": Reply(body=b"[" * 100_000 + b"]" * 100_000),
     "truncated-json": Reply(body=json.dumps(message()).encode()[:-20]),

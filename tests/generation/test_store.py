@@ -49,13 +49,6 @@ def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpo
     assert str(path) in capsys.readouterr().out
 
 
-def test_the_first_answer_stays(filled, store):
-    _, records = filled
-    first = records[0].answer
-    other = first.model_copy(update={"text": "rm -r *"})
-    assert store.put(other) == first == store.get(first.request_key)
-
-
 def test_many_threads_putting_one_answer_leave_one(filled, tmp_path):
     _, records = filled
     fresh = AnswerStore(tmp_path / "fresh")
