@@ -3,8 +3,6 @@
 A run killed with SIGKILL is in tests/workflow/test_reruns.py.
 """
 
-from __future__ import annotations
-
 import signal
 from collections import Counter
 from collections.abc import Iterator

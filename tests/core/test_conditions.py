@@ -1,7 +1,5 @@
 """The conditions: what each changes, to which answers it applies, and where its mark stands."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The provenance: collected from the records alone, the same after the disk, and read in its older form too."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError

@@ -1,7 +1,5 @@
 """Records: the same after the disk, and a sentence for a file that is none."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Sets of tasks are data: a study names one, its tasks are exactly those, and a mistake is one sentence."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A task author's mistakes: each is one sentence with the file and the key, never a traceback."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

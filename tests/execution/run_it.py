@@ -1,7 +1,5 @@
 """Short ways to run a command in the sandbox under test."""
 
-from __future__ import annotations
-
 from fluency.core.records import Result
 from fluency.core.study import Limits
 from fluency.execution import container

@@ -1,7 +1,5 @@
 """Hostile answers. Each must lose in bounded time, forge nothing, and leave host and next execution as they were."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

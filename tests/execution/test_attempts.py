@@ -1,7 +1,5 @@
 """A cell has three attempts at being measured: counted over runs, anew when what decides the result is another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The same command in the same world gives the same document, apart from times and ids, under full load."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,7 +1,5 @@
 """A disk that is full while the base is imported: a sentence with a hint. On an engine whose storage is a small tmpfs."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from collections.abc import Iterator

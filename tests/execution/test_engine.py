@@ -1,7 +1,5 @@
 """Finding an engine, starting one, and what is said where neither can be."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

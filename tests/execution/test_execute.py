@@ -1,7 +1,5 @@
 """What is executed of an answer: the headline first, then what is reported beside it."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.core.records import Extraction

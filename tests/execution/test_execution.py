@@ -1,7 +1,5 @@
 """Honest commands are measured exactly: transport, environment, streams, times, facts, service, conditions."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shlex

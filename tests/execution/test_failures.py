@@ -1,7 +1,5 @@
 """When the sandbox fails, the cell is missing with a reason, nothing is scored, and the next run measures it."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """An engine that does not answer holds nobody up for ever, and no container of ours runs on."""
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The helpers in the container are what the plan of a world says: threads, sessions, parents after an end, process ids."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Images of earlier versions go, but for the newest, those in use, the bases, and those of other checkouts."""
 
-from __future__ import annotations
-
 import io
 import secrets
 import time

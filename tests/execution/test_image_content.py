@@ -1,7 +1,5 @@
 """The image follows the shells: one more entry is another image."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

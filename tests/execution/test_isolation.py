@@ -1,7 +1,5 @@
 """Every isolation measure holds something back: a probe gives different results with it and without it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -4,8 +4,6 @@ The probe calls the C library itself, as an answer can that writes machine code 
 program behind it that an image could leave out. It runs as the command's user, behind the isolation measures.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 

@@ -1,7 +1,5 @@
 """What a killed run leaves on the engine ends by itself, or is removed when it is old; other runs keep their containers."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import signal

@@ -4,8 +4,6 @@ Podman gets storage and a network name space of its own. Where it cannot start a
 lack the right to raise a limit), CONTAINERS_CONF may name a configuration with which it can.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ It tests the plumbing alone: finding, keeping, building, labelling, starting. Wh
 image has the real one (marker `pwsh`).
 """
 
-from __future__ import annotations
-
 import io
 import tarfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Where an image's PowerShell came from is told by its label: the pinned release, or another build."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.execution.powershell import archive_origin, pinned

@@ -3,8 +3,6 @@
 The archive is a stand-in whose hash stands in for the pinned one; the server is real.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

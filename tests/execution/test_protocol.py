@@ -1,7 +1,5 @@
 """The protocol: what goes in comes out, and whatever is not the whole true document is a sandbox error."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

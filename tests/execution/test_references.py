@@ -1,7 +1,5 @@
 """The image's self-test: a reference of each category passes in each shell it has, in both worlds."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.core.study import PILOT

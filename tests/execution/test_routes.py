@@ -1,7 +1,5 @@
 """Which answer a request gets: the rules of a route, one after the other, as the sandbox's service reads them."""
 
-from __future__ import annotations
-
 import base64
 import importlib.util
 import json

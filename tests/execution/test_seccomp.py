@@ -1,7 +1,5 @@
 """The seccomp profile is the default less the list, and a container sees every reduction refused."""
 
-from __future__ import annotations
-
 import errno
 import json
 from collections.abc import Callable

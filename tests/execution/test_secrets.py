@@ -1,7 +1,5 @@
 """Nothing of the host goes into a container: no key, no variable, no name, no path of the project or its user."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import threading

@@ -1,7 +1,5 @@
 """The pipe of the service's log: a MiB, or what the kernel leaves where its user's other pipes take up all there is."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The runner's own reading of a tar: what tarfile writes comes out, anything odd is refused."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """The rows of the table of the room in docs/method.md that can be tried."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.core.task_world import world_for

@@ -1,7 +1,5 @@
 """The working folder is the command's own: what it does there is told, decides nothing, and touches no other execution."""
 
-from __future__ import annotations
-
 import time
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """A small world of its own, so that the sandbox's tests depend on no task."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 from types import SimpleNamespace

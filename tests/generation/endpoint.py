@@ -11,8 +11,6 @@ It speaks every wire, by the path it is asked at; behaviours are written as Mess
 It is also a program: `python -m tests.generation.endpoint --delay-s 0.02` prints its address and serves.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import itertools
@@ -27,7 +25,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 Header = dict[str, str]
 
@@ -250,17 +248,17 @@ class Endpoint:
 
     # ------------------------------------------------------------ what it is told
 
-    def script(self, *behaviours: str | Reply) -> Endpoint:
+    def script(self, *behaviours: str | Reply) -> Self:
         """What the next message requests get, one each, in order."""
         self._script.extend(map(_reply, behaviours))
         return self
 
-    def always(self, behaviour: str | Reply | None) -> Endpoint:
+    def always(self, behaviour: str | Reply | None) -> Self:
         """What every message request gets once the script is empty; None: the default answer."""
         self._always = None if behaviour is None else _reply(behaviour)
         return self
 
-    def when(self, test: Callable[[Seen], bool], behaviour: str | Reply) -> Endpoint:
+    def when(self, test: Callable[[Seen], bool], behaviour: str | Reply) -> Self:
         """What message requests get that fit a test; asked before the script."""
         self._when.append((test, _reply(behaviour)))
         return self
@@ -275,7 +273,7 @@ class Endpoint:
         self._server.shutdown()
         self._server.server_close()
 
-    def __enter__(self) -> Endpoint:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

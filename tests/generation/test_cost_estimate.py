@@ -1,7 +1,5 @@
 """The estimate: calls, dollars, minutes and what is missing, before anybody is asked."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

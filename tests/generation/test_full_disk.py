@@ -1,7 +1,5 @@
 """Disks that take a part of an answer, or none: nothing torn gets a name, and what was paid for is printed whole."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """An answer is kept before anything else can fail, and nobody asks while a model's first call has no answer."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The key: out of the environment, onto the wire, and nowhere else."""
 
-from __future__ import annotations
-
 import logging
 import re
 import time

@@ -1,7 +1,5 @@
 """What counts in the budget: answers, and replies of no use that may have been billed."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack

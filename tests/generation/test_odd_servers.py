@@ -1,7 +1,5 @@
 """Odd proxies, servers that drip, redirects, byte order marks, and entries of a store that are no answers."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """How fast and for how much: rate, calls in flight, the service's headers, the budget."""
 
-from __future__ import annotations
-
 import datetime as dt
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The plain way: asked once, kept, never asked again."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 from fluency.core.records import Generation

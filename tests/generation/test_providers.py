@@ -1,7 +1,5 @@
 """The seam of the wires: a wire of another kind can be asked, with all that keeps an answer from being lost."""
 
-from __future__ import annotations
-
 import json
 import traceback
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Every misbehaviour of the endpoint: what it becomes, and how many requests it costs."""
 
-from __future__ import annotations
-
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The store against damage and merging."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

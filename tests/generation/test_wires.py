@@ -1,7 +1,5 @@
 """One suite for every wire: what comes back means the same, costs the same, and is never paid twice, whoever carries it."""
 
-from __future__ import annotations
-
 import json
 import traceback
 

@@ -1,7 +1,5 @@
 """Which benchmarks `make bench` runs, and that each of them works."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 

@@ -1,7 +1,5 @@
 """The one script that runs before there is an environment says what it lacks, and touches nothing then."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

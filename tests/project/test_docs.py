@@ -1,7 +1,5 @@
 """Every link of the pages leads somewhere, every command in them is one, and the site builds and opens without a network."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import json

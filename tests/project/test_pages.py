@@ -1,7 +1,5 @@
 """The pages made from code: the comparison notices a change, and the page on tasks counts right."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

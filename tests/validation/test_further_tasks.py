@@ -1,7 +1,5 @@
 """The tasks beyond the first twenty: their commands are the ones that were proven on real shells."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest

@@ -1,7 +1,5 @@
 """`make doctor` tells what is there and what is missing, and never a key."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.execution.sandbox import Sandbox

@@ -1,7 +1,5 @@
 """A study with a private task, through the commands: what it publishes, and what it redoes when the task changes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """How often Snakemake looks for jobs, and which it takes."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 import subprocess

@@ -1,7 +1,5 @@
 """A third shell is one entry: Debian's zsh as a shell of its own, from the image to the report."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

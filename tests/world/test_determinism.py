@@ -1,7 +1,5 @@
 """The same seed gives the same bytes: in this process, in another, on another machine."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """What a plan of processes may say, and that worlds which do not say it keep their hashes."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import pytest

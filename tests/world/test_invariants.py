@@ -1,7 +1,5 @@
 """Each invariant refuses the world that breaks it, naming the seed."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A hub and data wheels made for the tests, and the two real models."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import threading

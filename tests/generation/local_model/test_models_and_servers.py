@@ -1,7 +1,5 @@
 """docs/models-and-servers.md: every block is a valid study, and those it says were tried are tried here."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

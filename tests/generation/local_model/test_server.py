@@ -1,7 +1,5 @@
 """A real model behind llama.cpp's own server: sampling, errors, and that nothing of it outlives the run."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

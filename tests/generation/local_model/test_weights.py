@@ -1,7 +1,5 @@
 """Fetching a file: from a hub, from data wheels, after a kill, next to another process, onto a full disk."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
