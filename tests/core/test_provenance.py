@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError
-from pathlib import Path
 
 import pytest
 
@@ -167,7 +166,7 @@ def test_the_older_form_of_nothing_measured_is_read(older):
         b"[" * 100_000,
     ],
 )
-def test_what_is_no_provenance_is_refused_in_a_sentence(data, tmp_path: Path):
+def test_what_is_no_provenance_is_refused_in_a_sentence(data, tmp_path):
     with pytest.raises(ValueError):
         parse_provenance(data)
     (tmp_path / "provenance.json").write_bytes(data)

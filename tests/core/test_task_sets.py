@@ -17,7 +17,7 @@ TWO = ["crate-versions", "tree-size-bytes"]
 
 
 @pytest.fixture
-def bank(tmp_path: Path) -> Path:
+def bank(tmp_path) -> Path:
     """Three tasks, and a set of two of them."""
     for name in (*TWO, "worker-queues"):
         shutil.copytree(TASKS / name, tmp_path / name)
@@ -29,7 +29,7 @@ def write(bank: Path, sets: object) -> Path:
     return bank
 
 
-def test_the_pilot_is_twenty_of_the_sixty_and_every_folder_is_in_a_set() -> None:
+def test_the_pilot_is_twenty_of_the_sixty_and_every_folder_is_in_a_set():
     sets = {name: found.tasks for name, found in task_sets().items()}
     assert len(sets[PILOT]) == 20 and len(sets[FULL]) == 60
     assert set(sets[PILOT]) < set(sets[FULL])
@@ -38,25 +38,25 @@ def test_the_pilot_is_twenty_of_the_sixty_and_every_folder_is_in_a_set() -> None
     assert len(load_tasks(PILOT)) == 20
 
 
-def test_default_demo_and_paid_study_ask_the_pilot() -> None:
+def test_default_demo_and_paid_study_ask_the_pilot():
     assert read_yaml(CONFIG)["tasks"] == PILOT
     for name in ("demo", "study"):
         assert read_study(ROOT / "config" / f"{name}.yaml").tasks == PILOT
 
 
-def test_a_set_all_and_a_list_choose_their_tasks_in_the_order_of_ids(bank: Path) -> None:
+def test_a_set_all_and_a_list_choose_their_tasks_in_the_order_of_ids(bank):
     assert [task.id for task in load_tasks("small", bank)] == TWO
     assert [task.id for task in load_tasks("all", bank)] == [*TWO, "worker-queues"]
     assert [task.id for task in load_tasks(["worker-queues"], bank)] == ["worker-queues"]
 
 
-def test_a_set_is_known_by_its_tasks_however_they_were_asked_for(bank: Path) -> None:
+def test_a_set_is_known_by_its_tasks_however_they_were_asked_for(bank):
     assert set_name(TWO, bank) == set_name(TWO[::-1], bank) == "small"
     assert set_name([*TWO, "worker-queues"], bank) == set_name(TWO[:1], bank) == ""
     assert set_name(TWO, bank / "worker-queues") == "", "a bank without sets has none"
 
 
-def test_only_the_tasks_of_the_set_are_read(bank: Path) -> None:
+def test_only_the_tasks_of_the_set_are_read(bank):
     """A study costs no more to open when the bank grows."""
     (bank / "worker-queues" / "task.yaml").write_text("a: [\n")
     assert len(load_tasks("small", bank)) == 2
@@ -84,7 +84,7 @@ def test_only_the_tasks_of_the_set_are_read(bank: Path) -> None:
         ({"small": TWO}, "small", "its keys", "small"),
     ],
 )
-def test_a_mistake_is_named(bank: Path, sets: dict, wanted: str, what: str, where: str) -> None:
+def test_a_mistake_is_named(bank, sets, wanted, what, where):
     with pytest.raises(UserError) as caught:
         load_tasks(wanted, write(bank, {"other": {"description": "y", "tasks": TWO}} | sets))
     assert what in str(caught.value) and where in caught.value.where, caught.value

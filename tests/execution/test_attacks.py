@@ -196,7 +196,7 @@ def mount(sandbox: Sandbox, run: Callable[..., Result], attack: Attack) -> tuple
 
 
 @pytest.fixture(scope="module")
-def outcomes(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory):
+def outcomes(sandbox, tmp_path_factory):
     """All of bash's attacks, as many at once as the sandbox allows, each once; and what the host looked like around."""
     before = host_marks()
     with ThreadPoolExecutor(sandbox.parallel) as pool:
@@ -217,7 +217,7 @@ def host_marks() -> dict[str, object]:
 
 
 @pytest.mark.parametrize("attack", BASH, ids=lambda attack: attack.name)
-def test_the_attack_loses(outcomes, attack: Attack) -> None:
+def test_the_attack_loses(outcomes, attack):
     outcome = outcomes[0][attack.name]
     assert not isinstance(outcome, BaseException), outcome
     result, took = outcome
@@ -228,13 +228,13 @@ def test_the_attack_loses(outcomes, attack: Attack) -> None:
 
 @pytest.mark.pwsh
 @pytest.mark.parametrize("attack", PWSH, ids=lambda attack: attack.name)
-def test_the_attack_loses_in_powershell(sandbox: Sandbox, attack: Attack) -> None:
+def test_the_attack_loses_in_powershell(sandbox, attack):
     result, took = mount(sandbox, pwsh, attack)
     assert attack.holds(result), result
     assert took < 3 * DEADLINE_S + MARGIN_S
 
 
-def test_after_all_attacks_host_and_sandbox_are_as_before(sandbox: Sandbox, outcomes) -> None:
+def test_after_all_attacks_host_and_sandbox_are_as_before(sandbox, outcomes):
     wait_for(lambda: not own_containers(sandbox._engine, all=True), 10)
     assert host_marks()["passwd"] == outcomes[1]["passwd"]
     result = bash(sandbox, "ls -A /tmp ~; pgrep -u agent -c; cat README.md", *BOTH)
@@ -242,7 +242,7 @@ def test_after_all_attacks_host_and_sandbox_are_as_before(sandbox: Sandbox, outc
     assert result.helpers_intact and not result.leftover
 
 
-def test_an_execution_finds_nothing_of_another(sandbox: Sandbox) -> None:
+def test_an_execution_finds_nothing_of_another(sandbox):
     wrote = bash(sandbox, "echo feed > /tmp/x; echo feed > ~/x; (sleep 60; echo feed) & echo wrote")
     assert wrote.stdout.data == "wrote\n"
     found = bash(sandbox, "cat /tmp/x ~/x; pgrep -c sleep")
@@ -250,7 +250,7 @@ def test_an_execution_finds_nothing_of_another(sandbox: Sandbox) -> None:
     assert found.exit_code == 1
 
 
-def test_two_at_once_do_not_see_each_other(sandbox: Sandbox) -> None:
+def test_two_at_once_do_not_see_each_other(sandbox):
     with ThreadPoolExecutor(2) as pool:
         writer = pool.submit(bash, sandbox, "for i in $(seq 20); do echo $i > /tmp/shared; sleep 0.1; done; echo end")
         reader = pool.submit(bash, sandbox, "sleep 1; ls -A /tmp; pgrep -c sleep")
@@ -265,7 +265,7 @@ UNDOOMED = (
 SMALL_MEMORY = Limits(memory_mb=256, pids=256)
 
 
-def test_an_answer_that_kills_the_runner_has_failed(sandbox: Sandbox) -> None:
+def test_an_answer_that_kills_the_runner_has_failed(sandbox):
     """It takes back its place in the out-of-memory queue and fills the memory; whom the kernel takes then varies."""
     for _ in range(4):
         result = bash(sandbox, UNDOOMED, "processes", timeout_s=10, limits=SMALL_MEMORY)

@@ -80,7 +80,7 @@ class OneCell:
 
 
 @pytest.fixture
-def one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OneCell:
+def one(tmp_path, monkeypatch) -> OneCell:
     return OneCell(tmp_path / "study", monkeypatch)
 
 
@@ -88,13 +88,13 @@ def ended(why: str = "somebody outside ended the container (kill)") -> ResultLos
     return ResultLost(why, where="sandbox")
 
 
-def test_a_cell_measured_at_once_has_one_attempt(one: OneCell) -> None:
+def test_a_cell_measured_at_once_has_one_attempt(one):
     record = one.execute()
     assert (record.attempts, record.unmeasured) == (1, None) and record.runs
     assert not (one.made.results / "attempts").exists()
 
 
-def test_a_cell_measured_later_says_at_which_attempt(one: OneCell) -> None:
+def test_a_cell_measured_later_says_at_which_attempt(one):
     for _ in range(2):
         with pytest.raises(ResultLost):
             one.execute(ended())
@@ -106,14 +106,14 @@ def test_a_cell_measured_later_says_at_which_attempt(one: OneCell) -> None:
     assert "measured at the 3rd attempt: the engine or somebody outside ended the others" in notes
 
 
-def test_what_ended_before_the_command_started_is_no_attempt(one: OneCell) -> None:
+def test_what_ended_before_the_command_started_is_no_attempt(one):
     for _ in range(2 * MAX_ATTEMPTS):
         with pytest.raises(SandboxError):
             one.execute(SandboxError("the engine refused", where="sandbox"))
     assert one.execute().attempts == 1
 
 
-def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tried_again(one: OneCell) -> None:
+def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tried_again(one):
     for number in range(MAX_ATTEMPTS - 1):
         with pytest.raises(ResultLost):
             one.execute(ended(f"reason {number}"))
@@ -129,7 +129,7 @@ def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tri
     assert f"given up after the 3rd attempt: {why}" in notes
 
 
-def test_something_else_that_decides_the_result_starts_anew(one: OneCell) -> None:
+def test_something_else_that_decides_the_result_starts_anew(one):
     for _ in range(MAX_ATTEMPTS - 1):
         with pytest.raises(ResultLost):
             one.execute(ended())
@@ -139,7 +139,7 @@ def test_something_else_that_decides_the_result_starts_anew(one: OneCell) -> Non
     assert (one.execute().attempts, one.execute().unmeasured) == (1, None)
 
 
-def test_a_damaged_count_is_no_count(tmp_path: Path) -> None:
+def test_a_damaged_count_is_no_count(tmp_path):
     path = tmp_path / "a" / "1.json"
     assert failed_attempts(path, "key") == []
     assert add_failed_attempt(path, "key", "why") == ["why"] == failed_attempts(path, "key")

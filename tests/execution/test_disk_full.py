@@ -3,7 +3,6 @@
 import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ head -c 150M /dev/urandom > "$last.d" && tar -cf "$last" -C / "${last#/}.d" 2>/d
 
 
 @pytest.fixture
-def small_engine(second_daemon: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+def small_engine(second_daemon, tmp_path, monkeypatch) -> Iterator[Engine]:
     """An engine of the test's own with 48 MB of disk, without network, and so without a registry."""
     url, data = f"unix://{tmp_path}/d.sock", tmp_path / "data"
     data.mkdir()
@@ -45,7 +44,7 @@ def _answering() -> Engine:
     return find_engine()
 
 
-def test_it_is_told_in_a_sentence(small_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_told_in_a_sentence(small_engine, tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "mmdebstrap").write_text(STAND_IN)
     (tmp_path / "bin" / "mmdebstrap").chmod(0o755)

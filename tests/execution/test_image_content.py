@@ -25,7 +25,7 @@ def current_hash() -> str:
     return content_sha256()
 
 
-def test_one_more_shell_is_another_image(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_more_shell_is_another_image(monkeypatch):
     before = current_hash()
     monkeypatch.setitem(SHELLS, "zsh", replace(FIRST, name="zsh", argv=("/usr/bin/zsh", "-c"), packages=("zsh",)))
     assert current_hash() != before
@@ -34,12 +34,12 @@ def test_one_more_shell_is_another_image(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("fact", [{"argv": ("/usr/bin/bash", "-c")}, {"version_command": "echo 5"}, {"packages": ()}])
-def test_what_the_image_knows_of_a_shell_is_in_its_hash(fact: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_image_knows_of_a_shell_is_in_its_hash(fact, monkeypatch):
     before = current_hash()
     monkeypatch.setitem(SHELLS, FIRST.name, replace(FIRST, **fact))
     assert current_hash() != before
 
 
-def test_the_dockerfile_alone_builds_the_same() -> None:
+def test_the_dockerfile_alone_builds_the_same():
     text = (SANDBOX / "Dockerfile").read_text()
     assert dict(re.findall(r'^ARG (SHELL\w+)="(.*)"$', text, re.MULTILINE)) == build_arguments()

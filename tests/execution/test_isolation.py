@@ -75,7 +75,7 @@ def run(sandbox: Sandbox, probe: Probe, measures: Measures) -> Result:
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.measure)
-def test_the_measure_holds_and_without_it_nothing_does(sandbox: Sandbox, probe: Probe) -> None:
+def test_the_measure_holds_and_without_it_nothing_does(sandbox, probe):
     every = isolation(probe.limits, sandbox.engine["name"])
     assert probe.measure in every
     if probe.measure == "no-resolver" and sandbox.engine["name"] == "podman":
@@ -87,7 +87,7 @@ def test_the_measure_holds_and_without_it_nothing_does(sandbox: Sandbox, probe: 
     assert bare.stdout.data != probe.isolated, bare
 
 
-def test_nothing_else_is_writable(sandbox: Sandbox) -> None:
+def test_nothing_else_is_writable(sandbox):
     """Also on engines that put file systems of their own over parts of a read-only root."""
     places = "find / -type d -writable -not -path '/proc/*' -not -path '/dev/*' 2>/dev/null | sort | tr '\\n' ' '"
     assert (
@@ -98,12 +98,12 @@ def test_nothing_else_is_writable(sandbox: Sandbox) -> None:
     assert run(sandbox, Probe("", files, ""), isolation(TIGHT, sandbox.engine["name"])).stdout.data == "0\n"
 
 
-def test_every_measure_has_a_probe() -> None:
+def test_every_measure_has_a_probe():
     elsewhere = {"removed-at-its-end", "no-log-on-the-host"}
     assert set(isolation(TIGHT, "docker")) - elsewhere == {probe.measure for probe in PROBES}
 
 
-def test_seccomp_filters_and_without_it_nothing_does(sandbox: Sandbox) -> None:
+def test_seccomp_filters_and_without_it_nothing_does(sandbox):
     """And not only the project's profile: without it the engine's own holds."""
     probe = Probe("", "grep Seccomp: /proc/self/status | cut -f2", "")
     every = isolation(TIGHT, sandbox.engine["name"])
@@ -113,7 +113,7 @@ def test_seccomp_filters_and_without_it_nothing_does(sandbox: Sandbox) -> None:
     assert run(sandbox, probe, less | {"x": {"SecurityOpt": ["seccomp=unconfined"]}}).stdout.data == "0\n"
 
 
-def test_containers_go_away_and_leave_no_log(sandbox: Sandbox) -> None:
+def test_containers_go_away_and_leave_no_log(sandbox):
     client = sandbox._engine.client()
     label = {"label": "agent-shell-sandbox.test=log"}
 

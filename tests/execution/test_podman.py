@@ -32,7 +32,7 @@ NOT_HERE = {"no-network", "no-resolver"}
 
 
 @pytest.fixture(scope="module")
-def podman(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+def podman(sandbox, tmp_path_factory) -> Iterator[Sandbox]:
     """The same image on a podman of the test's own."""
     folder = tmp_path_factory.mktemp("podman")
     storage = f"--root {folder}/root --runroot {folder}/run --cgroup-manager cgroupfs".split()
@@ -69,12 +69,12 @@ def _answering(folder: Path):
     return pytest.skip(f"podman does not start: {(folder / 'log').read_text()[-300:]}")
 
 
-def test_it_is_podman_and_sane(podman: Sandbox) -> None:
+def test_it_is_podman_and_sane(podman):
     assert podman.engine["name"] == "podman"
     podman.canary(Limits())
 
 
-def test_an_execution_in_each_shell(podman: Sandbox) -> None:
+def test_an_execution_in_each_shell(podman):
     command = "pwd; curl -s -o /dev/null -w '%{http_code} ' http://127.0.0.1:8765/nowhere; stat -c %U:%a ~"
     result = bash(podman, command, "processes", "http")
     assert result.stdout.data == "/work\n404 agent:700\n"
@@ -85,11 +85,11 @@ def test_an_execution_in_each_shell(podman: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("probe", [p for p in PROBES if p.measure not in NOT_HERE], ids=lambda probe: probe.measure)
-def test_the_isolation_holds(podman: Sandbox, probe) -> None:
+def test_the_isolation_holds(podman, probe):
     assert run(podman, probe, isolation(probe.limits, "podman")).stdout.data == probe.isolated
 
 
-def test_attacks_end_where_they_end_elsewhere(podman: Sandbox) -> None:
+def test_attacks_end_where_they_end_elsewhere(podman):
     assert bash(podman, ":(){ :|:& };:; sleep 60", timeout_s=3).timed_out
     assert bash(podman, "head -c 2G /dev/zero | tail -n 1", limits=TIGHT).used.oom_killed
     assert bash(podman, "trap '' TERM; setsid sleep 600 & kill -TERM $$; while :; do :; done", timeout_s=3).timed_out

@@ -31,7 +31,7 @@ esac
 
 
 @pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def kept(tmp_path, monkeypatch) -> Path:
     """A cache of the test's own, and no archive given."""
     monkeypatch.setattr(powershell, "KEPT_FOLDER", tmp_path / "kept")
     monkeypatch.delenv(powershell.VARIABLE, raising=False)
@@ -46,11 +46,11 @@ def archive(path: Path, script: str = STAND_IN, name: str = "./pwsh") -> Path:
     return path
 
 
-def test_without_an_archive_there_is_no_source() -> None:
+def test_without_an_archive_there_is_no_source():
     assert powershell_source() is None
 
 
-def test_an_archive_is_kept_and_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_is_kept_and_remembered(tmp_path, monkeypatch):
     given = archive(tmp_path / "given.tar.gz")
     monkeypatch.setenv(powershell.VARIABLE, str(given))
     source = powershell_source()
@@ -62,7 +62,7 @@ def test_an_archive_is_kept_and_remembered(tmp_path: Path, monkeypatch: pytest.M
     assert image_tag(source) != image_tag(None)
 
 
-def test_another_archive_is_another_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_archive_is_another_source(tmp_path, monkeypatch):
     given = archive(tmp_path / "given.tar.gz")
     monkeypatch.setenv(powershell.VARIABLE, str(given))
     first = powershell_source()
@@ -70,7 +70,7 @@ def test_another_archive_is_another_source(tmp_path: Path, monkeypatch: pytest.M
     assert powershell_source() != first
 
 
-def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     whole = archive(tmp_path / "whole.tar.gz").read_bytes()
     (tmp_path / "cut.tar.gz").write_bytes(whole[:60])
@@ -98,7 +98,7 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path, monkeypatc
 
 
 @ROOT_ONLY
-def test_what_may_not_be_read_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_may_not_be_read_is_refused_in_a_sentence(tmp_path, monkeypatch):
     file = tmp_path / "closed" / "p.tar.gz"
     file.parent.mkdir(mode=0o755)
     file.touch(0o600)
@@ -112,9 +112,7 @@ def test_what_may_not_be_read_is_refused_in_a_sentence(tmp_path: Path, monkeypat
 
 
 @pytest.fixture
-def built(
-    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[tuple[Sandbox, list[str], list]]:
+def built(sandbox, tmp_path, monkeypatch, capsys) -> Iterator[tuple[Sandbox, list[str], list]]:
     """An image with the stand-in, asked for twice at once; what was said, and both answers."""
     monkeypatch.setenv(powershell.VARIABLE, str(archive(tmp_path / "given.tar.gz")))
     tag = image_tag(powershell_source())
@@ -129,7 +127,7 @@ def built(
 
 
 @pytest.mark.engine
-def test_the_image_has_it_and_runs_it(built: tuple[Sandbox, list[str], list]) -> None:
+def test_the_image_has_it_and_runs_it(built):
     sandbox, said, images = built
     assert images[0] == images[1]
     assert sum("building the sandbox image" in line for line in said) == 1, "two at once build one image"
@@ -149,7 +147,7 @@ def test_the_image_has_it_and_runs_it(built: tuple[Sandbox, list[str], list]) ->
 
 
 @pytest.mark.engine
-def test_one_that_does_not_run_is_told(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_does_not_run_is_told(sandbox, tmp_path, monkeypatch):
     broken = archive(tmp_path / "given.tar.gz", "#!/bin/sh\necho wrong processor >&2; exit 126\n")
     monkeypatch.setenv(powershell.VARIABLE, str(broken))
     with pytest.raises(SandboxError, match="PowerShell does not run in the image: wrong processor"):
@@ -157,7 +155,7 @@ def test_one_that_does_not_run_is_told(sandbox: Sandbox, tmp_path: Path, monkeyp
 
 
 @pytest.mark.engine
-def test_an_image_without_it_says_why(sandbox: Sandbox) -> None:
+def test_an_image_without_it_says_why(sandbox):
     if sandbox.image.shells["pwsh"]:
         assert sandbox.why_missing("pwsh") is None
     else:

@@ -38,7 +38,7 @@ def header_of(condition: str) -> dict:
     return json.loads(rest[: int(size)])
 
 
-def test_a_condition_changes_what_it_says_and_nothing_else() -> None:
+def test_a_condition_changes_what_it_says_and_nothing_else():
     plain, bare, windows = map(header_of, ("as_designed", "no_unix_tools", "windows_aliases"))
     assert plain["argv"][1:] == ["-NoProfile", "-NonInteractive", "-Command"]
     assert (plain["tools"], plain["home"]) == (True, {})
@@ -53,7 +53,7 @@ def encoded(*needs: str) -> bytes:
     return encode(Invocation("bash", "é'\n", SMALL, Limits(), 5, needs), NONCE)
 
 
-def test_what_is_sent_is_a_size_a_header_and_the_tar() -> None:
+def test_what_is_sent_is_a_size_a_header_and_the_tar():
     data = encoded("http", "processes")
     size, _, rest = data.partition(b"\n")
     header = json.loads(rest[: int(size)])
@@ -65,7 +65,7 @@ def test_what_is_sent_is_a_size_a_header_and_the_tar() -> None:
     assert bare["http"] is None and bare["helpers"] == []
 
 
-def test_a_whole_document_is_a_result() -> None:
+def test_a_whole_document_is_a_result():
     result = decode(START + json.dumps(DOCUMENT).encode(), NONCE)
     assert result.stdout.raw() == b"\xffx" and result.stdout.truncated and result.stdout.encoding == "base64"
     assert not result.stderr.truncated
@@ -92,7 +92,7 @@ def test_a_whole_document_is_a_result() -> None:
         (json.dumps(DOCUMENT | {"result": RESULT | {"used": {"disk": 1}}}).encode(), "agreed form"),
     ],
 )
-def test_anything_else_is_a_sandbox_error(document: bytes, says: str) -> None:
+def test_anything_else_is_a_sandbox_error(document, says):
     with pytest.raises(SandboxError, match=re.escape(says)) as caught:
         decode(START + document, NONCE)
     assert caught.value.hint
@@ -111,7 +111,7 @@ def test_anything_else_is_a_sandbox_error(document: bytes, says: str) -> None:
         START.replace(b"vox-a", b'x", "y": "z'),
     ],
 )
-def test_without_the_runners_word_that_the_command_starts_there_is_no_result(start: bytes) -> None:
+def test_without_the_runners_word_that_the_command_starts_there_is_no_result(start):
     assert read_start(start, NONCE) is None
     assert read_start(START, NONCE)[0].args == ["--x"]
     if b"\n" in start:
@@ -120,7 +120,7 @@ def test_without_the_runners_word_that_the_command_starts_there_is_no_result(sta
 
 
 @pytest.mark.parametrize("key", sorted(RESULT))
-def test_no_key_of_a_result_may_be_missing(key: str) -> None:
+def test_no_key_of_a_result_may_be_missing(key):
     less = {name: value for name, value in RESULT.items() if name != key}
     with pytest.raises(SandboxError):
         decode(START + json.dumps(DOCUMENT | {"result": less}).encode(), NONCE)

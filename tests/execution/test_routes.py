@@ -46,11 +46,11 @@ class Service:
 
 
 @pytest.fixture
-def service(module: ModuleType) -> Service:
+def service(module) -> Service:
     return Service(module)
 
 
-def test_a_path_answers_whatever_the_query_and_a_known_path_names_its_methods(service: Service) -> None:
+def test_a_path_answers_whatever_the_query_and_a_known_path_names_its_methods(service):
     service.add("/a", 200, {}, b"a")
     service.add("/a", 201, {}, b"made", method="POST")
     assert service.ask("/a")[::2] == service.ask("/a?page=2")[::2] == service.ask("http://127.0.0.1:8765/a")[::2]
@@ -60,7 +60,7 @@ def test_a_path_answers_whatever_the_query_and_a_known_path_names_its_methods(se
     assert service.ask("/b")[0] == 404
 
 
-def test_head_is_answered_like_get_unless_it_has_an_answer_of_its_own(service: Service) -> None:
+def test_head_is_answered_like_get_unless_it_has_an_answer_of_its_own(service):
     service.add("/page", 200, JSON, b"{}")
     service.add("/file", 200, {}, b"x")
     service.add("/file", 405, {"Allow": "GET"}, method="HEAD")
@@ -69,7 +69,7 @@ def test_head_is_answered_like_get_unless_it_has_an_answer_of_its_own(service: S
     assert service.ask("/file", "POST")[1]["Allow"] == "GET"
 
 
-def test_a_method_may_be_answered_as_if_nothing_were_there(service: Service) -> None:
+def test_a_method_may_be_answered_as_if_nothing_were_there(service):
     service.add("/lint", 200, {}, method="POST")
     service.add("/lint", 404, {}, b"not found\n", method="PUT")
     service.add("/gone", 404, {})
@@ -92,7 +92,7 @@ def test_a_method_may_be_answered_as_if_nothing_were_there(service: Service) -> 
         ("AFTER=7f", "first"),
     ],
 )
-def test_the_first_answer_whose_query_holds_is_given(service: Service, query: str, value: str) -> None:
+def test_the_first_answer_whose_query_holds_is_given(service, query, value):
     for when, said in (({"after": "7f"}, "second"), ({"after": None}, "unknown"), ({}, "first")):
         service.add("/list", 200, JSON, json.dumps(said).encode(), when=When(query=when))
     assert service.said(f"/list?{query}") == (200, value)
@@ -113,11 +113,11 @@ def test_the_first_answer_whose_query_holds_is_given(service: Service, query: st
         ("%FF", "\ufffd"),
     ],
 )
-def test_a_query_is_decoded_as_a_form_is(module: ModuleType, sent: str, meant: str) -> None:
+def test_a_query_is_decoded_as_a_form_is(module, sent, meant):
     assert module.form_fields(f"q={sent}".encode()) == {"q": meant}
 
 
-def test_a_header_is_asked_for_by_name_in_any_case_and_exactly(service: Service) -> None:
+def test_a_header_is_asked_for_by_name_in_any_case_and_exactly(service):
     service.add("/usage", 200, {}, when=When(headers={"Authorization": "Bearer T=="}))
     service.add("/usage", 401, {})
     assert service.ask("/usage", authorization="Bearer T==")[0] == 200
@@ -139,16 +139,14 @@ def test_a_header_is_asked_for_by_name_in_any_case_and_exactly(service: Service)
         ("application/x-www-form-urlencoded", b'{"kind": "usage"}', 400),
     ],
 )
-def test_a_body_is_compared_as_json_under_its_media_type(
-    service: Service, content_type: str, body: bytes, status: int
-) -> None:
+def test_a_body_is_compared_as_json_under_its_media_type(service, content_type, body, status):
     asked = When(headers={"Content-Type": "application/json"}, json='{"kind": "usage"}')
     service.add("/exports", 202, {}, method="POST", when=asked)
     service.add("/exports", 400, {}, method="POST")
     assert service.ask("/exports", "POST", body, content_type=content_type)[0] == status
 
 
-def test_what_the_rules_find_in_the_lines_of_a_body(service: Service) -> None:
+def test_what_the_rules_find_in_the_lines_of_a_body(service):
     rules = [Finding(r"== *null\b", {"code": "V4"}), Finding("TODO", {"code": "V1"})]
     service.add("/lint", 422, JSON, f'{{"found": {FINDINGS}}}'.encode(), method="POST", findings=rules)
     found = [{"line": 2, "code": "V1"}, {"line": 4, "code": "V4"}, {"line": 4, "code": "V1"}]
@@ -158,7 +156,7 @@ def test_what_the_rules_find_in_the_lines_of_a_body(service: Service) -> None:
     assert service.said("/lint", "POST") == (422, {"found": []})
 
 
-def test_every_job_counts_its_own_questions(service: Service) -> None:
+def test_every_job_counts_its_own_questions(service):
     steps = tuple(json.dumps({"id": JOB, "rows": rows}) for rows in (0, 5, 9))
     service.add("/jobs", 202, JSON, f'{{"id": "{JOB}"}}'.encode(), method="POST", job=Job("/jobs/", "x7", steps))
     first, second = (service.said("/jobs", "POST")[1]["id"] for _ in range(2))
@@ -184,9 +182,7 @@ def test_every_job_counts_its_own_questions(service: Service) -> None:
     ],
 )
 @pytest.mark.parametrize("spelling", ["ETag", "etag"])
-def test_a_known_entity_tag_is_answered_with_304(
-    service: Service, tag: str, asked: str, status: int, spelling: str
-) -> None:
+def test_a_known_entity_tag_is_answered_with_304(service, tag, asked, status, spelling):
     service.add("/doc", 200, {"X-Origin-ETag": '"o"', spelling: tag}, b"text")
     answered, headers, body = service.ask("/doc", if_none_match=asked)
     assert (answered, body) == (status, b"" if status == 304 else b"text")
@@ -194,7 +190,7 @@ def test_a_known_entity_tag_is_answered_with_304(
     assert service.ask("/doc", "HEAD", if_none_match=asked)[0] == status
 
 
-def test_an_answer_without_a_tag_or_that_is_no_success_is_never_304(service: Service) -> None:
+def test_an_answer_without_a_tag_or_that_is_no_success_is_never_304(service):
     service.add("/plain", 200, {})
     service.add("/wrong", 500, {"ETag": '"a"'})
     service.add("/post", 200, {"ETag": '"a"'}, method="POST")

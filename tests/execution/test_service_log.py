@@ -31,7 +31,7 @@ print(refused, fcntl.fcntl(narrow, fcntl.F_GETPIPE_SZ) == before)
 
 
 @ROOT_ONLY
-def test_it_is_wide_and_a_refusal_leaves_it_as_it_is() -> None:
+def test_it_is_wide_and_a_refusal_leaves_it_as_it_is():
     run = [sys.executable, "-c", FILLS_ITS_SHARE, str(SANDBOX)]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.stdout.split() == [str(1 << 20), "True", "True"], done.stderr

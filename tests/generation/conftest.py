@@ -15,12 +15,12 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> AnswerStore:
+def store(tmp_path) -> AnswerStore:
     return AnswerStore(tmp_path / "answers")
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
+def small_disk(tmp_path) -> Iterator[Callable[[int], Path]]:
     """A function that mounts a file system of so many bytes."""
     disk = tmp_path / "disk"
     disk.mkdir()

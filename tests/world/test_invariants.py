@@ -114,17 +114,17 @@ BROKEN = {
 }
 
 
-def test_a_built_world_holds_every_invariant() -> None:
+def test_a_built_world_holds_every_invariant():
     check_world(WORLD, TALLY)
 
 
 @pytest.mark.parametrize("invariant", BROKEN)
-def test_a_world_without_it_is_refused(invariant: str) -> None:
+def test_a_world_without_it_is_refused(invariant):
     with pytest.raises(WorldError, match=f"world 24: .*{invariant}"):
         check_world(BROKEN[invariant](), TALLY)
 
 
-def test_a_list_of_one_item_or_with_an_item_twice_is_refused() -> None:
+def test_a_list_of_one_item_or_with_an_item_twice_is_refused():
     with pytest.raises(WorldError, match="crate-versions: at least 2 items"):
         check_world(WORLD, TALLY | {"crate-versions": ["vox-db 1.2.3"]})
     with pytest.raises(WorldError, match="crate-versions: no item twice"):
@@ -157,12 +157,12 @@ def test_a_list_of_one_item_or_with_an_item_twice_is_refused() -> None:
         (lambda b: b.process(HelperSpec("sched", "vox-x")), "one process a key"),
     ],
 )
-def test_the_builder_refuses_what_no_world_may_hold(add, invariant: str) -> None:
+def test_the_builder_refuses_what_no_world_may_hold(add, invariant):
     with pytest.raises(WorldError, match=invariant):
         add(Builder.extending(build_world(24), "test"))
 
 
-def test_a_fixture_may_say_that_a_file_has_crlf_or_any_name() -> None:
+def test_a_fixture_may_say_that_a_file_has_crlf_or_any_name():
     builder = Builder.extending(build_world(24), "test")
     name = 'docs/[id]/host:8080/"a" <b> & c|d?*\'.(~)'
     builder.file(name, b"a\r\nb\n", crlf=True, any_name=True)
@@ -175,7 +175,7 @@ def test_a_fixture_may_say_that_a_file_has_crlf_or_any_name() -> None:
     assert (world.files["docs/nothing"], world.files["docs/cut"]) == (b"", b"no line feed")
 
 
-def test_no_name_ends_in_upper_case_and_no_process_name_is_cut() -> None:
+def test_no_name_ends_in_upper_case_and_no_process_name_is_cut():
     assert all(not path.rpartition(".")[2].isupper() for path in WORLD.files)
     assert all(len(helper.name) <= 15 for helper in WORLD.processes)
     assert all(b"\r" not in data for path, data in WORLD.files.items() if not path.endswith(".bin"))

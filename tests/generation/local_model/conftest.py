@@ -53,7 +53,7 @@ def write_wheel(folder: Path, package: str, version: str, member: str, data: byt
 
 
 @pytest.fixture
-def make_source(tmp_path: Path) -> Callable[..., Source]:
+def make_source(tmp_path) -> Callable[..., Source]:
     def make(sizes: tuple[int, ...] = (70_000, 30_000), seed: int = 1) -> Source:
         data = random.Random(seed).randbytes(sum(sizes))
         wheels = tmp_path / "wheels"
@@ -138,7 +138,7 @@ def small_weights() -> Path:
 
 
 @pytest.fixture(scope="session")
-def small_server(small_weights: Path) -> Iterator[EmbeddedServer]:
+def small_server(small_weights) -> Iterator[EmbeddedServer]:
     with served(small_weights, "smollm2-135m-instruct", context=1024) as server:
         yield server
 
