@@ -30,12 +30,9 @@ def test_the_command_arrives_byte_for_byte(sandbox):
     assert result.stdout.data == "tr '\\0' '\\n' < /proc/$$/cmdline | tail -n +5; :\n# " + HARD + "\n"
 
 
-def test_quoted_text_comes_back_as_it_went(sandbox):
+def test_quoted_text_and_100_kb_come_back_as_they_went(sandbox):
     quoted = "'" + HARD.replace("'", "'\\''") + "'"
     assert bash(sandbox, f"printf '%s' {quoted}").stdout.data == HARD
-
-
-def test_a_command_of_100_kb(sandbox):
     payload = "é" * (LONG // 2)
     result = bash(sandbox, f"printf '%s' '{payload}' | sha256sum | cut -c1-64")
     assert text(result) == hashlib.sha256(payload.encode()).hexdigest()
@@ -51,23 +48,11 @@ def test_powershell_gets_the_same_bytes(sandbox):
 
 def test_the_environment_is_exactly_the_agreed_one(sandbox):
     result = bash(sandbox, "tr '\\0' '\\n' < /proc/$$/environ | sort; pwd; id -un; umask; hostname; date +%Z")
-    assert result.stdout.data.splitlines() == [
-        "DOTNET_EnableDiagnostics=0",
-        "HOME=/home/agent",
-        "LANG=C.UTF-8",
-        "LC_ALL=C.UTF-8",
-        "NO_COLOR=1",
-        "PATH=/opt/tools/bin:/opt/tools/bash",
-        "POWERSHELL_TELEMETRY_OPTOUT=1",
-        "POWERSHELL_UPDATECHECK=Off",
-        "TERM=dumb",
-        "TZ=UTC",
-        "/work",
-        "agent",
-        "0022",
-        "sandbox",
-        "UTC",
-    ]
+    variables = (
+        "DOTNET_EnableDiagnostics=0 HOME=/home/agent LANG=C.UTF-8 LC_ALL=C.UTF-8 NO_COLOR=1 "
+        "PATH=/opt/tools/bin:/opt/tools/bash POWERSHELL_TELEMETRY_OPTOUT=1 POWERSHELL_UPDATECHECK=Off TERM=dumb TZ=UTC"
+    )
+    assert result.stdout.data.split() == [*variables.split(), "/work", "agent", "0022", "sandbox", "UTC"]
 
 
 NOT_INSTALLED = "cargo rustc rustup rustfmt rustdoc git perl python python2 python3 pip pip3 pwsh"
@@ -158,13 +143,9 @@ def test_powershell_has_the_aliases_of_windows_under_their_condition(sandbox):
 
 
 @pytest.mark.pwsh
-def test_a_profile_says_nothing(sandbox):
+def test_powershell_starts_without_profile_and_telemetry_and_a_profile_says_nothing(sandbox):
     silent = pwsh(sandbox, "exit 0", condition="windows_aliases")
     assert (silent.exit_code, silent.stdout.data, silent.stderr.data) == (0, "", "")
-
-
-@pytest.mark.pwsh
-def test_powershell_starts_without_profile_and_telemetry(sandbox):
     result = pwsh(sandbox, "[Environment]::GetCommandLineArgs() -join ' '; $env:POWERSHELL_TELEMETRY_OPTOUT; exit 3")
     assert "-NoProfile -NonInteractive -Command" in result.stdout.data
     assert result.exit_code == 3
@@ -276,29 +257,12 @@ def test_the_service_answers_and_remembers(sandbox):
     )
     result = bash(sandbox, command, "http")
     body = bytes(range(256)) * 300
-    assert result.stdout.data.splitlines() == [
-        '{"crates": []}',
-        hashlib.sha256(body).hexdigest(),
-        "0",
-        "404 text/plain; charset=utf-8",
-        "405",
-        f"Content-Length: {len(body)}",
-        '{"crates": []}',
-        "1",
-        "0",  # the connection was kept
-    ]
-    assert [(r.method, r.path, r.status) for r in result.http_requests] == [
-        ("GET", "/api/crates", 200),
-        ("GET", "/dl/latest", 302),
-        ("GET", "/dl/store/1", 200),
-        ("GET", "/dl/latest", 302),
-        ("GET", "/none", 404),
-        ("POST", "/api/crates", 405),
-        ("HEAD", "/dl/store/1", 200),
-        ("GET", "/api/crates?page=2", 200),
-        ("GET", "/api/crates", 200),
-        ("GET", "/api/crates", 200),
-    ]
+    crates, kept = '{"crates": []}', ["1", "0"]  # of the connection
+    answers = [crates, hashlib.sha256(body).hexdigest(), "0", "404 text/plain; charset=utf-8", "405"]
+    assert result.stdout.data.splitlines() == [*answers, f"Content-Length: {len(body)}", crates, *kept]
+    first = ["GET /api/crates 200", "GET /dl/latest 302", "GET /dl/store/1 200", "GET /dl/latest 302", "GET /none 404"]
+    then = ["POST /api/crates 405", "HEAD /dl/store/1 200", "GET /api/crates?page=2 200", *["GET /api/crates 200"] * 2]
+    assert [f"{r.method} {r.path} {r.status}" for r in result.http_requests] == first + then
 
 
 def test_the_service_reads_bodies_remembers_jobs_and_knows_entity_tags(sandbox):

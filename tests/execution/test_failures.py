@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import subprocess
 import threading
 import time
 from dataclasses import replace
@@ -15,17 +14,17 @@ from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Result
 from fluency.execution import container
 from fluency.execution.container import read_result, run_container
-from fluency.execution.engine import BUILD_S, Engine, find_engine
+from fluency.execution.engine import BUILD_S, find_engine
 from fluency.execution.isolation import container_config, isolation
 from fluency.execution.protocol import PROTOCOL, Invocation
 from fluency.execution.sandbox import EMPTY_WORLD, Sandbox
-from tests.execution.run_it import LIMITS, bash, own_containers
+from tests.execution.run_it import LIMITS, bash, own_containers, own_daemon
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
 
 
-def kill_one(engine: Engine) -> bool:
+def kill_one(engine) -> bool:
     """Kill a container of this process; False if there was none, or it ended or had not begun at that moment."""
     for found in own_containers(engine):
         with contextlib.suppress(docker.errors.APIError):
@@ -35,7 +34,8 @@ def kill_one(engine: Engine) -> bool:
 
 
 NONCE = "n" * 32
-STARTS = f"echo '{json.dumps({'protocol': PROTOCOL, 'nonce': NONCE, 'processes': []})}';"
+HEAD = {"protocol": PROTOCOL, "nonce": NONCE}
+STARTS = f"echo '{json.dumps(HEAD | {'processes': []})}';"
 """What the runner says before the command, as a line of a script that stands for it."""
 
 
@@ -88,10 +88,7 @@ def test_what_is_lost_before_the_command_started_is_no_result(sandbox, script, w
         ("kill -9 $$; sleep 1; exit 137", "exit code 137"),
         ('printf \'{"protocol": 1, "nonce": \'; exit 9', "exit code 9"),
         ("echo it hurts >&2; exit 4", "exit code 4, it hurts"),
-        (
-            f"printf '%s' '{json.dumps({'protocol': PROTOCOL, 'nonce': NONCE, 'error': 'no threads'})}'; exit 3",
-            "no threads",
-        ),
+        (f"printf '%s' '{json.dumps({**HEAD, 'error': 'no threads'})}'; exit 3", "no threads"),
         ("trap '' TERM; sleep 600", "did not end within 5 s"),
         ("yes", "more than a result can hold"),
     ],
@@ -180,35 +177,12 @@ def test_a_deleted_image(sandbox):
 
 @pytest.mark.usefixtures("second_daemon")
 def test_a_daemon_that_dies_in_the_middle(sandbox, tmp_path, monkeypatch):
-    """On a private engine: stopped while a command runs, then started again.
-
-    It has a network name space of its own, because a daemon without a bridge removes the one it finds.
-    """
-    url = f"unix://{tmp_path}/d.sock"
-
-    def start() -> subprocess.Popen:
-        with (tmp_path / "log").open("ab") as log:
-            daemon = subprocess.Popen(
-                f"unshare --net dockerd -H {url} --data-root {tmp_path}/data --exec-root {tmp_path}/exec --pidfile {tmp_path}/pid"
-                " --bridge=none --iptables=false".split(),
-                stdout=log,
-                stderr=log,
-            )
-        wait_for(lambda: (tmp_path / "d.sock").exists() and answers(), 60)
-        return daemon
-
-    def answers() -> Engine | None:
-        try:
-            return find_engine()
-        except SandboxError:
-            return None
-
-    monkeypatch.setenv("DOCKER_HOST", url)
-    daemon = start()
-    try:
-        engine = answers()
-        client = engine.client(timeout=BUILD_S)
-        client.load_image(b"".join(sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)))
+    """On a private engine: stopped while a command runs, then started again."""
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
+    with own_daemon(tmp_path) as daemon:
+        engine = find_engine()
+        image = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)
+        engine.client(timeout=BUILD_S).load_image(b"".join(image))
         other = Sandbox(engine, sandbox.image, 2)
         assert bash(other, "echo there").stdout.data == "there\n"
 
@@ -222,16 +196,13 @@ def test_a_daemon_that_dies_in_the_middle(sandbox, tmp_path, monkeypatch):
         with pytest.raises(SandboxError) as caught:
             bash(other, "sleep 15", timeout_s=16)
         killer.join()
+        assert "next run" in caught.value.hint
         daemon.wait(40)
         with pytest.raises(SandboxError, match="engine"):
             bash(other, "echo")
-        assert "next run" in caught.value.hint
-        daemon = start()
+    with own_daemon(tmp_path):
         assert bash(other, "echo again").stdout.data == "again\n"
         wait_for(lambda: not own_containers(engine))
-    finally:
-        daemon.terminate()
-        daemon.wait(30)
 
 
 def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox, monkeypatch):
