@@ -65,6 +65,10 @@ def cut(stream: str) -> Callable[[Result], bool]:
     return holds
 
 
+def left(result: Result) -> bool:
+    return result.exit_code == 0 and len(result.leftover) > 0 and result.wall_s < DEADLINE_S
+
+
 def intact(result: Result) -> bool:
     return result.helpers_intact
 
@@ -91,15 +95,9 @@ BASH = [
     Attack("deep-folders", "cd /tmp; while mkdir d && cd d; do :; done", lambda r: timed_out(r) or refused(r)),
     # --- outlives its end
     Attack("reads-stdin", 'cat; read x; echo "[$x]"', says("[]")),
+    Attack("background-child-holds-stdout", "sleep 900 & echo done", lambda r: left(r) and r.leftover == ["sleep"]),
     Attack(
-        "background-child-holds-stdout",
-        "sleep 900 & echo done",
-        lambda r: r.exit_code == 0 and r.leftover == ["sleep"] and r.wall_s < DEADLINE_S,
-    ),
-    Attack(
-        "double-forked-daemon",
-        "(setsid sh -c 'trap \"\" HUP TERM; sleep 900' </dev/null >/dev/null 2>&1 &) ; echo done",
-        lambda r: r.exit_code == 0 and len(r.leftover) > 0,
+        "double-forked-daemon", "(setsid sh -c 'trap \"\" HUP TERM; sleep 900' </dev/null &>/dev/null &) ; echo x", left
     ),
     Attack("stops-itself", "kill -STOP $$; sleep 60", timed_out),
     # --- goes for the runner and its helpers
@@ -130,7 +128,7 @@ BASH = [
     Attack(
         "floods-the-service",
         'for i in $(seq 20); do curl -s -o /dev/null "http://127.0.0.1:8765/[1-400]" & done; wait',
-        lambda r: r.helpers_intact,
+        intact,
         ("http",),
     ),
     Attack(

@@ -1,8 +1,8 @@
 """A cell has three attempts at being measured: counted over runs, anew when what decides the result is another."""
 
-from collections.abc import Iterator
-from dataclasses import astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,22 +21,10 @@ from fluency.workflow.pipeline import Pipeline
 from tests.archive.factory import Executor, Made, make_study, measure
 
 
-@dataclass
-class Wildcards:
-    model: str
-    shell: str
-    task: str
-    trial: str
+class Rule(list):
+    """A rule's input files, all of them the generation."""
 
-
-@dataclass
-class Rule:
-    """A rule's input files, some of them named."""
-
-    generation: list[str]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.generation)
+    generation = property(list)
 
 
 @dataclass
@@ -74,7 +62,7 @@ class OneCell:
     def execute(self, *errors: SandboxError) -> Execution:
         self.sandbox.errors = list(errors)
         generation = self.made.results / "generations" / f"{self.cell.path}.json"
-        wildcards = Wildcards(*map(str, astuple(self.cell)))
+        wildcards = SimpleNamespace(**{name: str(value) for name, value in asdict(self.cell).items()})
         self.pipeline.execute(wildcards, Rule([str(generation)]), [str(self.output)], log=[str(self.made.root / "log")])
         return read_record(Execution, self.output)
 
@@ -154,15 +142,8 @@ def outcome(one: OneCell):
     task = one.made.tasks[0]
     generation = read_record(Generation, one.made.results / "generations" / f"{one.cell.path}.json")
     study = one.made.study
-    score = score_cell(
-        task,
-        generation,
-        read_record(Execution, one.output),
-        world_for,
-        code_sha256=code_sha256("score"),
-        seeds=study.seeds,
-        conditions=study.conditions,
-    )
+    by = {"code_sha256": code_sha256("score"), "seeds": study.seeds, "conditions": study.conditions}
+    score = score_cell(task, generation, read_record(Execution, one.output), world_for, **by)
     write_record(one.made.results / "scores" / f"{one.cell.path}.json", score)
     records = load_records(one.made.results, one.cell)
     return _full_row(one.cell, task.category, records), cell_view(one.cell, records, task)["notes"]

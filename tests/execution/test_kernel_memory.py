@@ -20,6 +20,7 @@ pytestmark = pytest.mark.engine
 
 SMALL_MEMORY = Limits(memory_mb=256, pids=64)
 KEPT_MB = 150
+REFUSED = {"no-such-limit": {"Sysctls": {"kernel.no_such_limit": "0"}}}
 PROBE = """
 import ctypes, json, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -85,17 +86,11 @@ def test_without_its_limits_all_of_it_does_and_others_are_killed_for_it(sandbox)
     assert found["left"] == {"shm": 1, "msg": 1, "sem": 1} and found["killed"] == 9
 
 
-def test_memory_without_a_user_goes_even_where_it_may_be_made(sandbox):
-    found = native(sandbox, {k: v for k, v in isolation(SMALL_MEMORY).items() if k != "no-sysv-memory"})
-    assert found["made"]["memory"] == "made" and found["left"]["shm"] == 0 and found["killed"] == 0
-
-
 def test_an_engine_that_takes_no_limits_of_the_kernel_is_used_without(sandbox, monkeypatch):
     """As an older rootless one: by a limit that every engine refuses. The record of each execution says so."""
-    refused = {"no-such-limit": {"Sysctls": {"kernel.no_such_limit": "0"}}}
 
     def with_refused(limits: Limits, engine: str, dropped: Collection[str]) -> Measures:
-        return isolation(limits, engine, dropped) | ({} if "sysctls" in dropped else refused)
+        return isolation(limits, engine, dropped) | ({} if "sysctls" in dropped else REFUSED)
 
     monkeypatch.setattr("fluency.execution.isolation.isolation", with_refused)
     other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
@@ -105,8 +100,7 @@ def test_an_engine_that_takes_no_limits_of_the_kernel_is_used_without(sandbox, m
 
 
 def test_a_measure_that_is_refused_twice_is_an_error(sandbox, monkeypatch):
-    refused = {"no-such-limit": {"Sysctls": {"kernel.no_such_limit": "0"}}}
-    monkeypatch.setattr("fluency.execution.isolation.isolation", lambda *given: isolation(*given) | refused)
+    monkeypatch.setattr("fluency.execution.isolation.isolation", lambda *given: isolation(*given) | REFUSED)
     with pytest.raises(MeasureRefused, match="sets no kernel limits") as caught:
         checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
     assert caught.value.group == "sysctls"

@@ -7,9 +7,7 @@ lack the right to raise a limit), CONTAINERS_CONF may name a configuration with 
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +24,6 @@ pytestmark = [
     pytest.mark.engine,
     pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("podman"), reason="no podman is installed, or not root"),
 ]
-STARTS_WITHIN_S = 20
 # The name space of the test's engine has no other interface, and Podman gives no resolver.
 NOT_HERE = {"no-network", "no-resolver"}
 
@@ -43,7 +40,8 @@ def podman(sandbox, tmp_path_factory) -> Iterator[Sandbox]:
             ["unshare", "--net", "podman", *storage, "system", "service", "--time=0", url], stdout=log, stderr=log
         )
         try:
-            engine = _answering(folder)
+            wait_for((folder / "podman.sock").exists, 60)
+            engine = find_engine()
             image = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)
             for line in engine.client(timeout=BUILD_S).load_image(b"".join(image)):
                 assert "error" not in line, line
@@ -58,15 +56,6 @@ def podman(sandbox, tmp_path_factory) -> Iterator[Sandbox]:
             service.terminate()
             service.wait(20)
             subprocess.run(["umount", "-q", "-l", f"{folder}/root/overlay"], check=False)
-
-
-def _answering(folder: Path):
-    deadline = time.monotonic() + STARTS_WITHIN_S
-    while time.monotonic() < deadline:
-        if (folder / "podman.sock").exists():
-            return find_engine()
-        time.sleep(0.1)
-    return pytest.skip(f"podman does not start: {(folder / 'log').read_text()[-300:]}")
 
 
 def test_it_is_podman_and_sane(podman):

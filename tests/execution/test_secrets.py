@@ -3,12 +3,12 @@
 import getpass
 import json
 import threading
-import time
 
 import pytest
 
 from fluency.common.paths import ROOT
 from tests.execution.run_it import bash, own_containers
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
 
@@ -28,13 +28,8 @@ def test_no_secret_is_anywhere_inside(sandbox, monkeypatch):
     found: dict[str, object] = {}
 
     def inspect() -> None:
-        client = sandbox._engine.client()
-        for _ in range(400):
-            mine = own_containers(sandbox._engine)
-            if mine:
-                found.update(client.inspect_container(mine[0]))
-                return
-            time.sleep(0.05)
+        (mine, *_) = wait_for(lambda: own_containers(sandbox._engine))
+        found.update(sandbox._engine.client().inspect_container(mine))
 
     watcher = threading.Thread(target=inspect)
     watcher.start()
