@@ -40,13 +40,9 @@ def test_the_profile_sets_each_alias_once_and_does_nothing_else():
 
 
 @pytest.mark.parametrize("condition", EXTRA_CONDITIONS, ids=lambda condition: condition.name)
-def test_the_mark_of_a_condition_is_a_field_of_scores_and_rows(condition):
+def test_the_mark_of_a_condition_is_a_field_of_scores_and_rows_and_what_it_leaves_out_is_there_otherwise(condition):
     assert condition.score_field in Score.model_fields and condition.score_field in Row.model_fields
     assert any(condition in shell.conditions for shell in SHELLS.values())
-
-
-@pytest.mark.parametrize("condition", EXTRA_CONDITIONS, ids=lambda condition: condition.name)
-def test_what_a_condition_leaves_out_is_there_otherwise(condition):
     for shell in SHELLS.values():
         if condition in shell.conditions:
             assert set(condition.removed_arguments) <= set(shell.argv)
@@ -59,20 +55,10 @@ def test_what_a_condition_leaves_out_is_there_otherwise(condition):
         "Get-Process | sort CPU -Descending",
         "LS",
         "& 'ls' a",
-        "& { cat x }",
-        '"$(ls | measure)"',
-        "Get-ChildItem | % { cat $_ }",
-        "$x = ls; $x.Count",
+        *["& { cat x }", '"$(ls | measure)"', "Get-ChildItem | % { cat $_ }", "$x = ls; $x.Count"],
         # In doubt it is run.
-        "foreach (",
-        "& $x",
-        '& "$tool/x"',
-        "Invoke-Expression $x",
-        "iex $x",
-        "Get-Alias ls",
-        "[scriptblock]::Create($x).Invoke()",
-        "pwsh -Command $x",
-        ". ./more.ps1",
+        *["foreach (", "& $x", '& "$tool/x"', "Invoke-Expression $x", "iex $x", "Get-Alias ls", "pwsh -Command $x"],
+        *["[scriptblock]::Create($x).Invoke()", ". ./more.ps1"],
         "Get-Date # " + "x" * 9000,
     ],
 )

@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from fluency.common.errors import UserError
-from fluency.common.paths import CONFIG, ROOT, TASKS
-from fluency.core.config_files import read_yaml
+from fluency.common.paths import ROOT, TASKS
 from fluency.core.study import PILOT, read_study
 from fluency.core.tasks import SETS, load_tasks, set_name, task_sets
 
@@ -36,18 +35,8 @@ def test_the_pilot_is_twenty_of_the_sixty_and_every_folder_is_in_a_set():
     there = {path.name for path in TASKS.glob("[!._]*/")}
     assert there == {task for tasks in sets.values() for task in tasks}, "name a further task in a set of its own"
     assert len(load_tasks(PILOT)) == 20
-
-
-def test_default_demo_and_paid_study_ask_the_pilot():
-    assert read_yaml(CONFIG)["tasks"] == PILOT
-    for name in ("demo", "study"):
-        assert read_study(ROOT / "config" / f"{name}.yaml").tasks == PILOT
-
-
-def test_a_set_all_and_a_list_choose_their_tasks_in_the_order_of_ids(bank):
-    assert [task.id for task in load_tasks("small", bank)] == TWO
-    assert [task.id for task in load_tasks("all", bank)] == [*TWO, "worker-queues"]
-    assert [task.id for task in load_tasks(["worker-queues"], bank)] == ["worker-queues"]
+    asked = [read_study().tasks, *(read_study(ROOT / "config" / f"{name}.yaml").tasks for name in ("demo", "study"))]
+    assert asked == [PILOT] * 3
 
 
 def test_a_set_is_known_by_its_tasks_however_they_were_asked_for(bank):
@@ -56,10 +45,11 @@ def test_a_set_is_known_by_its_tasks_however_they_were_asked_for(bank):
     assert set_name(TWO, bank / "worker-queues") == "", "a bank without sets has none"
 
 
-def test_only_the_tasks_of_the_set_are_read(bank):
-    """A study costs no more to open when the bank grows."""
+def test_a_set_all_and_a_list_choose_their_tasks_in_the_order_of_ids_and_read_no_other(bank):
+    assert [task.id for task in load_tasks("all", bank)] == [*TWO, "worker-queues"]
+    assert [task.id for task in load_tasks(["worker-queues"], bank)] == ["worker-queues"]
     (bank / "worker-queues" / "task.yaml").write_text("a: [\n")
-    assert len(load_tasks("small", bank)) == 2
+    assert [task.id for task in load_tasks("small", bank)] == TWO
     with pytest.raises(UserError, match="not YAML"):
         load_tasks("all", bank)
 
@@ -71,12 +61,7 @@ def test_only_the_tasks_of_the_set_are_read(bank):
         ({}, "othr", 'Hint: did you mean "other"?', "tasks: othr"),
         ({}, ["tree-sise-bytes"], 'Hint: did you mean "tree-size-bytes"?', "tasks: tree-sise-bytes"),
         ({"small": {"description": "x", "tasks": TWO, "task": []}}, "small", 'did you mean "tasks"?', "small.task"),
-        (
-            {"small": {"description": "x", "tasks": TWO, "colour": 1}},
-            "small",
-            "docs/adding-a-task.md lists",
-            "small.colour",
-        ),
+        ({"small": {"description": "x", "tasks": TWO, "hue": 1}}, "small", "docs/adding-a-task.md lists", "small.hue"),
         ({"small": {"description": "x", "tasks": ["lost"]}}, "small", "there is no such task", "tasks: small: lost"),
         ({"small": {"description": "x", "tasks": TWO[:1] * 2}}, "small", "named twice", "small"),
         ({"small": {"description": "x", "tasks": []}}, "small", "at least one entry", "small.tasks"),
