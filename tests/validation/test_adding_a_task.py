@@ -1,7 +1,5 @@
 """docs/adding-a-task.md, followed word by word: its files make a task that loads, answers and is proven sound."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

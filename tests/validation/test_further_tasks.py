@@ -1,7 +1,5 @@
 """The tasks beyond the first twenty: their commands are the ones that were proven on real shells, or say what was."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest
