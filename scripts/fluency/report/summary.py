@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from fluency.analysis.descriptive import ORDER_KEPT
 from fluency.analysis.estimate import Claims, GapEstimate
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.plan import ALPHA, DIRECTION_PP, DIRECTIONS, NOISE_PP, Direction, band_of, band_words, edge_of
@@ -224,6 +225,12 @@ def _study_warnings(analysis: Analysis, provenance: Provenance) -> Iterator[str]
             f"The study grew: trials beyond {', '.join(grew)} were asked for when the earlier ones had been answered, "
             "and whoever looks in between and stops at a result of choice finds one too often: in simulations of no "
             f"difference, p is at most 0.05 at one of four looks in up to {STOPPING} of studies (docs/method.md)."
+        )
+    departed = [f"{name} {o.correlation:.2f}" for name, o in analysis.orders.items() if o.state == "departed"]
+    if departed:
+        yield (
+            f"The answers were not asked for in the planned order (rank correlation with it: {', '.join(departed)}; "
+            f"kept from {ORDER_KEPT}): some came later, or again, and whoever chooses which can move the gap."
         )
     if provenance.registration is None:
         yield "The study is exploratory: nothing was registered before it."
