@@ -109,12 +109,13 @@ def _mean_rate(counts: ShellPasses, places: Sequence[int], min_trials: int) -> F
 def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> ShellComposition:
     """What one model's answers in one shell are made of."""
     one_model(rows)
-    answered = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
+    columns = ["made_of", "passed", "commands", "status", *(condition.score_field for condition in EXTRA_CONDITIONS)]
+    answered = rows.loc[(rows["shell"] == shell) & rows["outcome"].notna(), columns]
     known = answered[answered["made_of"].notna()]
-    lines = []
+    lines, kinds = [], set(known["made_of"])
     for kind in get_args(MadeOf):
-        part = known[known["made_of"] == kind]
-        if len(part):
+        if kind in kinds:
+            part = known[known["made_of"] == kind]
             marks = part["passed"].dropna()
             under = {condition.name: part[condition.score_field].dropna() for condition in EXTRA_CONDITIONS}
             passed_under = {name: (int(known.sum()), len(known)) for name, known in under.items()}
@@ -132,11 +133,11 @@ def failure_lines(rows: pd.DataFrame, shells: Sequence[str]) -> tuple[FailureLin
     model = one_model(rows)
     failed = rows[(rows["status"] == "measured") & (rows["passed"] == False)]  # noqa: E712
     named = failed["failure_class"].fillna("unclassified")
-    lines = []
+    lines, classes = [], set(named)
     for failure_class in (*get_args(FailureClass), "unclassified"):
-        part = failed[named == failure_class]
-        if part.empty:
+        if failure_class not in classes:
             continue
+        part = failed[named == failure_class]
         first = part.iloc[0]
         cell = Cell(model, first["shell"], first["task"], int(first["trial"]))
         why = "" if pd.isna(first["why"]) else str(first["why"])
@@ -240,8 +241,9 @@ class TimeSlice:
 def drift(rows: pd.DataFrame, shells: list[str]) -> tuple[TimeSlice, ...]:
     """Up to four slices, none empty, of sizes that differ by one answer at most; only measured cells count."""
     one_model(rows)
-    known = rows[(rows["status"] == "measured") & rows["passed"].notna() & rows["asked_utc"].notna()]
-    ordered = known.sort_values(["asked_utc", "shell", "task", "trial"])
+    known = (rows["status"] == "measured") & rows["passed"].notna() & rows["asked_utc"].notna()
+    order = ["asked_utc", "shell", "task", "trial"]
+    ordered = rows.loc[known, [*order, "passed", "t_gen_s"]].sort_values(order)
     parts = np.array_split(np.arange(len(ordered)), min(TIME_SLICES, len(ordered)) or 1)
     return tuple(_time_slice(ordered.iloc[part], shells) for part in parts if len(part))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,17 @@ def verify_archive(path: Path, *, trust_tasks: bool = False, private: Path | Non
         return verify_unpacked(archive, trust_tasks=trust_tasks)[0]
 
 
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Each collection would walk through all records, which hold no cycles: a sixth of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@_without_garbage_collection()
 def verify_unpacked(
     archive: UnpackedArchive, *, trust_tasks: bool = False
 ) -> tuple[VerifyReport, ArchivedStudy | None]:
