@@ -219,8 +219,14 @@ def _check_registration(archived: ArchivedStudy, report: VerifyReport, where: st
         own, theirs = registered(archived.study.preregistration or "", path), stated.registration
         given = theirs.model_fields_set if theirs else set()  # older code stated less
         named = Registered.model_fields.keys() if "registration" in report.same_code_stages else given
-        same = {"path", "sha256"} <= given and all(getattr(own, key) == getattr(theirs, key) for key in named)
+        same = {"path", "sha256"} <= given and all(
+            getattr(own, key) == getattr(theirs, key) for key in named if key != "siblings"
+        )
         report.check(same, name, f"it is not the registration that {where} describes", "files")
+        there = not theirs or theirs.siblings.items() <= own.siblings.items()  # one may have come since
+        report.check(there, name, f"registrations that {where} names are not in the archive", "files")
+        if own.among:
+            report.add_note(name, f"it is {own.among}")
         first, world_for = stated.first_answer_utc, archived.world_or_hash
         found = deviations(archived.study, archived.tasks, path, first, world_for=world_for)
         what = f"the stated deviations are not those found ({'; '.join(found) or 'none'})"

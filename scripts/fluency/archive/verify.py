@@ -340,7 +340,18 @@ def check_unexpected_files(archived: ArchivedStudy, report: VerifyReport, accoun
     """Files that nothing in the archive names: allowed are notes for the reader, and what is unproven anyway."""
     damaged = {finding.where for finding in report.problems}
     unfinished = set() if (archived.products / "provenance.json").is_file() else {*PROJECT_FILES.values(), "config/"}
-    allowed = ("README.md", "CITATION.cff", CRATE_FILE, HELD_OUT, "logs/", "image/", "sandbox/", "tasks/", *unfinished)
+    allowed = (
+        "README.md",
+        "CITATION.cff",
+        CRATE_FILE,
+        HELD_OUT,
+        "logs/",
+        "image/",
+        "sandbox/",
+        "tasks/",
+        "preregistrations/",
+        *unfinished,
+    )
     records = (*(f"results/{stage}/" for stage in RECORD_TYPES), "answers/")
     for name in sorted(archived.unpacked.manifest.files.keys() - accounted_for - archived.unpacked.absent - damaged):
         if name.startswith(f"results/{archived.study.study}/"):

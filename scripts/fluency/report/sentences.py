@@ -275,6 +275,7 @@ def registration_summary(provenance: Provenance) -> tuple[str, str]:
     tree = "" if made.dirty is None else ", with uncommitted changes" if made.dirty else ", with no uncommitted change"
     commit = f"at commit {made.commit}{tree}" if made.commit else "at a commit that is not known"
     said = f"on {made.utc} {commit}; " + (f"the first answer came {first}." if first else "no answer has come yet.")
+    said += f" It is {made.among}." if made.among else ""
     heading = {True: "Registered in advance", False: "Registered, but not in advance", None: "Registered"}
     return heading[made.precedes(first)], f"{said} A clock can be set: what proves the order is in docs/archive.md."
 
