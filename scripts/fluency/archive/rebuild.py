@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from fluency.analysis.descriptive import asking_order
 from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.code_hashes import code_sha256
 from fluency.archive.findings import VerifyReport
@@ -116,6 +117,11 @@ def rebuild_products(archived: ArchivedStudy, report: VerifyReport, rows: Sequen
     shown = [archived.products / name for name in ("report.md", "explorer.html")]
     if provenance is not None and table.is_file() and any(path.is_file() for path in shown):
         view, frame = archived.view(provenance), archived.table()
+        for model in (model.alias for model in archived.study.models):
+            order = asking_order(frame[frame["model"] == model], model, archived.study)
+            if order.state == "departed":
+                what = f"{model} was not asked in the planned order: rank correlation with it {order.correlation:.2f}"
+                report.add_note(f"results/{archived.study.study}/{TABLE}", what)
         compared |= _rebuild(archived, report, "report", lambda folder: write_products(view, frame, folder))
     return compared
 
