@@ -1,7 +1,5 @@
 """What every test may use: the real sandbox, opened once a session; and which tests share a worker."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

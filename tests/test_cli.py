@@ -1,7 +1,5 @@
 """What a person mistypes, and a file that cannot be used, is one sentence with a hint and exit code 2."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

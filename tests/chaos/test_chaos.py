@@ -3,8 +3,6 @@
 A run killed with SIGKILL is in tests/workflow/test_reruns.py.
 """
 
-from __future__ import annotations
-
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -66,7 +64,7 @@ def engine(bridged) -> Iterator[OwnEngine]:
 
 
 @pytest.mark.engine
-def test_the_second_engine_leaves_the_networks_of_the_first_alone(bridged, engine) -> None:
+def test_the_second_engine_leaves_the_networks_of_the_first_alone(bridged, engine):
     assert BRIDGE.exists() == bridged
 
 
@@ -83,7 +81,7 @@ def test_a_disturbed_run_is_finished_by_the_next_with_the_same_table_and_asks_no
 
 
 @pytest.mark.engine
-def test_an_interrupt_reaches_a_run_also_where_the_campaign_itself_ignores_it(table) -> None:
+def test_an_interrupt_reaches_a_run_also_where_the_campaign_itself_ignores_it(table):
     usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         trial = try_fault(1, "interrupt", SMALL, table, Random(f"{SEED} ignored"), None, gone_s=3)

@@ -46,7 +46,6 @@ NUMBERS = {
     "becbf647612f3696": "-0.0000033333333333333333",
     "43143ff3c1cb0959": "1424953923781206.2",
 }
-NO_NUMBERS = ("7fffffffffffffff", "7ff0000000000000", "fff0000000000000")
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -89,13 +88,7 @@ def test_the_numbers_of_the_standard(bits, text):
     assert canonical_json(double(bits)) == text == as_ecmascript_says(double(bits))
 
 
-@pytest.mark.parametrize("value", ["\ud800", {"a": ["\ud800"]}, {"\ud800": 1}, {1: "a"}, {"a": {2: "b"}}, [{1, 2}]])
-def test_what_has_no_text_has_none(value):
-    with pytest.raises(ValueError):
-        canonical_json(value)
-
-
-@pytest.mark.parametrize("bits", NO_NUMBERS)
+@pytest.mark.parametrize("bits", ("7fffffffffffffff", "7ff0000000000000", "fff0000000000000"))
 def test_what_is_no_number_has_no_text(bits):
     with pytest.raises(ValueError, match="not representable"):
         canonical_json({"a": [double(bits)]})
@@ -146,7 +139,10 @@ def test_a_text_is_written_as_before(text):
 
 @pytest.mark.parametrize(
     "value",
-    [EXACT + 2, -EXACT - 2, 2**60, 10**400, {"a": [EXACT + 2]}, "\ud800", {"\udfff": 1}, {1: 2}, {1, 2}, b"", math.nan],
+    [
+        *[EXACT + 2, -EXACT - 2, 2**60, 10**400, {"a": [EXACT + 2]}, math.nan],
+        *["\ud800", {"a": ["\ud800"]}, {"\udfff": 1}, {1: 2}, {"a": {2: "b"}}, [{1, 2}], b""],
+    ],
 )
 def test_a_value_without_a_text_is_refused(value):
     with pytest.raises(ValueError):
@@ -163,9 +159,8 @@ def test_what_nests_too_deeply_is_refused_and_has_no_hash():
 
 
 def test_one_value_has_one_text():
-    assert (
-        canonical_json({"b": 30.0, "a": (1, -0.0)}) == canonical_json({"a": [1.0, 0], "b": 30}) == '{"a":[1,0],"b":30}'
-    )
+    one, other = {"b": 30.0, "a": (1, -0.0)}, {"a": [1.0, 0], "b": 30}
+    assert canonical_json(one) == canonical_json(other) == '{"a":[1,0],"b":30}'
 
 
 @pytest.mark.parametrize("value", [{"a": 1.0, "\U0001f600": 1, "\ufb33": 2}, [2**60], {"a": 1e-5}])
@@ -177,11 +172,7 @@ def test_a_hash_of_the_first_schema_is_recognised(value):
 def test_a_seal_fits_in_either_form_and_only_untouched():
     document = {"limit": 30.0}
     assert with_self_hash(document)["sha256"] == sha256('{"limit":30}')
-    assert has_valid_self_hash(with_self_hash(document)) and has_valid_self_hash(
-        document | {"sha256": sha256('{"limit":30.0}')}
-    )
+    assert has_valid_self_hash(with_self_hash(document))
+    assert has_valid_self_hash(document | {"sha256": sha256('{"limit":30.0}')})
     assert not has_valid_self_hash(with_self_hash(document) | {"limit": 31.0}) and not has_valid_self_hash(document)
-
-
-def test_what_has_neither_form_fits_no_hash():
-    assert not hashes_to({"a": math.nan}, None)
+    assert not hashes_to({"a": math.nan}, None), "what has neither form"

@@ -1,7 +1,5 @@
 """Others' words reach a terminal as words: no control, no hidden character, and no line of their own."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.common.errors import UserError

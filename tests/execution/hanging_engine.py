@@ -1,7 +1,5 @@
 """An engine that takes a call and never answers it: the real one, behind a socket that holds one kind of call back."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

@@ -1,7 +1,5 @@
 """What a user without any rights is told."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,10 +1,8 @@
 """A cell has three attempts at being measured: counted over runs, anew when what decides the result is another."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from dataclasses import astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,22 +21,10 @@ from fluency.workflow.pipeline import Pipeline
 from tests.archive.factory import Executor, Made, make_study, measure
 
 
-@dataclass
-class Wildcards:
-    model: str
-    shell: str
-    task: str
-    trial: str
+class Rule(list):
+    """A rule's input files, all of them the generation."""
 
-
-@dataclass
-class Rule:
-    """A rule's input files, some of them named."""
-
-    generation: list[str]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.generation)
+    generation = property(list)
 
 
 @dataclass
@@ -76,13 +62,13 @@ class OneCell:
     def execute(self, *errors: SandboxError) -> Execution:
         self.sandbox.errors = list(errors)
         generation = self.made.results / "generations" / f"{self.cell.path}.json"
-        wildcards = Wildcards(*map(str, astuple(self.cell)))
+        wildcards = SimpleNamespace(**{name: str(value) for name, value in asdict(self.cell).items()})
         self.pipeline.execute(wildcards, Rule([str(generation)]), [str(self.output)], log=[str(self.made.root / "log")])
         return read_record(Execution, self.output)
 
 
 @pytest.fixture
-def one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OneCell:
+def one(tmp_path, monkeypatch) -> OneCell:
     return OneCell(tmp_path / "study", monkeypatch)
 
 
@@ -90,13 +76,13 @@ def ended(why: str = "somebody outside ended the container (kill)") -> ResultLos
     return ResultLost(why, where="sandbox")
 
 
-def test_a_cell_measured_at_once_has_one_attempt(one: OneCell) -> None:
+def test_a_cell_measured_at_once_has_one_attempt(one):
     record = one.execute()
     assert (record.attempts, record.unmeasured) == (1, None) and record.runs
     assert not (one.made.results / "attempts").exists()
 
 
-def test_a_cell_measured_later_says_at_which_attempt(one: OneCell) -> None:
+def test_a_cell_measured_later_says_at_which_attempt(one):
     for _ in range(2):
         with pytest.raises(ResultLost):
             one.execute(ended())
@@ -108,14 +94,14 @@ def test_a_cell_measured_later_says_at_which_attempt(one: OneCell) -> None:
     assert "measured at the 3rd attempt: the engine or somebody outside ended the others" in notes
 
 
-def test_what_ended_before_the_command_started_is_no_attempt(one: OneCell) -> None:
+def test_what_ended_before_the_command_started_is_no_attempt(one):
     for _ in range(2 * MAX_ATTEMPTS):
         with pytest.raises(SandboxError):
             one.execute(SandboxError("the engine refused", where="sandbox"))
     assert one.execute().attempts == 1
 
 
-def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tried_again(one: OneCell) -> None:
+def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tried_again(one):
     for number in range(MAX_ATTEMPTS - 1):
         with pytest.raises(ResultLost):
             one.execute(ended(f"reason {number}"))
@@ -131,7 +117,7 @@ def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tri
     assert f"given up after the 3rd attempt: {why}" in notes
 
 
-def test_something_else_that_decides_the_result_starts_anew(one: OneCell) -> None:
+def test_something_else_that_decides_the_result_starts_anew(one):
     for _ in range(MAX_ATTEMPTS - 1):
         with pytest.raises(ResultLost):
             one.execute(ended())
@@ -141,7 +127,7 @@ def test_something_else_that_decides_the_result_starts_anew(one: OneCell) -> Non
     assert (one.execute().attempts, one.execute().unmeasured) == (1, None)
 
 
-def test_a_damaged_count_is_no_count(tmp_path: Path) -> None:
+def test_a_damaged_count_is_no_count(tmp_path):
     path = tmp_path / "a" / "1.json"
     assert failed_attempts(path, "key") == []
     assert add_failed_attempt(path, "key", "why") == ["why"] == failed_attempts(path, "key")
@@ -156,15 +142,8 @@ def outcome(one: OneCell):
     task = one.made.tasks[0]
     generation = read_record(Generation, one.made.results / "generations" / f"{one.cell.path}.json")
     study = one.made.study
-    score = score_cell(
-        task,
-        generation,
-        read_record(Execution, one.output),
-        world_for,
-        code_sha256=code_sha256("score"),
-        seeds=study.seeds,
-        conditions=study.conditions,
-    )
+    by = {"code_sha256": code_sha256("score"), "seeds": study.seeds, "conditions": study.conditions}
+    score = score_cell(task, generation, read_record(Execution, one.output), world_for, **by)
     write_record(one.made.results / "scores" / f"{one.cell.path}.json", score)
     records = load_records(one.made.results, one.cell)
     return _full_row(one.cell, task.category, records), cell_view(one.cell, records, task)["notes"]

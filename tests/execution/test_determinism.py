@@ -1,14 +1,11 @@
 """The same command in the same world gives the same document, apart from times and ids, under full load."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from fluency.common.canonical import canonical_json
 from fluency.core.records import Result
-from fluency.execution.sandbox import Sandbox
 from tests.execution.run_it import bash
 
 pytestmark = pytest.mark.engine
@@ -27,7 +24,7 @@ def lasting(result: Result) -> str:
     return canonical_json(document | {"oom_killed": result.used.oom_killed, "written": result.used.written_bytes})
 
 
-def test_sixty_times_the_same(sandbox: Sandbox) -> None:
+def test_sixty_times_the_same(sandbox):
     with ThreadPoolExecutor(sandbox.parallel) as pool:
         documents = list(pool.map(lambda _: lasting(bash(sandbox, COMMAND, "processes", "http")), range(TIMES)))
     assert len(set(documents)) == 1, sorted(set(documents), key=documents.count)[:2]

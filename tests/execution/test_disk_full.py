@@ -1,17 +1,14 @@
 """A disk that is full while the base is imported: a sentence with a hint. On an engine whose storage is a small tmpfs."""
 
-from __future__ import annotations
-
 import subprocess
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.execution.engine import Engine, find_engine
 from fluency.execution.image import ensure_image
+from tests.execution.run_it import own_daemon
 
 pytestmark = pytest.mark.engine
 STAND_IN = """#!/bin/sh
@@ -21,33 +18,18 @@ head -c 150M /dev/urandom > "$last.d" && tar -cf "$last" -C / "${last#/}.d" 2>/d
 
 
 @pytest.fixture
-def small_engine(second_daemon: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+def small_engine(second_daemon, tmp_path, monkeypatch) -> Iterator[Engine]:
     """An engine of the test's own with 48 MB of disk, without network, and so without a registry."""
-    url, data = f"unix://{tmp_path}/d.sock", tmp_path / "data"
+    data = tmp_path / "data"
     data.mkdir()
-    monkeypatch.setenv("DOCKER_HOST", url)
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(data)], check=True)
-    command = f"unshare --net dockerd -H {url} --data-root {data} --exec-root {tmp_path}/exec --pidfile {tmp_path}/pid"
-    with (tmp_path / "log").open("wb") as log:
-        daemon = subprocess.Popen([*command.split(), "--bridge=none", "--iptables=false"], stdout=log, stderr=log)
-    try:
-        yield _answering()
-    finally:
-        daemon.terminate()
-        daemon.wait(30)
-        subprocess.run(["umount", "-l", str(data)], check=True)
+    with own_daemon(tmp_path):
+        yield find_engine()
+    subprocess.run(["umount", "-l", str(data)], check=True)
 
 
-def _answering() -> Engine:
-    for _ in range(300):
-        try:
-            return find_engine()
-        except SandboxError:
-            time.sleep(0.1)
-    return find_engine()
-
-
-def test_it_is_told_in_a_sentence(small_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_told_in_a_sentence(small_engine, tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "mmdebstrap").write_text(STAND_IN)
     (tmp_path / "bin" / "mmdebstrap").chmod(0o755)

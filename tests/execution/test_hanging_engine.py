@@ -1,9 +1,6 @@
 """An engine that does not answer holds nobody up for ever, and no container of ours runs on."""
 
-from __future__ import annotations
-
 import secrets
-from pathlib import Path
 
 import pytest
 
@@ -32,9 +29,7 @@ def _only_this_one_hurries(client: Client, call: str, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("call", ["/containers/create", "/attach?", "/start"])
-def test_a_call_that_is_never_answered(
-    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
+def test_a_call_that_is_never_answered(sandbox, tmp_path, monkeypatch, call):
     monkeypatch.setitem(container.LABELS, container.LABEL, secrets.token_hex(4))
     real = sandbox._engine
     with hanging(real, tmp_path, call) as hung:
@@ -53,7 +48,7 @@ def test_a_call_that_is_never_answered(
         wait_for(lambda: not own_containers(real, all=True), 60)
 
 
-def test_a_program_of_a_new_image_that_never_ends(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_of_a_new_image_that_never_ends(sandbox, monkeypatch):
     monkeypatch.setitem(container.LABELS, container.LABEL, secrets.token_hex(4))
     monkeypatch.setattr(image, "PROBE_S", 2)
     with pytest.raises(SandboxError, match="went away"):

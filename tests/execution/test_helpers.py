@@ -1,7 +1,5 @@
 """The helpers in the container are what the plan of a world says: threads, sessions, parents after an end, process ids."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +7,6 @@ import pytest
 from fluency.core.records import ProcessFact
 from fluency.core.task_world import planned_processes
 from fluency.execution.protocol import Invocation
-from fluency.execution.sandbox import Sandbox
 from fluency.world import HelperSpec
 from tests.execution.run_it import LIMITS
 from tests.execution.worlds import SMALL
@@ -46,7 +43,7 @@ def by_key(facts: list[ProcessFact]) -> dict[str, tuple]:
     }
 
 
-def test_helpers_are_started_as_planned(sandbox: Sandbox) -> None:
+def test_helpers_are_started_as_planned(sandbox):
     result = sandbox.run(Invocation("bash", COMMAND, WORLD, LIMITS, 20, ("processes",)))
     found = by_key(result.processes)
     assert found == by_key(planned_processes(WORLD))

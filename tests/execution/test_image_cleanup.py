@@ -1,7 +1,5 @@
 """Images of earlier versions go, but for the newest, those in use, the bases, and those of other checkouts."""
 
-from __future__ import annotations
-
 import io
 import secrets
 import time
@@ -42,7 +40,7 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf(sandbox: Sandbox) -> Iterator[Shelf]:
+def shelf(sandbox) -> Iterator[Shelf]:
     """The shelf, emptied afterwards."""
     shelf = Shelf(sandbox)
     yield shelf
@@ -51,7 +49,7 @@ def shelf(sandbox: Sandbox) -> Iterator[Shelf]:
             shelf.client.remove_image(tag, force=True)
 
 
-def test_the_newest_and_the_used_stay(sandbox: Sandbox, shelf: Shelf) -> None:
+def test_the_newest_and_the_used_stay(sandbox, shelf):
     oldest = shelf.build("used")
     for name in ("second", "third", "fourth", "fifth"):
         shelf.build(name)
@@ -67,7 +65,7 @@ def test_the_newest_and_the_used_stay(sandbox: Sandbox, shelf: Shelf) -> None:
     assert shelf.there() == {"fourth", "fifth", "other", "base"}, "a tag that is gone takes no place"
 
 
-def test_the_current_one_stays_however_old(sandbox: Sandbox, shelf: Shelf) -> None:
+def test_the_current_one_stays_however_old(sandbox, shelf):
     current = shelf.build("current")
     shelf.build("newer")
     remove_older(sandbox._engine, current, shelf.checkout, kept=1)

@@ -4,8 +4,6 @@ The probe calls the C library itself, as an answer can that writes machine code 
 program behind it that an image could leave out. It runs as the command's user, behind the isolation measures.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 
@@ -22,6 +20,7 @@ pytestmark = pytest.mark.engine
 
 SMALL_MEMORY = Limits(memory_mb=256, pids=64)
 KEPT_MB = 150
+REFUSED = {"no-such-limit": {"Sysctls": {"kernel.no_such_limit": "0"}}}
 PROBE = """
 import ctypes, json, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -73,13 +72,13 @@ def native(sandbox: Sandbox, measures: Measures) -> dict:
     return json.loads(session.output)
 
 
-def test_nothing_outlives_its_process(sandbox: Sandbox) -> None:
+def test_nothing_outlives_its_process(sandbox):
     found = native(sandbox, isolation(SMALL_MEMORY))
     assert "made" not in found["made"].values(), found
     assert found["left"] == {"shm": 0, "msg": 0, "sem": 0} and found["killed"] == 0
 
 
-def test_without_its_limits_all_of_it_does_and_others_are_killed_for_it(sandbox: Sandbox) -> None:
+def test_without_its_limits_all_of_it_does_and_others_are_killed_for_it(sandbox):
     kernels = {name for name, part in isolation(SMALL_MEMORY).items() if "Sysctls" in part}
     every = isolation(SMALL_MEMORY)
     found = native(sandbox, {k: v for k, v in every.items() if k not in kernels | {"no-bytes-in-posix-queues"}})
@@ -87,19 +86,11 @@ def test_without_its_limits_all_of_it_does_and_others_are_killed_for_it(sandbox:
     assert found["left"] == {"shm": 1, "msg": 1, "sem": 1} and found["killed"] == 9
 
 
-def test_memory_without_a_user_goes_even_where_it_may_be_made(sandbox: Sandbox) -> None:
-    found = native(sandbox, {k: v for k, v in isolation(SMALL_MEMORY).items() if k != "no-sysv-memory"})
-    assert found["made"]["memory"] == "made" and found["left"]["shm"] == 0 and found["killed"] == 0
-
-
-def test_an_engine_that_takes_no_limits_of_the_kernel_is_used_without(
-    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_engine_that_takes_no_limits_of_the_kernel_is_used_without(sandbox, monkeypatch):
     """As an older rootless one: by a limit that every engine refuses. The record of each execution says so."""
-    refused = {"no-such-limit": {"Sysctls": {"kernel.no_such_limit": "0"}}}
 
     def with_refused(limits: Limits, engine: str, dropped: Collection[str]) -> Measures:
-        return isolation(limits, engine, dropped) | ({} if "sysctls" in dropped else refused)
+        return isolation(limits, engine, dropped) | ({} if "sysctls" in dropped else REFUSED)
 
     monkeypatch.setattr("fluency.execution.isolation.isolation", with_refused)
     other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
@@ -108,9 +99,8 @@ def test_an_engine_that_takes_no_limits_of_the_kernel_is_used_without(
     assert said == "0\n0\n", "the limit on a process's queues needs no right of the engine"
 
 
-def test_a_measure_that_is_refused_twice_is_an_error(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = {"no-such-limit": {"Sysctls": {"kernel.no_such_limit": "0"}}}
-    monkeypatch.setattr("fluency.execution.isolation.isolation", lambda *given: isolation(*given) | refused)
+def test_a_measure_that_is_refused_twice_is_an_error(sandbox, monkeypatch):
+    monkeypatch.setattr("fluency.execution.isolation.isolation", lambda *given: isolation(*given) | REFUSED)
     with pytest.raises(MeasureRefused, match="sets no kernel limits") as caught:
         checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
     assert caught.value.group == "sysctls"

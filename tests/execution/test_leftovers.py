@@ -1,7 +1,5 @@
 """What a killed run leaves on the engine ends by itself, or is removed when it is old; other runs keep their containers."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import signal
@@ -17,7 +15,7 @@ from fluency.common.paths import ROOT
 from fluency.core.study import SandboxConfig
 from fluency.execution import container
 from fluency.execution.isolation import container_config, isolation
-from fluency.execution.sandbox import Sandbox, open_sandbox
+from fluency.execution.sandbox import open_sandbox
 from tests.execution.run_it import LIMITS, bash, own_containers
 from tests.waiting import wait_for
 
@@ -39,13 +37,13 @@ with ThreadPoolExecutor(2) as pool:
 
 
 @pytest.fixture(autouse=True)
-def _label(monkeypatch: pytest.MonkeyPatch) -> str:
+def _label(monkeypatch) -> str:
     """A label of each test's own."""
     monkeypatch.setitem(container.LABELS, container.LABEL, secrets.token_hex(4))
     return container.LABELS[container.LABEL]
 
 
-def test_after_a_kill_no_container_outlives_its_deadline(sandbox: Sandbox, _label: str) -> None:
+def test_after_a_kill_no_container_outlives_its_deadline(sandbox, _label):
     engine = sandbox._engine
     run = subprocess.Popen([sys.executable, "-c", KILLED, _label], cwd=ROOT)
 
@@ -63,9 +61,7 @@ def test_after_a_kill_no_container_outlives_its_deadline(sandbox: Sandbox, _labe
     wait_for(lambda: not own_containers(engine, all=True), DEADLINE_S + 60)
 
 
-def test_at_the_start_of_a_run_old_containers_are_removed_and_young_ones_stay(
-    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_at_the_start_of_a_run_old_containers_are_removed_and_young_ones_stay(sandbox, monkeypatch):
     """Old by the engine's own times: whether the run that made them started long ago does not matter."""
     client = sandbox._engine.client()
 

@@ -3,8 +3,6 @@
 The archive is a stand-in whose hash stands in for the pinned one; the server is real.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator
@@ -23,7 +21,7 @@ NAME = powershell.release_name()
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_kept(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(powershell, "KEPT_FOLDER", tmp_path / "kept")
     monkeypatch.setattr(powershell, "ROOT", tmp_path / "beside")
     for variable in (powershell.VARIABLE, powershell.MIRROR):
@@ -31,7 +29,7 @@ def nothing_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def release(tmp_path, monkeypatch) -> Path:
     (tmp_path / "mirror").mkdir()
     path = archive(tmp_path / "mirror" / NAME)
     held = {NAME: sha256_file(path)}
@@ -40,7 +38,7 @@ def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def mirror(release: Path) -> Iterator[str]:
+def mirror(release) -> Iterator[str]:
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None: ...
 
@@ -51,7 +49,7 @@ def mirror(release: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("form", ["{}", "{}/", "{}/" + NAME])
-def test_a_mirror_gives_the_pinned_release_once(mirror: str, release: Path, monkeypatch, form: str) -> None:
+def test_a_mirror_gives_the_pinned_release_once(mirror, release, monkeypatch, form):
     monkeypatch.setenv(powershell.MIRROR, form.format(mirror))
     source = powershell.powershell_source()
     assert source == sha256_file(release)
@@ -60,7 +58,7 @@ def test_a_mirror_gives_the_pinned_release_once(mirror: str, release: Path, monk
     assert {path.name for path in powershell.KEPT_FOLDER.iterdir()} == {"current", f"{source}.tar.gz"}
 
 
-def test_a_mirror_with_another_content_is_refused_and_leaves_nothing(mirror: str, release: Path, monkeypatch) -> None:
+def test_a_mirror_with_another_content_is_refused_and_leaves_nothing(mirror, release, monkeypatch):
     archive(release, "#!/bin/sh\n# another build\n")
     monkeypatch.setenv(powershell.MIRROR, mirror)
     with pytest.raises(SandboxError, match="SHA256 hash of downloaded file"):
@@ -68,7 +66,7 @@ def test_a_mirror_with_another_content_is_refused_and_leaves_nothing(mirror: str
     assert not any(powershell.KEPT_FOLDER.iterdir())
 
 
-def test_a_mirror_that_does_not_give_it_is_told_in_a_sentence(mirror: str, release: Path, monkeypatch) -> None:
+def test_a_mirror_that_does_not_give_it_is_told_in_a_sentence(mirror, release, monkeypatch):
     for given, says in ((f"{mirror}/nowhere", "404"), ("http://127.0.0.1:9", "refused"), ("no-address", "protocol")):
         monkeypatch.setenv(powershell.MIRROR, given)
         with pytest.raises(SandboxError) as caught:
@@ -76,7 +74,7 @@ def test_a_mirror_that_does_not_give_it_is_told_in_a_sentence(mirror: str, relea
         assert says in str(caught.value) and given in caught.value.where and NAME in caught.value.hint
 
 
-def test_the_release_is_found_where_it_lies(release: Path, tmp_path: Path) -> None:
+def test_the_release_is_found_where_it_lies(release, tmp_path):
     assert powershell.powershell_source() is None
     (tmp_path / "beside").mkdir()
     archive(tmp_path / "beside" / NAME, "#!/bin/sh\n# another build\n")
@@ -85,6 +83,6 @@ def test_the_release_is_found_where_it_lies(release: Path, tmp_path: Path) -> No
     assert powershell.powershell_source() == sha256_file(release)
 
 
-def test_both_processors_are_pinned_and_the_advice_names_this_ones() -> None:
+def test_both_processors_are_pinned_and_the_advice_names_this_ones():
     assert len(powershell.pinned()) == len(set(powershell.pinned().values())) == 2
     assert ("x64" if os.uname().machine == "x86_64" else "arm64") in NAME and NAME in powershell.INSTALL_HINT

@@ -1,17 +1,14 @@
 """Nothing of the host goes into a container: no key, no variable, no name, no path of the project or its user."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import threading
-import time
 
 import pytest
 
 from fluency.common.paths import ROOT
-from fluency.execution.sandbox import Sandbox
 from tests.execution.run_it import bash, own_containers
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
 
@@ -25,19 +22,14 @@ needle() { grep -rlsaF --exclude-dir=sys --exclude-dir=proc -f <(printf '%s' "$1
 HALVES = f"{CANARY[:9]} {CANARY[9:]}"
 
 
-def test_no_secret_is_anywhere_inside(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_secret_is_anywhere_inside(sandbox, monkeypatch):
     for name in ("ANTHROPIC_API_KEY", "HTTPS_PROXY", "FLUENCY_CANARY"):
         monkeypatch.setenv(name, CANARY)
     found: dict[str, object] = {}
 
     def inspect() -> None:
-        client = sandbox._engine.client()
-        for _ in range(400):
-            mine = own_containers(sandbox._engine)
-            if mine:
-                found.update(client.inspect_container(mine[0]))
-                return
-            time.sleep(0.05)
+        (mine, *_) = wait_for(lambda: own_containers(sandbox._engine))
+        found.update(sandbox._engine.client().inspect_container(mine))
 
     watcher = threading.Thread(target=inspect)
     watcher.start()
@@ -54,12 +46,12 @@ def test_no_secret_is_anywhere_inside(sandbox: Sandbox, monkeypatch: pytest.Monk
     assert found["HostConfig"]["Privileged"] is False
 
 
-def test_the_search_would_find_it(sandbox: Sandbox) -> None:
+def test_the_search_would_find_it(sandbox):
     command = f"{LOOK} echo {CANARY} > /tmp/leak; needle {HALVES} | head -n 1"
     assert bash(sandbox, command, timeout_s=60).stdout.data == "/tmp/leak\n"
 
 
-def test_names_of_host_user_and_project_are_unknown(sandbox: Sandbox) -> None:
+def test_names_of_host_user_and_project_are_unknown(sandbox):
     seen = bash(sandbox, "hostname; cat /etc/hostname /etc/hosts /etc/resolv.conf /proc/mounts /proc/self/cgroup; env")
     text = seen.stdout.data
     assert str(ROOT) + "/" not in text

@@ -1,7 +1,5 @@
 """The image as a file for the nodes of a cluster: kept once, loaded by name, the same image."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 

@@ -1,12 +1,21 @@
 """A small world of its own, so that the sandbox's tests depend on no task."""
 
-from __future__ import annotations
-
+import importlib.util
 import io
 import tarfile
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
+from fluency.common.paths import SANDBOX
 from fluency.world import FINDINGS, JOB, Finding, HelperSpec, Job, Route
+
+
+def of_the_sandbox(name: str) -> ModuleType:
+    """A module of the image's own sources."""
+    spec = importlib.util.spec_from_file_location(f"sandbox_{name}", SANDBOX / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
 
 AGES = {".": 3600.0, "src": 86400.0, "src/main.rs": 10 * 86400.0, "README.md": 60.0, "with space.txt": 5.0}
 

@@ -1,7 +1,5 @@
 """The bank as tasks of Inspect AI: run by Inspect, in our image, judged by our checks, to the recorded verdicts."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

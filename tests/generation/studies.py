@@ -1,7 +1,5 @@
 """Small studies and their cells for the generation tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fluency.core.study import Cell, Study, validate_study

@@ -1,7 +1,5 @@
 """Batches: one order, collected in any order, by whichever process is alive, and paid once."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

@@ -1,12 +1,9 @@
 """Disks that take a part of an answer, or none: nothing torn gets a name, and what was paid for is printed whole."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
 import resource
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -120,32 +117,21 @@ def test_a_limit_met_while_asking_stops_the_run_and_leaves_no_torn_answer(endpoi
     assert {path.name for path in store.folder.rglob("*") if path.is_file()} == {".lock"}
 
 
-@pytest.fixture
-def small_disk(tmp_path) -> Iterator[Path]:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    size = ROOM_BYTES + 1024 * 1024
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", disk], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("only root mounts a disk")
-    yield disk
-    subprocess.run(["umount", "-l", disk], check=True)
-
-
 @pytest.mark.parametrize("left", [0, 4096])
 def test_an_answer_that_meets_a_full_disk_is_printed_and_nothing_more_is_bought(left, endpoint, small_disk, capsys):
     study = study_of()
     cells = cells_of(study)
-    store = AnswerStore(small_disk / "answers")
+    disk = small_disk(ROOM_BYTES + 1024 * 1024)
+    store = AnswerStore(disk / "answers")
     endpoint.answer = lambda prompt: LONG
     generator = generator_of(study, store, endpoint)
     ask(generator, cells[0])
 
     def fill(seen) -> None:
-        with (small_disk / "other").open("wb", buffering=0) as stream, suppress(OSError):
+        with (disk / "other").open("wb", buffering=0) as stream, suppress(OSError):
             while True:
                 stream.write(b"\0" * 65536)
-        os.truncate(small_disk / "other", os.path.getsize(small_disk / "other") - left)
+        os.truncate(disk / "other", os.path.getsize(disk / "other") - left)
 
     endpoint.on_request = fill
     with pytest.raises(StopRun, match="No space left on device; it is printed above"):

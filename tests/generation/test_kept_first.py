@@ -1,17 +1,13 @@
 """An answer is kept before anything else can fail, and nobody asks while a model's first call has no answer."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
-import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from fluency.common.errors import StopRun
-from fluency.common.paths import ROOT
 from fluency.common.terminal import log_line
 from fluency.generation import model_session
 from fluency.generation.audit import verify
@@ -47,13 +43,9 @@ def test_two_aliases_that_ask_the_same_request_at_once_pay_once(endpoint, store)
     study = study_of(SLOWER | {"alias": "a"}, SLOWER | {"alias": "b"})
     generator = generator_of(study, store, endpoint)
     with ThreadPoolExecutor(24) as pool:
-        records = list(pool.map(lambda cell: ask_same(generator, cell), cells_of(study)))
+        asked = lambda cell: generator.generate(cell, f"{cell.shell} {cell.task}", "0" * 64)  # noqa: E731 - no alias in it
+        records = list(pool.map(asked, cells_of(study)))
     assert len(endpoint.requests) == 12 == verify(store).sound and len(records) == 24
-
-
-def ask_same(generator, cell):
-    """The prompt does not name the alias."""
-    return generator.generate(cell, f"{cell.shell} {cell.task}", "0" * 64)
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(), ValueError("I/O operation on closed file")])
@@ -111,25 +103,3 @@ def test_a_reply_that_a_bug_fails_to_read_counts_and_is_asked_for_again(endpoint
     record = ask(generator, cells_of(generator.study)[0])
     assert (record.answer.attempts, len(endpoint.requests)) == (2, 2)
     assert generator.budget.spent_usd > record.cost_usd > 0
-
-
-def test_few_frames_lie_between_a_cell_and_its_request_and_none_only_passes_on(endpoint, store, monkeypatch, capsys):
-    """Printed, so that whoever reads the log sees the way of a call."""
-    generator = generator_of(study_of(), store, endpoint)
-    stacks: list[list[str]] = []
-    ask(generator, cells_of(generator.study)[0])
-    provider = next(iter(generator._sessions.values())).provider()
-    transport = provider.client._client._transport
-    send = transport.handle_request
-
-    def watched(request):
-        own = [frame for frame in traceback.extract_stack() if frame.filename.startswith(f"{ROOT}/scripts/")]
-        stacks.append([frame.name for frame in own])
-        return send(request)
-
-    monkeypatch.setattr(transport, "handle_request", watched)
-    ask(generator, cells_of(generator.study)[1])
-    (stack,) = stacks
-    with capsys.disabled():
-        print("\n" + " > ".join(stack))
-    assert stack == ["generate", "answer", "_ask", "_attempts", "_call", "send"]

@@ -1,7 +1,5 @@
 """Killed at any moment, and two runs at once: no answer is asked for twice, none is torn, none is another's."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

@@ -1,10 +1,7 @@
 """Odd proxies, servers that drip, redirects, byte order marks, and entries of a store that are no answers."""
 
-from __future__ import annotations
-
 import gzip
 import json
-import os
 import tracemalloc
 
 import pytest
@@ -74,13 +71,10 @@ def test_a_redirect_stops_the_model_and_names_its_target(endpoint, store):
     assert len(endpoint.requests) == 1
 
 
-BOMB = gzip.compress(b" " * 100_000_000)
-
-
 @pytest.mark.parametrize("status", [200, 401, 500])
-@pytest.mark.parametrize("body", [BOMB, b" " * 20_000_000], ids=["compressed", "plain"])
-def test_no_body_is_read_beyond_a_bound_whatever_its_status(status, body, endpoint, store):
-    headers = {"content-encoding": "gzip"} if body is BOMB else {}
+@pytest.mark.parametrize("headers", [{"content-encoding": "gzip"}, {}], ids=["compressed", "plain"])
+def test_no_body_is_read_beyond_a_bound_whatever_its_status(status, headers, endpoint, store):
+    body = gzip.compress(b" " * 60_000_000, 1) if headers else b" " * 20_000_000
     generator = generator_of(study_of(), store, endpoint)
     ask(generator, cells_of(generator.study)[0])
     endpoint.always(Reply(status, body, headers))
@@ -139,32 +133,28 @@ HARM = {
 }
 
 
-@pytest.mark.parametrize("harm", HARM)
+def a_file_as_its_folder(path):
+    path.parent.rmdir()
+    path.parent.write_text("")
+
+
+@pytest.mark.parametrize("harm", [*HARM.values(), a_file_as_its_folder], ids=[*HARM, "file as its folder"])
 def test_an_odd_entry_is_named_and_not_asked_for(harm, endpoint, store, tmp_path, capsys):
     study = study_of()
     cells = cells_of(study)
     path = store.path(ask(generator_of(study, store, endpoint), cells[0]).answer.request_key)
     path.unlink()
-    HARM[harm](path)
+    harm(path)
     with pytest.raises(DamagedAnswer) as caught:
         ask(generator_of(study, store, endpoint), cells[0])
     assert caught.value.where == str(path) and "not asked for again" in caught.value.hint
     assert len(endpoint.requests) == 1
+    if harm is a_file_as_its_folder:
+        return
     assert list(verify(store).damaged) == [str(path)]
     assert main(store=store) == 1 and str(path) in capsys.readouterr().out.splitlines()[-1]
     assert list(merge(AnswerStore(tmp_path / "other"), store.folder).damaged) == [str(path)]
     assert store.has(path.stem)
-
-
-def test_a_file_where_a_folder_of_answers_belongs_is_named(endpoint, store):
-    study = study_of()
-    path = store.path(ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.request_key)
-    path.unlink()
-    path.parent.rmdir()
-    path.parent.write_text("")
-    with pytest.raises(DamagedAnswer, match="Not a directory"):
-        ask(generator_of(study, store, endpoint), cells_of(study)[0])
-    assert len(endpoint.requests) == 1
 
 
 @pytest.mark.parametrize("harm", [*HARM, "text"])
@@ -181,14 +171,6 @@ def test_an_odd_note_of_a_batch_is_named(harm, endpoint, store):
         ask(generator_of(study, store, endpoint), cells_of(study)[1])
     assert str(note) in caught.value.where
     assert len(endpoint.requests) == 1
-
-
-def test_a_loop_of_links_as_the_store_is_a_sentence(endpoint, tmp_path):
-    os.symlink("answers", tmp_path / "answers")
-    study = study_of()
-    with pytest.raises(UserError, match="the answer store cannot be made") as caught:
-        ask(generator_of(study, AnswerStore(tmp_path / "answers"), endpoint), cells_of(study)[0])
-    assert caught.value.hint and endpoint.requests == []
 
 
 def test_a_reply_that_another_request_got_is_no_answer(endpoint, store):

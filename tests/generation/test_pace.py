@@ -1,7 +1,5 @@
 """How fast and for how much: rate, calls in flight, the service's headers, the budget."""
 
-from __future__ import annotations
-
 import datetime as dt
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -39,14 +37,6 @@ def test_calls_in_flight_stay_within_the_bound_and_reach_it(endpoint, store):
     study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 3})
     assert not any(ask_all(generator_of(study, store, endpoint), cells_of(study, tasks=3)))
     assert endpoint.most_at_once == 3
-
-
-def test_the_first_call_is_alone(endpoint, store):
-    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 8})
-    endpoint.script(Reply(first_byte_s=0.3))
-    assert not any(ask_all(generator_of(study, store, endpoint), cells_of(study)))
-    first, second = endpoint.requests[:2]
-    assert second.at - first.at >= 0.3
 
 
 def test_a_bad_key_costs_one_request_whatever_the_number_of_threads(endpoint, store):
@@ -241,22 +231,3 @@ def test_the_budget_stops_exact_to_the_calls_in_flight_and_the_next_run_goes_on(
     more = dear_study(stop_usd=100)
     assert not any(ask_all(generator_of(more, store, endpoint, spent_usd=float(bought)), cells_of(more, tasks=4)))
     assert len(endpoint.requests) == 24
-
-
-def test_an_answer_without_usage_counts_as_dear_as_it_can_be(endpoint, store):
-    study = dear_study(stop_usd=5)
-    endpoint.always("no-usage")
-    generator = generator_of(study, store, endpoint)
-    record = ask(generator, cells_of(study)[0])
-    assert record.cost_usd is None
-    assert generator.budget.spent_usd == pytest.approx(1024 / 100)
-    with pytest.raises(StopRun):
-        ask(generator, cells_of(study)[1])
-
-
-def test_answers_from_the_store_cost_nothing_again(endpoint, store):
-    study = dear_study(stop_usd=5)
-    ask(generator_of(study, store, endpoint), cells_of(study)[0])
-    again = generator_of(study, store, endpoint)
-    ask(again, cells_of(study)[0])
-    assert again.budget.spent_usd == 0

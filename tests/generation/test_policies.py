@@ -1,7 +1,5 @@
 """The policy table, what the config lays over it, and what it refuses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

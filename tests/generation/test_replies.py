@@ -1,7 +1,6 @@
 """Every misbehaviour of the endpoint: what it becomes, and how many requests it costs."""
 
-from __future__ import annotations
-
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,61 +13,22 @@ from tests.generation.endpoint import BEHAVIOURS
 from tests.generation.studies import ask, cells_of, generator_of, prompt_of, study_of
 from tests.waiting import wait_for
 
-ANSWERS = {
-    "ok": ("ok", "ls -la"),
+PLAIN = "ok thinking-first several-blocks unknown-block unknown-stop wrong-model no-usage odd-usage no-stop-reason"
+ANSWERS = dict.fromkeys(f"{PLAIN} large-numbers slow-first-byte slow-stream".split(), ("ok", "ls -la")) | {
     "refusal": ("refusal", ""),
     "refusal-bare": ("refusal", ""),
     "truncated": ("truncated", "find . -na"),
     "thinking-only": ("truncated", ""),
-    "thinking-first": ("ok", "ls -la"),
-    "several-blocks": ("ok", "ls -la"),
-    "unknown-block": ("ok", "ls -la"),
     "empty": ("empty", "  \n"),
     "no-content": ("empty", ""),
-    "unknown-stop": ("ok", "ls -la"),
-    "wrong-model": ("ok", "ls -la"),
-    "no-usage": ("ok", "ls -la"),
-    "odd-usage": ("ok", "ls -la"),
-    "no-stop-reason": ("ok", "ls -la"),
     "lone-surrogate": ("ok", "echo \N{REPLACEMENT CHARACTER} x"),
-    "large-numbers": ("ok", "ls -la"),
-    "slow-first-byte": ("ok", "ls -la"),
-    "slow-stream": ("ok", "ls -la"),
 }
-RETRIED = {
-    "request-timeout": 4,
-    "conflict": 4,
-    "rate-limit": 4,
-    "rate-limit-ms": 4,
-    "rate-limit-nonsense": 4,
-    "ramp-limit": 4,
-    "client-closed": 4,
-    "server-error": 4,
-    "not-implemented": 4,
-    "bad-gateway": 4,
-    "unavailable": 4,
-    "gateway-timeout": 4,
-    "overloaded": 4,
-    "reset-before": 4,
-    "reset-after": 4,
-    # A reply may have been billed: fewer attempts.
-    "reset-middle": 3,
-    "short-body": 3,
-    "never-first-byte": 3,
-    "endless-stream": 3,
-    "error-in-200": 3,
-    "html": 3,
-    "no-message": 3,
-    "json-list": 3,
-    "nothing": 3,
-    "not-a-number": 3,
-    "beyond-bounds": 3,
-    "deep": 3,
-    "truncated-json": 3,
-    "invalid-utf8": 3,
-    "huge": 3,
-}
-SLOW = ["never-first-byte", "endless-stream"]  # in the deadline's own test
+SLOW = ["never-first-byte", "endless-stream"]  # in the deadline's own tests
+BILLED = ["reset-middle", "short-body", "error-in-200", "html", "no-message", "json-list", "nothing", "not-a-number"]
+BILLED += ["beyond-bounds", "deep", "truncated-json", "invalid-utf8", "huge"]
+TROUBLES = ["request-timeout", "conflict", "rate-limit", "rate-limit-ms", "rate-limit-nonsense", "ramp-limit"]
+TROUBLES += ["client-closed", "server-error", "not-implemented", "bad-gateway", "unavailable", "gateway-timeout"]
+TROUBLES += ["overloaded", "reset-before", "reset-after"]
 THIS_CELL_ONLY = ["bad-request", "too-large", "unprocessable", "no-retry", "rate-limit-absurd"]
 STOPS_RUN = ["credit-balance", "bad-key", "payment", "forbidden", "spend-cap", "contract-cap"]
 STOPS_MODEL = ["not-found", "refused-temperature", "extra-inputs", "temperature-thinking"]
@@ -76,7 +36,7 @@ WAITS = ["rate-limit-1s"]
 
 
 def test_every_behaviour_has_an_expectation():
-    named = [*ANSWERS, *RETRIED, *THIS_CELL_ONLY, *STOPS_RUN, *STOPS_MODEL, *WAITS]
+    named = [*ANSWERS, *SLOW, *BILLED, *TROUBLES, *THIS_CELL_ONLY, *STOPS_RUN, *STOPS_MODEL, *WAITS]
     assert sorted(named) == sorted(BEHAVIOURS)
 
 
@@ -92,28 +52,7 @@ def two_models(endpoint, store):
     return generator, cells[1:-1]
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_replies_that_are_answers_are_records_and_asked_once(name, endpoint, store, two_models):
-    generator, cells = two_models
-    endpoint.script(name)
-    record = ask(generator, cells[0])
-    assert (record.answer.outcome, record.answer.text) == ANSWERS[name]
-    assert record.answer.attempts == 1
-    assert ask(generator, cells[0]) == record
-    assert len(endpoint.requests) == 1
-    assert store.get(record.answer.request_key) == record.answer
-
-
-@pytest.mark.parametrize("name", [name for name in RETRIED if name not in SLOW])
-def test_passing_troubles_are_retried_and_the_answer_comes(name, endpoint, two_models):
-    generator, cells = two_models
-    endpoint.script(name)
-    record = ask(generator, cells[0])
-    assert (record.answer.outcome, record.answer.attempts) == ("ok", 2)
-    assert len(endpoint.requests) == 2
-
-
-@pytest.mark.parametrize("name", [name for name in RETRIED if name not in SLOW])
+@pytest.mark.parametrize("name", [*TROUBLES, *BILLED])
 def test_lasting_troubles_leave_the_cell_missing_and_the_others_alone(name, endpoint, store, two_models):
     generator, cells = two_models
     endpoint.always(name)
@@ -121,21 +60,27 @@ def test_lasting_troubles_leave_the_cell_missing_and_the_others_alone(name, endp
         ask(generator, cells[0])
     assert not isinstance(caught.value, StopRun)
     assert caught.value.hint
-    assert len(endpoint.requests) == RETRIED[name]
+    assert len(endpoint.requests) == (3 if name in BILLED else 4)  # a reply may have been billed: fewer attempts
     assert verify(store).sound == 2
     endpoint.always(None)
     assert ask(generator, cells[0]).answer.outcome == "ok"
 
 
-@pytest.mark.parametrize("name", THIS_CELL_ONLY)
-def test_what_cannot_help_is_not_repeated(name, endpoint, two_models):
+@pytest.mark.parametrize("name", [*STOPS_RUN, *STOPS_MODEL, *THIS_CELL_ONLY])
+def test_what_no_repetition_helps_ends_the_run_the_model_or_the_cell(name, endpoint, two_models):
     generator, cells = two_models
     endpoint.script(name)
     with pytest.raises(CallError) as caught:
         ask(generator, cells[0])
-    assert not isinstance(caught.value, StopRun)
+    stopped = [cells[1]] * (name not in THIS_CELL_ONLY) + [cells[-1]] * (name in STOPS_RUN)
+    for cell in stopped:
+        with pytest.raises(StopRun, match=re.escape(str(caught.value))):
+            ask(generator, cell)
+    assert isinstance(caught.value, StopRun) == bool(stopped)
+    assert ("temperature: provider-default" in caught.value.hint) == (name in STOPS_MODEL[1:])
     assert len(endpoint.requests) == 1
-    assert ask(generator, cells[-1]).answer.outcome == "ok"  # the other model goes on
+    if name not in STOPS_RUN:
+        assert ask(generator, cells[-1]).answer.outcome == "ok"  # the other model goes on
 
 
 def test_an_absurd_pause_is_believed_but_not_waited_for(endpoint, two_models):
@@ -147,30 +92,6 @@ def test_an_absurd_pause_is_believed_but_not_waited_for(endpoint, two_models):
             ask(generator, cell)
     assert time.monotonic() - start < 2
     assert len(endpoint.requests) == 1
-
-
-@pytest.mark.parametrize("name", STOPS_RUN)
-def test_key_and_money_stop_the_run_at_once(name, endpoint, two_models):
-    generator, cells = two_models
-    endpoint.script(name)
-    with pytest.raises(StopRun) as first:
-        ask(generator, cells[0])
-    for cell in (cells[1], cells[-1]):
-        with pytest.raises(StopRun) as other:
-            ask(generator, cell)
-        assert str(other.value) == str(first.value)
-    assert len(endpoint.requests) == 1
-
-
-@pytest.mark.parametrize("name", STOPS_MODEL)
-def test_an_unknown_model_and_a_refused_temperature_stop_that_model(name, endpoint, two_models):
-    generator, cells = two_models
-    endpoint.script(name)
-    for cell in cells[:2]:
-        with pytest.raises(StopRun):
-            ask(generator, cell)
-    assert len(endpoint.requests) == 1
-    assert ask(generator, cells[-1]).answer.outcome == "ok"
 
 
 def test_retry_after_is_honoured(endpoint, two_models):
@@ -214,16 +135,6 @@ def test_the_deadline_ends_slow_replies(name, endpoint, store):
     assert 2 <= len(endpoint.requests) <= 4
 
 
-def test_the_first_cell_is_asked_alone_and_a_dead_endpoint_costs_one_cell(endpoint, store):
-    generator = generator_of(study_of(), store, endpoint)
-    endpoint.always("overloaded")
-    cells = cells_of(generator.study)
-    for cell in cells[:5]:
-        with pytest.raises(StopRun, match="529"):
-            ask(generator, cell)
-    assert len(endpoint.requests) == 4
-
-
 def test_an_outage_in_the_middle_stops_the_model_after_five_lost_cells(endpoint, two_models):
     generator, cells = two_models
     endpoint.always("server-error")
@@ -241,4 +152,4 @@ def test_nobody_answers_at_all(endpoint, store):
     endpoint.close()
     with pytest.raises(StopRun, match="connection failed") as caught:
         ask(generator, cells_of(generator.study)[0])
-    assert caught.value.hint
+    assert caught.value.hint and generator.budget.spent_usd == 0

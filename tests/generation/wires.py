@@ -1,7 +1,5 @@
 """The wires as the tests ask through them: one model entry each, whose service is the fake endpoint."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fluency.core.study import Study

@@ -9,8 +9,6 @@ python -m tests.generation.worker kill_batches URL STORE CELLS SEED KILLS
 A child that has finished before its moment came is not a kill: a quick machine needs more children, not fewer kills.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Synthetic transcripts of the four agents, with the same requests in each and a canary in every private place."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

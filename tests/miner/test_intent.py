@@ -1,7 +1,5 @@
 """Which commands are single and read-only, and what they are for."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.core.tasks import CATEGORIES, load_tasks

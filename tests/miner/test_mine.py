@@ -1,7 +1,5 @@
 """The miner on synthetic transcripts of every agent."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

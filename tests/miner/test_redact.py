@@ -1,7 +1,5 @@
 """No canary survives, whatever it is wrapped in; and what is not private stays readable."""
 
-from __future__ import annotations
-
 import string
 
 import pytest

@@ -1,7 +1,5 @@
 """`make mutate`: the faults are the named ones, and each trial says truly who noticed."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 

@@ -1,7 +1,5 @@
 """The one script that runs before there is an environment says what it lacks, and touches nothing then."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -23,7 +21,7 @@ def test_another_system_than_linux_is_named_at_once(tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["bin", "scripts"]
 
 
-def test_what_python_compiled_is_kept_whatever_the_shell_says() -> None:
+def test_what_python_compiled_is_kept_whatever_the_shell_says():
     """Without it each of the test suite's hundreds of starts compiles Snakemake and pandas anew."""
     told = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     target = "told:; @echo $${PYTHONDONTWRITEBYTECODE-not set}"

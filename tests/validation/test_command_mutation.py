@@ -1,7 +1,5 @@
 """The faults put into references: the right ones, each once; a sample executed; the published page is of these tasks."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

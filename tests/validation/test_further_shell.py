@@ -1,7 +1,5 @@
 """A third shell is proven for the tasks that have references in it, and asked of no other."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

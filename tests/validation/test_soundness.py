@@ -1,7 +1,5 @@
 """What the findings of `make validate` amount to: each way of being unsound turns up as a problem."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

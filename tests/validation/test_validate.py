@@ -1,7 +1,5 @@
 """`make validate` in the real sandbox: sound tasks are called sound, and broken ones are caught."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

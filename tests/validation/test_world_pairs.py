@@ -1,7 +1,5 @@
 """Any odd and any even seed make a pair, and the generator's own count agrees with the answers."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """A copy of the project to run, edit and kill, with a real Messages endpoint behind its models."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -62,7 +60,7 @@ class Project:
         self.root = root
 
     @classmethod
-    def make(cls, root: Path, **config: object) -> Project:
+    def make(cls, root: Path, **config: object) -> "Project":
         """A fresh copy with `config/test.yaml` holding the given keys."""
         root.mkdir(parents=True)
         for part in PARTS:
@@ -75,7 +73,7 @@ class Project:
         project.configure(study="test", trials=1, tasks=TASKS, **config)
         return project
 
-    def clone(self, root: Path) -> Project:
+    def clone(self, root: Path) -> "Project":
         """A copy of everything, results and Snakemake's memory included."""
         shutil.copytree(self.root, root, symlinks=True)
         return Project(root)

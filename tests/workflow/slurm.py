@@ -1,7 +1,5 @@
 """A Slurm of two node names on this machine, from Debian's packages: without systemd, accounting or control groups."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

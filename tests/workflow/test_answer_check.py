@@ -1,7 +1,5 @@
 """A task whose answer cannot be worked out stops a run before anybody is asked."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -5,8 +5,6 @@ a user gives the real archive. It shows that both shells, the second condition, 
 it says nothing about PowerShell, and what the model answers is Bash in both shells.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 

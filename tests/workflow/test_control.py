@@ -1,7 +1,5 @@
 """The control of a study: what must pass passes, what must fail fails, and a broken sandbox or check shows."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.core.records import CONTROL_FILE, Control, read_control

@@ -1,7 +1,5 @@
 """The example that README shows: its archive verifies, and its pages are what the present code writes from it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

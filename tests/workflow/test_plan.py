@@ -1,7 +1,5 @@
 """Our own reasons for jobs, held against eight real dry runs of Snakemake, and their words."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Before money is spent: somebody agreed to the price, and nothing is missing."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.common.errors import UserError

@@ -1,7 +1,5 @@
 """A study with a private task, through the commands: what it publishes, and what it redoes when the task changes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -17,7 +15,7 @@ pytestmark = pytest.mark.engine
 OPEN = "tree-size-bytes"
 
 
-def test_a_run_archives_a_private_task_apart_and_reruns_what_changes_with_it(sandbox, tmp_path, monkeypatch) -> None:
+def test_a_run_archives_a_private_task_apart_and_reruns_what_changes_with_it(sandbox, tmp_path, monkeypatch):
     folder = write_task(tmp_path / "xyzzy" / SECRET)
     monkeypatch.setenv("TASKS_PRIVATE", str(folder.parent))
     with Endpoint(lambda prompt: "cat kanarie/*; ls xyzzy-nothing" if "xyzzy" in prompt else "ls") as server:

@@ -1,7 +1,5 @@
 """The table in docs/doing-a-study.md: which rules' params change with each kind of change, and which test has each row."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What people do to a study besides changing it: exactly which jobs run then, why, and how many requests are made."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tarfile

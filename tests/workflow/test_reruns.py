@@ -1,7 +1,5 @@
 """Reruns with real Snakemake: each change redoes what it must, and asks for nothing twice. All rows: test_rerun_keys."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Slices of a study for the nodes of a cluster, and what of the environment goes there; the cluster is test_slurm's."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

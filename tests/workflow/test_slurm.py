@@ -1,7 +1,5 @@
 """A study on a cluster: a Slurm of two nodes on this machine, real slices, nodes that die or lack something."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """What a rerun reads of Snakemake's own records, and the version whose private state that is."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

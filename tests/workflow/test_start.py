@@ -1,7 +1,5 @@
 """What every start of a run pays for, also one that has nothing to do."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

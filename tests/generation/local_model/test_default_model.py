@@ -1,7 +1,5 @@
 """The model of the default study, for real, through the SDK: it must answer tasks with plausible commands."""
 
-from __future__ import annotations
-
 from fluency.core.tasks import load_tasks
 from fluency.execution.extract import extract
 from fluency.generation.request import build_prompt

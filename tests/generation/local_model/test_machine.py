@@ -1,7 +1,5 @@
 """Threads and memory are read from the machine, and from the limits set for this process."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """A real model behind llama.cpp's own server: sampling, errors, and that nothing of it outlives the run."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os
@@ -69,23 +67,14 @@ def test_a_seed_gives_its_text_again_whatever_was_asked_between(small_server, cl
     assert first not in others and len(others) == 2
 
 
-def test_the_prompt_is_what_it_was_behind_the_messages_api(small_server, client_of):
-    """By the template that the weights bring, as before: its tokens are what an answer's seed stands on."""
-    assert ask(client_of(small_server), max_tokens=1).usage.prompt_tokens == 34
-
-
-def test_the_temperature_is_honoured(small_server, client_of):
+def test_the_temperature_is_honoured_and_the_reply_is_a_completion(small_server, client_of):
     client = client_of(small_server)
+    reply = ask(client, max_tokens=5)
+    assert (reply.choices[0].message.role, reply.choices[0].finish_reason) == ("assistant", "length")
+    assert (reply.model, reply.usage.completion_tokens) == ("smollm2-135m-instruct", 5) and text(reply)
+    assert reply.usage.prompt_tokens == 34, "by the template that the weights bring: answers' seeds stand on it"
     assert len({text(ask(client, seed=seed, temperature=0)) for seed in (1, 2, 3)}) == 1
     assert len({text(ask(client, seed=seed, temperature=1.5)) for seed in (1, 2, 3)}) == 3
-
-
-def test_the_reply_has_the_parts_of_a_completion(small_server, client_of):
-    reply = ask(client_of(small_server), max_tokens=5)
-    assert (reply.choices[0].message.role, reply.choices[0].finish_reason) == ("assistant", "length")
-    assert reply.model == "smollm2-135m-instruct"
-    assert reply.usage.completion_tokens == 5 and reply.usage.prompt_tokens > 5
-    assert text(reply)
 
 
 def test_several_at_once_are_each_answered_with_their_own(small_server, client_of):
@@ -101,6 +90,7 @@ def test_a_cell_is_asked_by_the_chat_wire_with_a_seed_of_its_own(small_server, s
     generator = Generator(study, store=store, address_of=lambda model: small_server.base_url)
     first, second = (generator.generate(cell, "List the files.", "0" * 64).answer for cell in cells_of(study)[:2])
     generator.close()
+    assert post(small_server, None, "/")[0] == 404, "it serves no page"
     assert (first.request.wire, first.request.headers, first.server) == ("chat", {}, "embedded")
     assert first.client.startswith("openai ") and first.model_echoed == "smollm2-135m-instruct"
     assert first.request.seed != second.request.seed and first.usage.output_tokens == 8
@@ -113,8 +103,7 @@ GOOD = {"model": "m", "max_tokens": 2, "messages": [{"role": "user", "content": 
 
 def post(server, body, path="/v1/chat/completions"):
     connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=60)
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    connection.request("POST", path, data, {"content-type": "application/json"})
+    connection.request("POST" if body else "GET", path, json.dumps(body), {"content-type": "application/json"})
     response = connection.getresponse()
     value = json.loads(response.read())
     connection.close()
@@ -176,30 +165,15 @@ def test_a_fork_that_ends_does_not_take_the_server_along(small_weights):
         process.communicate()
 
 
-def test_ctrl_c_is_left_to_the_run(small_weights):
+def test_ctrl_c_is_left_to_the_run_and_a_stop_ends_the_server_and_frees_its_port(small_weights):
     """A terminal sends it to the whole group: answers on their way must still arrive."""
     with served(small_weights, "smollm2-135m-instruct", context=512) as server:
-        assert os.getpgid(server._child.pid) != os.getpgid(0)
-        assert os.getsid(server._child.pid) != os.getsid(0)
-
-
-def test_the_port_is_free_when_the_server_has_stopped(small_weights):
-    with served(small_weights, "smollm2-135m-instruct", context=512) as server:
+        child = server._child
+        assert os.getpgid(child.pid) != os.getpgid(0) and os.getsid(child.pid) != os.getsid(0)
         assert listening(server.address)
+    assert child.returncode == 0, "the end of its pipe was enough: it was not killed"
     assert not listening(server.address)
     server.stop()
-
-
-def test_the_end_of_the_pipe_is_enough_to_end_it(small_weights):
-    with served(small_weights, "smollm2-135m-instruct", context=512) as server:
-        child = server._child
-    assert child.returncode == 0, "it was not killed"
-
-
-def test_it_serves_no_page(small_server, client_of):
-    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(small_server.address).port)
-    connection.request("GET", "/")
-    assert connection.getresponse().status == 404
 
 
 def test_one_server_a_run_from_any_thread(small_weights):
