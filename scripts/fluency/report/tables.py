@@ -141,7 +141,7 @@ def _leaning(lean: str) -> str:
 def without_table(model: ModelAnalysis) -> str:
     """The gap and the verdict without the tasks that lean to a shell; the first line is the headline."""
     whole = [("-", len(model.outcomes.tasks), model.gap, model.verdict)]
-    less = [(listed([_leaning(s) for s in w.left_out]), w.tasks, w.gap, w.verdict) for w in model.without]
+    less = [(listed([_leaning(s) for s in w.names]), w.tasks, w.gap, w.verdict) for w in model.without]
     rows = []
     for left_out, tasks, gap, verdict in whole + less:
         if gap is None:
