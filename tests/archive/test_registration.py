@@ -147,7 +147,7 @@ DECIDES = {
 """Configuration key -> another value, of which the registration must say that it is another."""
 DECIDES_NOTHING = {
     Study: {
-        "models": "walked by itself", "sandbox": "walked by itself", "budget": "what it may cost", "confirm": "who is asked before it costs", "control": "commands of no model, in no rate", "show_private": "what is shown, and not what is measured",
+        "models": "walked by itself", "sandbox": "walked by itself", "budget": "what it may cost", "confirm": "who is asked before it costs", "control": "commands of no model, in no rate", "assume": "what is foretold before it is measured", "show_private": "what is shown, and not what is measured",
         "preregistration": "names the registration", "seeds_sealed": "frozen as the seeds", "seeds_salt": "opens a commitment to the seeds",
     },
     ModelConfig: {
@@ -341,6 +341,7 @@ def test_registering_prints_how_to_prove_the_order(tmp_path, monkeypatch, capsys
         f'decision: "{DECISION}"',
         "git push",
         "openssl ts -query",
+        "A verdict needs 15 tasks",
     ):
         assert wanted in told
 

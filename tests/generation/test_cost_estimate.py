@@ -57,7 +57,7 @@ def test_the_readme_states_the_price_that_the_plan_computes():
 def test_the_committed_study_costs_nothing():
     made = estimate_cost(read_study(), TASKS, AnswerStore(TASKS[0].folder / "none"), {})
     assert (made.most_usd, made.missing_keys) == (0, [])
-    assert "cost     nothing" in render_plan(made)
+    assert "cost     nothing" in render_plan(made) and "of studies end with *cannot tell*" in render_plan(made)
 
 
 def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, store, endpoint):

@@ -233,6 +233,13 @@ class Study(StrictModel):
         "without Unix programs on PATH; under windows_aliases those that call `ls`, `sort`, `cat` …, with the aliases "
         "that they have on Windows.",
     )
+    assume: float = Field(
+        0.9,
+        gt=0,
+        lt=1,
+        description="The share of runs expected to pass in either shell: `make plan` and `make preregister` say how "
+        "likely *cannot tell* then is. No result depends on it.",
+    )
     control: bool = Field(
         False,
         description="Also run each task's first reference and first wrong command; the report lists them separately.",

@@ -193,7 +193,7 @@ def _model_warnings(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         if out and out.flips
     ]
     parts += [
-        f"the tasks that lean to {listed(short_names(less.left_out))}"
+        f"the tasks that lean to {listed(short_names(less.names))}"
         for less in model.without
         if less.gap and band_of(less.gap.value) != band_of(gap.value)
     ]
