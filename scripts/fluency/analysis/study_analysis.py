@@ -9,25 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from fluency.analysis.descriptive import (
-    CategoryLine,
-    FailureLine,
-    ResourceUse,
-    RetriedCell,
-    ShellComposition,
-    TimeSlice,
-    VarianceShares,
-    category_lines,
-    composition,
-    drift,
-    failure_lines,
-    passed_in_some_worlds,
-    resource_use,
-    retried_cells,
-    side_effects,
-    trials_added_later,
-    variance_shares,
-)
+from fluency.analysis import descriptive
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
 from fluency.analysis.outcomes import (
     Outcomes,
@@ -90,20 +72,20 @@ class ModelAnalysis:
     verdict: Verdict
     pass_k: PassK
     sensitivities: tuple[Sensitivity, ...]
-    categories: tuple[CategoryLine, ...]
-    leans: tuple[CategoryLine, ...]
+    categories: tuple[descriptive.CategoryLine, ...]
+    leans: tuple[descriptive.CategoryLine, ...]
     without: tuple[Subset, ...]
     sets: tuple[Subset, ...]
-    composition: dict[str, ShellComposition]
-    failures: tuple[FailureLine, ...]
+    composition: dict[str, descriptive.ShellComposition]
+    failures: tuple[descriptive.FailureLine, ...]
     side_effects: tuple[Cell, ...]
-    retried_cells: tuple[RetriedCell, ...]
+    retried_cells: tuple[descriptive.RetriedCell, ...]
     times: Times
-    variance: VarianceShares | None
+    variance: descriptive.VarianceShares | None
     in_some_worlds: dict[str, int]
-    drift: tuple[TimeSlice, ...]
+    drift: tuple[descriptive.TimeSlice, ...]
     trials_added_later: tuple[int, ...]
-    resources: dict[str, ResourceUse]
+    resources: dict[str, descriptive.ResourceUse]
     answer_summary: AnswerSummary
 
     @property
@@ -152,20 +134,20 @@ def analyse_model(
         verdict=judge_gap(outcomes, gap, tallies),
         pass_k=pass_k(outcomes),
         sensitivities=sensitivities(rows, tasks, trials, shells),
-        categories=category_lines(outcomes, gap.paired, categories) if gap else (),
+        categories=descriptive.category_lines(outcomes, gap.paired, categories) if gap else (),
         leans=lean_lines(outcomes, gap.paired, leans) if gap and leans else (),
         without=without_leaning(outcomes, tallies, leans, categories) if gap and leans else (),
         sets=by_set(outcomes, tallies, sets, categories) if sets else (),
-        composition={shell: composition(rows, shell) for shell in shells},
-        failures=failure_lines(rows, shells),
-        side_effects=side_effects(rows),
-        retried_cells=retried_cells(rows),
+        composition={shell: descriptive.composition(rows, shell) for shell in shells},
+        failures=descriptive.failure_lines(rows, shells),
+        side_effects=descriptive.side_effects(rows),
+        retried_cells=descriptive.retried_cells(rows),
         times=times(rows, trials, shells),
-        variance=variance_shares(outcomes, gap.paired) if gap else None,
-        in_some_worlds={shell: passed_in_some_worlds(rows, shell) for shell in shells},
-        drift=drift(rows, list(shells)),
-        trials_added_later=trials_added_later(rows),
-        resources={shell: resource_use(rows, shell) for shell in shells},
+        variance=descriptive.variance_shares(outcomes, gap.paired) if gap else None,
+        in_some_worlds={shell: descriptive.passed_in_some_worlds(rows, shell) for shell in shells},
+        drift=descriptive.drift(rows, list(shells)),
+        trials_added_later=descriptive.trials_added_later(rows),
+        resources={shell: descriptive.resource_use(rows, shell) for shell in shells},
         answer_summary=_answer_summary(rows),
     )
 
