@@ -10,7 +10,7 @@ from fluency.core.tasks import load_tasks, task_sets
 from tools.pages import __main__ as command
 from tools.pages import config
 from tools.pages.observed import observed_studies
-from tools.pages.tasks import balance_table, edges, task_page, with_balance
+from tools.pages.tasks import balance_table, edges, sets_table, task_page, with_balance
 
 
 def test_the_check_names_a_page_that_was_altered_and_writing_mends_it(tmp_path, monkeypatch, capsys):
@@ -89,5 +89,9 @@ def test_the_balance_counts_every_task_of_a_set_once():
         there = len({task.id for task in tasks} & set(found.tasks))
         assert sum(int(row[-1]) for row in rows if row[0] == name) == there
         assert all(sum(map(int, row[2:-1])) == int(row[-1]) for row in rows)
+    for _, size, *leans, mutants, _ in (
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in sets_table(tasks).splitlines()[2:]
+    ):
+        assert int(size) == sum(map(int, leans)) and int(mutants) > 10 * int(size)
     page = "before <!-- bank: balance -->\nold\n<!-- end --> after"
     assert with_balance(page, tasks) == page.replace("old", balance_table(tasks))

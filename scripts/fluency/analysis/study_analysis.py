@@ -206,7 +206,7 @@ def _counted(values: pd.Series) -> tuple[tuple[str, int], ...]:
 class Analysis:
     """One `ModelAnalysis` a model, never pooled. `shells`: the study's; `shells_shown`: those tables have a place for.
 
-    `pairs`: aliases of one model id side by side.
+    `orders`: model -> how its answers came. `pairs`: aliases of one model id side by side.
     """
 
     study: str
@@ -216,6 +216,7 @@ class Analysis:
     tasks: tuple[str, ...]
     categories: dict[str, str]
     models: tuple[ModelAnalysis, ...]
+    orders: dict[str, descriptive.AskingOrder]
     pairs: tuple[AliasPair, ...] = ()
 
     @property
@@ -245,9 +246,9 @@ def analyse(
     categories: dict[str, str] = {task.id: task.category for task in tasks}
     leans: dict[str, str] = {task.id: task.lean for task in tasks if task.lean}
     shells = tuple(study.shells)
+    by_model = {model.alias: frame[frame["model"] == model.alias] for model in study.models}
     models = tuple(
-        analyse_model(frame[frame["model"] == model.alias], model.alias, shells, categories, study.trials, leans, sets)
-        for model in study.models
+        analyse_model(rows, name, shells, categories, study.trials, leans, sets) for name, rows in by_model.items()
     )
     return Analysis(
         study=study.study,
@@ -257,5 +258,6 @@ def analyse(
         tasks=tuple(categories),
         categories=categories,
         models=models,
+        orders={name: descriptive.asking_order(rows, name, study) for name, rows in by_model.items()},
         pairs=alias_pairs(study.models, {model.model: model.outcomes for model in models}),
     )
