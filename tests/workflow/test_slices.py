@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ import pytest
 from fluency.common.errors import SandboxError, UserError
 from fluency.common.files import pretty_json, read_json, write_atomic
 from fluency.common.locks import file_lock
+from fluency.common.paths import ROOT
 from fluency.core.study import Cell
 from fluency.core.table import record_path
 from fluency.workflow import cluster
@@ -68,6 +70,12 @@ def test_a_profile_says_how_many_processors_a_slice_has():
         slice_processors("lsf")
     with pytest.raises(UserError, match="no such cluster profile"):
         slice_processors("default")
+    for profile, packages in (
+        ("lsf", False),
+        ("slurm", True),
+    ):  # no package is installed for a profile that is not there
+        done = subprocess.run(["make", "-nB", "run", f"ON={profile}"], cwd=ROOT, capture_output=True, text=True)
+        assert ("bootstrap.sh cluster" in done.stdout) == packages
 
 
 def test_a_node_is_known_by_its_clusters_name(monkeypatch):
