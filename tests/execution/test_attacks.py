@@ -16,8 +16,7 @@ from fluency.core.tasks import load_task
 from fluency.execution.sandbox import Sandbox
 from fluency.scoring.failure_class import HeadlineRun, classify
 from fluency.scoring.verdict import judge
-from tests.execution.run_it import LIMITS, bash, own_containers, pwsh
-from tests.execution.worlds import SMALL
+from tests.execution.run_it import LIMITS, SMALL, bash, own_containers, pwsh
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine

@@ -14,7 +14,7 @@ from fluency.common.errors import SandboxError
 from fluency.common.paths import ROOT
 from fluency.execution import engine
 from fluency.execution.engine import ensure_engine, find_engine, socket_paths
-from tests.execution.nobody import ROOT_ONLY, as_nobody
+from tests.execution.run_it import ROOT_ONLY, as_nobody
 
 
 def test_the_usual_places(monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
 from fluency.execution.protocol import PROTOCOL, Invocation, decode, encode, read_start
-from tests.execution.worlds import SMALL
+from tests.execution.run_it import SMALL
 
 NONCE = "a" * 32
 RESULT = {

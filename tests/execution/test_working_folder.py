@@ -12,8 +12,7 @@ from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.protocol import Invocation
 from fluency.scoring.verdict import judge
-from tests.execution.run_it import LIMITS, bash, text
-from tests.execution.worlds import SMALL, packed
+from tests.execution.run_it import LIMITS, SMALL, bash, packed, text
 
 pytestmark = pytest.mark.engine
 # For the container and for looking at what the command left, with another suite on the same two processors.

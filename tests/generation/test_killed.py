@@ -15,8 +15,7 @@ from fluency.generation.audit import verify
 from fluency.generation.request import request_for, request_key
 from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
-from tests.generation.studies import ask, generator_of, prompt_of
-from tests.generation.wires import SUFFIX
+from tests.generation.studies import SUFFIX, ask, generator_of, prompt_of
 from tests.generation.worker import IN_A_BATCH, the_cells
 from tests.waiting import wait_for
 

@@ -31,8 +31,7 @@ from fluency.generation.generator import Generator
 from fluency.generation.providers import PROVIDERS
 from fluency.generation.request import request_for, request_key
 from fluency.generation.store import AnswerStore
-from tests.generation.studies import prompt_of
-from tests.generation.wires import ENVIRON, study_on
+from tests.generation.studies import ENVIRON, prompt_of, study_on
 
 THREADS = 4
 AT_A_TIME = 40
