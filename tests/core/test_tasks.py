@@ -152,7 +152,7 @@ def test_an_answer_is_worked_out_once_a_world_and_handed_out_as_a_copy(tmp_path)
     assert [task.expected(build_world(11), [fact]) for _ in range(2)] == [[3], [4]]
 
 
-FULL = "full-60"
+FULL, DEMANDING, ALL = "full-60", "demanding", "full-116"
 TWO = ["crate-versions", "tree-size-bytes"]
 
 
@@ -169,10 +169,12 @@ def write_sets(bank: Path, sets: object) -> Path:
     return bank
 
 
-def test_the_pilot_is_twenty_of_the_sixty_and_every_folder_is_in_a_set():
+def test_the_sets_nest_as_their_names_say_and_every_folder_is_in_one():
     sets = {name: found.tasks for name, found in task_sets().items()}
     assert len(sets[PILOT]) == 20 and len(sets[FULL]) == 60
     assert set(sets[PILOT]) < set(sets[FULL])
+    assert len(sets[DEMANDING]) == 56 and len(sets[ALL]) == 116
+    assert set(sets[FULL]) | set(sets[DEMANDING]) == set(sets[ALL])
     there = {path.name for path in TASKS.glob("[!._]*/")}
     assert there == {task for tasks in sets.values() for task in tasks}, "name a further task in a set of its own"
     assert len(load_tasks(PILOT)) == 20

@@ -1,5 +1,6 @@
 """The same seed gives the same bytes: in this process, in another, on another machine."""
 
+import gzip
 import io
 import json
 import os
@@ -13,7 +14,7 @@ import pytest
 
 from fluency.common.files import pretty_json, sha256
 from fluency.common.paths import ROOT
-from fluency.world import Builder, Finding, Job, Rng, Route, When, World, build_world, build_world_and_answers
+from fluency.world import Builder, Finding, Job, Rng, Route, When, World, build_world, build_world_and_answers, gzipped
 
 # A change here changes every study's worlds: say so in the changelog.
 PINNED = {
@@ -62,6 +63,14 @@ def test_the_archive_holds_the_tree_and_nothing_of_the_machine():
     assert {m.mode for m in members} == {0o644, 0o755}
     assert len(members) == len(held) + len(world.dirs), "only files and folders"
     assert set(world.ages) == set(held) | set(world.dirs)
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 140_000])
+def test_a_gzip_file_holds_its_data_as_they_are(size):
+    data = Rng("gzip").bytes(size)
+    made = gzipped(data)
+    assert gzip.decompress(made) == data
+    assert data[:65_535] in made
 
 
 def test_the_stream_of_draws_is_fixed():
