@@ -5,13 +5,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-USER, HOST, MAIL, KEY, IP = (
-    "zaphodb",
-    "magrathea.corp",
-    "zaphod@betelgeuse.org",
-    "sk-ant-zzcanary00112233",
-    "10.77.66.55",
-)
+USER, HOST, MAIL = "zaphodb", "magrathea.corp", "zaphod@betelgeuse.org"
+KEY, IP = "sk-ant-zzcanary00112233", "10.77.66.55"
 CANARIES = (USER, "magrathea", "betelgeuse", "zaphod", "zzcanary", IP)
 HOME = f"/home/{USER}/projects/heart-of-gold"
 
@@ -127,10 +122,8 @@ def opencode(folder: Path, requests=REQUESTS) -> Path:
 
     def add(number: int, role: str, part: dict[str, Any] | str) -> None:
         message = f"msg_{number:04d}_{role == 'assistant'}"
-        database.execute(
-            "INSERT INTO message VALUES (?, 's', ?)",
-            (message, json.dumps({"role": role, "path": {"cwd": HOME, "root": HOME}})),
-        )
+        document = json.dumps({"role": role, "path": {"cwd": HOME, "root": HOME}})
+        database.execute("INSERT INTO message VALUES (?, 's', ?)", (message, document))
         data = part if isinstance(part, str) else json.dumps(part)
         database.execute("INSERT INTO part VALUES (?, ?, 's', ?)", (f"prt_{message}", message, data))
 

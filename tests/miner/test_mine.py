@@ -23,7 +23,7 @@ def everything_below(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("name", logs.FORMATS)
-def test_each_agents_transcripts_give_the_same_candidates(name, tmp_path):
+def test_each_agents_transcripts_give_the_same_candidates_and_nothing_private_is_written(name, tmp_path):
     logs.FORMATS[name](tmp_path / "logs")
     report = mine([tmp_path / "logs"], tmp_path / "out")
     assert dict(report.files) == {name.removesuffix(", old"): 1}
@@ -31,21 +31,8 @@ def test_each_agents_transcripts_give_the_same_candidates(name, tmp_path):
     assert dict(report.categories) == EXPECTED
     assert dict(report.rejected) == {"failed": 1, "more than one command": 1, "runs something else": 1}
     assert report.tally["malformed lines"] == (0 if name.endswith("old") else 1)
-    assert set(report.candidates) == {
-        "text-search-count",
-        "text-search",
-        "file-list-sort-take",
-        "process-processes",
-        "network-fetch",
-    }
-    for slug in report.candidates:
-        assert (tmp_path / "out" / slug / "task.yaml").is_file()
-
-
-@pytest.mark.parametrize("name", logs.FORMATS)
-def test_nothing_private_is_written(name, tmp_path):
-    logs.FORMATS[name](tmp_path / "logs")
-    mine([tmp_path / "logs"], tmp_path / "out")
+    files = {"text-search-count", "text-search", "file-list-sort-take", "process-processes", "network-fetch"}
+    assert set(report.candidates) == files == {path.parent.name for path in (tmp_path / "out").glob("*/task.yaml")}
     written = everything_below(tmp_path / "out").lower()
     assert "grep -rn todo " in written and "| wc -l" in written, "what is not private stays"
     for canary in logs.CANARIES:
@@ -100,13 +87,6 @@ def test_what_a_user_took_back_is_gone(tmp_path):
     assert mine([tmp_path / "logs"], tmp_path / "out").candidates == ["file-list"]
 
 
-def test_a_session_that_was_copied_into_another_file_counts_once(tmp_path):
-    path = logs.claude_code(tmp_path / "logs")
-    (path.parent / "copy.jsonl").write_bytes(path.read_bytes())
-    report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert report.files["Claude Code"] == 2 and dict(report.categories) == EXPECTED
-
-
 def test_a_draft_someone_works_on_is_left_alone_and_a_second_run_gives_the_same(tmp_path):
     logs.claude_code(tmp_path / "logs")
     mine([tmp_path / "logs"], tmp_path / "out")
@@ -156,9 +136,11 @@ def test_malformed_and_hostile_lines_are_skipped(name, tmp_path):
 def test_a_line_without_end_is_skipped_and_the_next_one_read(tmp_path):
     path = logs.claude_code(tmp_path / "logs")
     data = path.read_bytes()
+    (path.parent / "copy.jsonl").write_bytes(data)
     path.write_bytes(b'{"junk": "' + b"x" * (9 << 20) + b'"}\n' + data)
     report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert report.tally["overlong lines"] == 1 and dict(report.categories) == EXPECTED
+    assert report.tally["overlong lines"] == 1
+    assert report.files["Claude Code"] == 2 and dict(report.categories) == EXPECTED, "a copied session counts once"
 
 
 def test_nothing_to_read_is_a_sentence(tmp_path, monkeypatch):
@@ -170,7 +152,7 @@ def test_nothing_to_read_is_a_sentence(tmp_path, monkeypatch):
         mine([tmp_path / "nowhere"], tmp_path / "out")
 
 
-def test_without_logs_the_usual_places_are_read(tmp_path, monkeypatch, capsys):
+def test_without_logs_the_usual_places_are_read_and_several_may_stand_in_one_argument(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -181,9 +163,6 @@ def test_without_logs_the_usual_places_are_read(tmp_path, monkeypatch, capsys):
     logs.opencode(tmp_path / "x").rename(_folder(tmp_path / ".local/share/opencode") / "opencode.db")
     assert main([Path("")], tmp_path / "out") == 0
     assert "1 of Claude Code, 1 of Codex CLI, 1 of Gemini CLI, 1 of opencode" in capsys.readouterr().out
-
-
-def test_several_places_may_stand_in_one_argument(tmp_path, capsys):
     one, two = logs.claude_code(tmp_path / "a a").parent, logs.codex(tmp_path / "b").parent
     main([Path(f"'{one}' {two}")], tmp_path / "out")
     assert "1 of Claude Code, 1 of Codex CLI" in capsys.readouterr().out
