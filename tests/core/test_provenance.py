@@ -150,13 +150,7 @@ def test_the_older_form_of_several_and_of_nothing_measured_is_read_whole(older):
     "data",
     [
         *[
-            b"",
-            b"{",
-            b"[]",
-            b"null",
-            b'"schema_version"',
-            b'{"schema_version": 99}',
-            b'{"invented": 1}',
+            b"", b"{", b"[]", b"null", b'"schema_version"', b'{"schema_version": 99}', b'{"invented": 1}',
             b'{"image": 1}',
         ],
         *[
@@ -167,7 +161,7 @@ def test_the_older_form_of_several_and_of_nothing_measured_is_read_whole(older):
         ],
         b'{"sampling": {"a": {"thinking": ["{"], "price": []}}}',
     ],
-)
+)  # fmt: skip
 def test_what_is_no_provenance_is_refused_in_a_sentence(data, tmp_path):
     with pytest.raises(ValueError):
         parse_provenance(data)

@@ -42,15 +42,8 @@ CHANGES += [
 ]
 CHANGES += ["wget http://h/x", "git status", "python3 -c 'print(1)'", "sudo ls"]
 SEVERAL = [
-    "ls; rm x",
-    "ls && rm x",
-    "ls || rm x",
-    "sleep 9 & ls",
-    "ls\nrm x",
-    "echo $(rm x)",
-    "ls `rm x`",
-    "cat <(rm x)",
-]
+    "ls; rm x", "ls && rm x", "ls || rm x", "sleep 9 & ls", "ls\nrm x", "echo $(rm x)", "ls `rm x`", "cat <(rm x)",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("command", [*CHANGES, *SEVERAL, "echo hello", ""])

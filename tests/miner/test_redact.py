@@ -20,12 +20,7 @@ PRIVATE = {
     "the name in a home folder": (
         NAME,
         [
-            "/home/{}/x",
-            "/Users/{}/a b",
-            r"C:\Users\{}\x",
-            r"C:\\Users\\{}\\x",
-            "/mnt/c/Users/{}/x",
-            "~{}/x",
+            "/home/{}/x", "/Users/{}/a b", r"C:\Users\{}\x", r"C:\\Users\\{}\\x", "/mnt/c/Users/{}/x", "~{}/x",
             "-home-{}-x",
         ],
     ),
@@ -48,7 +43,7 @@ PRIVATE = {
             "eyJ{}.{}",
         ],
     ),
-}
+}  # fmt: skip
 WEAK = ["--password {}", "--api-key={}", "PASSWORD={}", "my_secret: {}", "Authorization: {}", "Cookie: sid={}"]
 WEAK += ["curl -u {}:x http://h", "https://{}:x@h/", "https://u:{}@h/"]
 

@@ -90,17 +90,10 @@ def test_a_fault_of_each_kind_is_made(source, change):
 @pytest.mark.parametrize(
     "source",
     [
-        "x: tuple[A, 3]",
-        "def f(a: 3) -> 4: pass",
-        "@cache(3)\ndef f(): pass",
-        "assert a == 3",
-        "if __name__ == '__main__':\n    f(3)",
-        "'a' + b + 'c'",
-        "isinstance(a, b)",
-        "'3'",
-        "f(a, a)",
+        "x: tuple[A, 3]", "def f(a: 3) -> 4: pass", "@cache(3)\ndef f(): pass", "assert a == 3",
+        "if __name__ == '__main__':\n    f(3)", "'a' + b + 'c'", "isinstance(a, b)", "'3'", "f(a, a)",
     ],
-)
+)  # fmt: skip
 def test_where_a_fault_would_say_nothing_there_is_none(source):
     assert changes(source) == set()
 

@@ -254,16 +254,11 @@ def test_structure_and_content_are_both_needed():
 @pytest.mark.parametrize(
     ("stdout", "noise"),
     [
-        ("\nName Count\n---- -----\na 1\n", True),
-        ("Name Count\na 1\n", True),
-        ("NAME %CPU\na 1\n", True),
-        ("a 1\n--- ---\n", True),
-        ("b 2\na 1\n", False),
-        ("a 1\nName Count\n", False),
-        ("Name Count\n---- -----\na 2\n", False),
-        ("---\na 1\n---\n", True),
+        ("\nName Count\n---- -----\na 1\n", True), ("Name Count\na 1\n", True), ("NAME %CPU\na 1\n", True),
+        ("a 1\n--- ---\n", True), ("b 2\na 1\n", False), ("a 1\nName Count\n", False),
+        ("Name Count\n---- -----\na 2\n", False), ("---\na 1\n---\n", True),
     ],
-)
+)  # fmt: skip
 def test_table_noise(stdout, noise):
     verdict = judge(ONE, result(stdout), ["a 1"])
     assert not verdict.passed
@@ -271,14 +266,9 @@ def test_table_noise(stdout, noise):
 
 
 ANSWERS = {
-    "set": ["a b"],
-    "ordered": ["1 a/b"],
-    "paths": ["a/b"],
-    "keyed": ["k a/b"],
-    "jsonset": [{"tool": "x", "failures": 1}],
-    "json": {"a": 1},
-    "hex": "ab",
-}
+    "set": ["a b"], "ordered": ["1 a/b"], "paths": ["a/b"], "keyed": ["k a/b"],
+    "jsonset": [{"tool": "x", "failures": 1}], "json": {"a": 1}, "hex": "ab",
+}  # fmt: skip
 
 
 def _filled(unit, before="", after=""):
@@ -370,23 +360,15 @@ def test_the_corners(raw, lines):
 @pytest.mark.parametrize(
     ("written", "path"),
     [
-        ("crates/a/b.rs", "crates/a/b.rs"),
-        ("./crates/a/b.rs", "crates/a/b.rs"),
-        ("././crates/a/b.rs", "crates/a/b.rs"),
-        ("/work/crates/a/b.rs", "crates/a/b.rs"),
-        ("/work/./crates/a/b.rs", "crates/a/b.rs"),
-        ("crates//a/./b.rs", "crates/a/b.rs"),
-        ("crates/.hidden", "crates/.hidden"),
-        ("crates/a./b", "crates/a./b"),
-        (".github/x", ".github/x"),
-        ("crates/a/", "crates/a/"),
-        ("crates/a/../b", "crates/a/../b"),
-        ("/workspace/crates", "/workspace/crates"),
-        ("/tmp/work/crates", "/tmp/work/crates"),
-        ("work/crates", "work/crates"),
+        ("crates/a/b.rs", "crates/a/b.rs"), ("./crates/a/b.rs", "crates/a/b.rs"),
+        ("././crates/a/b.rs", "crates/a/b.rs"), ("/work/crates/a/b.rs", "crates/a/b.rs"),
+        ("/work/./crates/a/b.rs", "crates/a/b.rs"), ("crates//a/./b.rs", "crates/a/b.rs"),
+        ("crates/.hidden", "crates/.hidden"), ("crates/a./b", "crates/a./b"), (".github/x", ".github/x"),
+        ("crates/a/", "crates/a/"), ("crates/a/../b", "crates/a/../b"), ("/workspace/crates", "/workspace/crates"),
+        ("/tmp/work/crates", "/tmp/work/crates"), ("work/crates", "work/crates"),
         ("a file with spaces", "a file with spaces"),
     ],
-)
+)  # fmt: skip
 def test_paths(written, path):
     assert checks.relative_path(written) == path
 

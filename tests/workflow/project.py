@@ -16,17 +16,9 @@ from fluency.core.shells import SHELLS
 from fluency.core.tasks import Task, load_tasks
 
 PARTS = (
-    "Snakefile",
-    "config.yaml",
-    "pyproject.toml",
-    "config",
-    "profiles",
-    "scripts",
-    "tasks",
-    "sandbox",
-    "report",
+    "Snakefile", "config.yaml", "pyproject.toml", "config", "profiles", "scripts", "tasks", "sandbox", "report",
     "envs",
-)
+)  # fmt: skip
 TASKS = ["session-tool-failures", "tree-size-bytes"]
 CALLS = re.compile(r"^Study .*, (\d+) calls? to make\.$", re.M)
 PLANNED = re.compile(r"^(\w+): \d+ to run\n((?: +\d+  .+\n?)+)", re.M)

@@ -49,13 +49,9 @@ def test_slices_of_before_are_gone_unless_somebody_works_on_one(tmp_path):
 
 def test_nothing_but_what_a_node_needs_goes_there():
     here = {
-        "PATH": "/bin",
-        "TASKS_PRIVATE": "/p",
-        "LC_ALL": "C",
-        "DOCKER_HOST": "unix:///d",
-        "https_proxy": "p",
+        "PATH": "/bin", "TASKS_PRIVATE": "/p", "LC_ALL": "C", "DOCKER_HOST": "unix:///d", "https_proxy": "p",
         "POWERSHELL_ARCHIVE": "a",
-    }
+    }  # fmt: skip
     secrets = dict.fromkeys(("ANTHROPIC_API_KEY", "MY_KEY", "AWS_SECRET_ACCESS_KEY", "TOKEN"), "secret")
     assert node_environment(here | secrets) == here
 

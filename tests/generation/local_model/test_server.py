@@ -149,14 +149,10 @@ def start_run(small_weights, code=RUN):
 @pytest.mark.parametrize(
     ("end", "code"),
     [
-        ("", 0),
-        ("raise RuntimeError('a bug')", 1),
-        ("sys.exit(3)", 3),
-        ("import os; os.kill(os.getpid(), 9)", -9),
-        ("import os; os.kill(os.getpid(), 15)", -15),
-        ("import os; os._exit(4)", 4),
+        ("", 0), ("raise RuntimeError('a bug')", 1), ("sys.exit(3)", 3), ("import os; os.kill(os.getpid(), 9)", -9),
+        ("import os; os.kill(os.getpid(), 15)", -15), ("import os; os._exit(4)", 4),
     ],
-)
+)  # fmt: skip
 def test_however_the_run_ends_its_server_ends_with_it(small_weights, end, code):
     process, address, child = start_run(small_weights, RUN + end)
     process.communicate(timeout=30)
