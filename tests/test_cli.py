@@ -76,11 +76,7 @@ def test_a_configuration_that_cannot_be_read_is_a_sentence(command, config, caps
 
 
 @pytest.mark.parametrize(
-    ("arguments", "folder"),
-    [
-        (["report"], "results"),
-        (["preregister", "--decision", "d"], "preregistrations"),
-    ],
+    ("arguments", "folder"), [(["report"], "results"), (["preregister", "--decision", "d"], "preregistrations")]
 )
 def test_a_place_that_cannot_be_written_is_a_sentence(arguments, folder, tmp_path):
     """Root may write anywhere but below a file."""

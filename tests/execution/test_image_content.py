@@ -67,13 +67,10 @@ X64, ARM64 = (next(digest for name, digest in pinned().items() if machine in nam
 @pytest.mark.parametrize(
     ("label", "architecture", "archives", "unofficial"),
     [
-        ("download", "amd64", {"pwsh": X64}, []),
-        ("download", "arm64", {"pwsh": ARM64}, []),
-        (X64, "amd64", {"pwsh": X64}, []),
-        ("ab" * 32, "amd64", {"pwsh": "ab" * 32}, ["pwsh"]),
-        ("none", "amd64", {}, []),
-        ("", "amd64", {}, []),
+        ("download", "amd64", {"pwsh": X64}, []), ("download", "arm64", {"pwsh": ARM64}, []),
+        (X64, "amd64", {"pwsh": X64}, []), ("ab" * 32, "amd64", {"pwsh": "ab" * 32}, ["pwsh"]),
+        ("none", "amd64", {}, []), ("", "amd64", {}, []),
     ],
-)
+)  # fmt: skip
 def test_the_label_tells_the_archive_and_whether_it_is_the_release(label, architecture, archives, unofficial):
     assert archive_origin(label, architecture) == (archives, unofficial)

@@ -11,12 +11,7 @@ from tests.generation.endpoint import Endpoint
 KEY = "sk-ant-canary-0123456789abcdef0123456789"
 ENVIRON = dict.fromkeys(["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "VERTEX_ACCESS_TOKEN"], KEY)
 QUICK = RetryPolicy(
-    attempt_s=5.0,
-    deadline_s=20.0,
-    attempts=4,
-    first_wait_s=0.02,
-    longest_wait_s=0.1,
-    batch_poll_s=0.02,
+    attempt_s=5.0, deadline_s=20.0, attempts=4, first_wait_s=0.02, longest_wait_s=0.1, batch_poll_s=0.02
 )
 
 

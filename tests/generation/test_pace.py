@@ -131,16 +131,12 @@ def test_pauses_by_header(given, least, most):
 @pytest.mark.parametrize(
     ("given", "seconds"),
     [
-        ({"retry-after": "7"}, 7),
-        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "7"}, 7), ({"retry-after": "0.5"}, 0.5),
         ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
-        ({"retry-after": "Thu, 01 Jan 1970 00:01:40 GMT"}, 100),
-        ({"retry-after": "-3"}, 0),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "soon"}, None),
-        ({}, None),
+        ({"retry-after": "Thu, 01 Jan 1970 00:01:40 GMT"}, 100), ({"retry-after": "-3"}, 0),
+        ({"retry-after": "nan"}, None), ({"retry-after": "soon"}, None), ({}, None),
     ],
-)
+)  # fmt: skip
 def test_retry_after(given, seconds):
     assert retry_after(given, now=0) == seconds
 

@@ -13,15 +13,7 @@ from fluency.core.shells import CONDITIONS, SHELLS
 from fluency.core.study import PILOT, Limits, min_deadline_s
 from fluency.core.tasks import load_tasks
 from fluency.execution.protocol import Invocation
-from fluency.validation.probes import (
-    Prober,
-    ProbeResult,
-    first_probes,
-    further_probes,
-    hard_coded,
-    shape_of,
-    trivial,
-)
+from fluency.validation.probes import Prober, ProbeResult, first_probes, further_probes, hard_coded, shape_of, trivial
 from fluency.validation.seeds import check_world_pair
 from fluency.validation.validate import (
     TITLES,

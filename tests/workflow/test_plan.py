@@ -62,18 +62,10 @@ CHANGES = {
             project.edit(f"tasks/{TASK}/task.yaml", "lines: exactly-one", "lines: at-least-one"),
             project.configure(trials=3),
         ),
-        {
-            "generate": {"not there yet": 2},
-            "execute": {REMADE: 2},
-            "score": {REMADE: 2, "changed: check": 4},
-            **HEAD,
-        },
+        {"generate": {"not there yet": 2}, "execute": {REMADE: 2}, "score": {REMADE: 2, "changed: check": 4}, **HEAD},
     ),
     "a score deleted": (lambda project: project.records("scores")[0].unlink(), {"score": {"not there yet": 1}, **HEAD}),
-    "a record rewritten": (
-        rewrite,
-        {"execute": {"its input is newer": 1}, "score": {REMADE: 1}, **HEAD},
-    ),
+    "a record rewritten": (rewrite, {"execute": {"its input is newer": 1}, "score": {REMADE: 1}, **HEAD}),
     "an execution and the image's record lost": (
         lose_image_record,
         {"image": {"not there yet": 1}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD},
@@ -81,12 +73,7 @@ CHANGES = {
     "a job killed": (mark_unfinished, {"score": {"left unfinished": 1}, **HEAD}),
     "Snakemake's records lost": (
         lambda project: shutil.rmtree(project.root / ".snakemake"),
-        {
-            "image": {"no record of how it was made": 1},
-            "execute": {REMADE: 4},
-            "score": {REMADE: 4},
-            **HEAD,
-        },
+        {"image": {"no record of how it was made": 1}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD},
     ),
 }
 

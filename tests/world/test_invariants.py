@@ -180,13 +180,7 @@ def test_no_name_ends_in_upper_case_and_no_process_name_is_cut():
 
 
 PLAIN = HelperSpec("a", "vox-a", ("--x", "1"), "b", 3, 4)
-FURTHER = {
-    "threads": ("io-1", ""),
-    "own_session": True,
-    "subreaper": True,
-    "ends": True,
-    "ids": "another-digit",
-}
+FURTHER = {"threads": ("io-1", ""), "own_session": True, "subreaper": True, "ends": True, "ids": "another-digit"}
 
 
 def sha(helper: HelperSpec) -> str:
