@@ -208,7 +208,6 @@ class Endpoint:
     ) -> None:
         self.answer, self.delay_s = answer, delay_s
         self.requests: list[Seen] = []
-        self.sent: list[str] = []  # prompts whose reply was written in full
         self.most_at_once = 0
         self.on_request: Callable[[Seen], None] = lambda seen: None
         self.batches: dict[str, dict[str, Any]] = {}
@@ -381,7 +380,6 @@ class _Handler(BaseHTTPRequestHandler):
                 return self._reset()
             endpoint.pause(reply.first_byte_s)
             self._send(reply)
-        endpoint.sent.append(seen.prompt)
         return None
 
     def _send(self, reply: Reply) -> None:

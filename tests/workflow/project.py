@@ -92,14 +92,16 @@ class Project:
 
     def snakemake(self, *arguments: str, code: int | None = 0, **env: str) -> subprocess.CompletedProcess[str]:
         """Run Snakemake to its end; its exit code must be `code` unless that is None."""
-        done = subprocess.run(
-            self.command(*arguments),
-            cwd=self.root,
-            env=self.environ(**env),
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
+        return self.run(self.command(*arguments), code, env)
+
+    def fluency(self, command: str, *arguments: str, code: int | None = 0, stdin=None, **env: str):
+        """Run one of our own commands on config/test.yaml in the same way."""
+        named = [] if command in ("verify", "replay", "decision") else ["--configfile", "config/test.yaml"]
+        return self.run([sys.executable, "-m", "fluency.cli", command, *arguments, *named], code, env, stdin)
+
+    def run(self, command: list[str], code: int | None, env: dict[str, str], stdin: str | None = None):
+        said = {"capture_output": True, "text": True, "timeout": 600, "input": stdin}
+        done = subprocess.run(command, cwd=self.root, env=self.environ(**env), **said)
         assert code is None or done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
@@ -114,9 +116,7 @@ class Project:
 
     def plan(self) -> dict[str, dict[str, int]]:
         """What `make plan` says: rule -> reason -> jobs, and under `calls` how many calls are to be made."""
-        command = [sys.executable, "-m", "fluency.cli", "plan", "--configfile", "config/test.yaml"]
-        done = subprocess.run(command, cwd=self.root, env=self.environ(), capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
+        done = self.fluency("plan")
         said: dict[str, dict[str, int]] = {"calls": {"to make": int(CALLS.search(done.stdout)[1])}}
         for rule, reasons in PLANNED.findall(done.stdout):
             said[rule] = {reason: int(count) for count, reason in REASON.findall(reasons)}

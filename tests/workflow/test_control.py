@@ -1,8 +1,5 @@
 """The control of a study: what must pass passes, what must fail fails, and a broken sandbox or check shows."""
 
-import subprocess
-import sys
-
 import pytest
 
 from fluency.archive.manifest import private_archive_name
@@ -20,9 +17,8 @@ SHELL = "bash"
 
 @pytest.fixture(scope="module")
 def controlled(sandbox, flawless, tmp_path_factory) -> Project:
-    project = Project.make(
-        tmp_path_factory.mktemp("controlled") / "project", models=[model(flawless.url)], control=True
-    )
+    folder = tmp_path_factory.mktemp("controlled") / "project"
+    project = Project.make(folder, models=[model(flawless.url)], control=True)
     project.snakemake()
     return project
 
@@ -37,10 +33,8 @@ def control(controlled) -> Control:
 def test_references_pass_and_wrong_commands_do_not(control, sandbox):
     assert [run.task for run in control.of(SHELL, "reference")] == TASKS == [r.task for r in control.of(SHELL, "wrong")]
     assert all(run.as_it_must for run in control.runs) and unexpected_controls(control) == []
-    assert set(control.not_measured) == {name for name, version in sandbox.image.shells.items() if not version} & {
-        "bash",
-        "pwsh",
-    }
+    absent = {name for name, version in sandbox.image.shells.items() if not version}
+    assert set(control.not_measured) == absent & {"bash", "pwsh"}
 
 
 def test_the_report_has_it_under_its_own_heading_and_in_no_rate(controlled, control):
@@ -80,11 +74,7 @@ def test_a_run_archives_a_private_task_apart_and_reruns_what_changes_with_it(san
     with Endpoint(lambda prompt: "cat kanarie/*; ls xyzzy-nothing" if "xyzzy" in prompt else "ls") as server:
         project = Project.make(tmp_path / "project", models=[model(server.url)], shells=["bash"], control=True)
         project.configure(tasks=[SECRET, OPEN])
-        command = [sys.executable, "-m", "fluency.cli", "archive", "--configfile", "config/test.yaml"]
-        packed = subprocess.run(
-            command, cwd=project.root, env=project.environ(), capture_output=True, text=True, timeout=600
-        )
-        assert packed.returncode == 0, packed.stderr
+        packed = project.fluency("archive")
         path = project.root / packed.stdout.splitlines()[-1]
         part = path.with_name(private_archive_name(path.name))
         assert f"stand in {part.name}: do not publish it" in packed.stdout + packed.stderr

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import tarfile
-import time
 from pathlib import Path
 
 import docker
@@ -20,7 +19,6 @@ from tests.execution.test_attacks import UNDOOMED
 from tests.generation.endpoint import Endpoint
 from tests.waiting import wait_for
 from tests.workflow.project import TASKS, Project, model, reference_answer
-from tests.workflow.test_bad_input import fluency
 
 pytestmark = pytest.mark.engine
 END = {"gather": 1, "report": 1}
@@ -79,9 +77,7 @@ def test_a_run_killed_at_any_moment_is_finished_by_the_next_and_asks_nothing_twi
         project = Project.make(tmp_path / "project", models=[model(endpoint.url, in_flight=1)])
         kill_when(project, "generations", 2)
         kill_when(project, "executions", 1)
-        run = [project.command()[0], "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
-        done = subprocess.run(run, cwd=project.root, env=project.environ(), capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
+        project.fluency("run")
         prompts = [seen.prompt for seen in endpoint.requests]
     assert len(project.records("scores")) == 4
     stored = list((project.root / "answers").rglob("*.json"))
@@ -94,18 +90,9 @@ def test_a_run_killed_at_any_moment_is_finished_by_the_next_and_asks_nothing_twi
 def kill_when(project: Project, stage: str, enough: int) -> None:
     """Start a run and SIGKILL its whole group as soon as it has made `enough` records of a stage."""
     before = len(project.records(stage))
-    process = subprocess.Popen(
-        project.command(),
-        cwd=project.root,
-        env=project.environ(),
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 120
-    while len(project.records(stage)) < before + enough:
-        assert time.monotonic() < deadline and process.poll() is None, f"no {stage} came"
-        time.sleep(0.02)
+    quiet = {"start_new_session": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(project.command(), cwd=project.root, env=project.environ(), **quiet)
+    wait_for(lambda: len(project.records(stage)) >= before + enough, 120)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
@@ -186,8 +173,7 @@ def test_keys_in_another_order_a_comment_and_files_renamed_back_and_forth(projec
 @pytest.fixture(scope="module")
 def archive(finished) -> Path:
     """The finished study's archive."""
-    packed = fluency(finished, "archive", "--partial", "--configfile", "config/test.yaml")
-    assert packed.returncode == 0, packed.stderr
+    packed = finished.fluency("archive", "--partial")
     return finished.root / packed.stdout.split()[-1]
 
 
