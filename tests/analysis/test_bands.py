@@ -1,7 +1,5 @@
 """The decision table: its edges on exact fractions, and its words for the shells that are contrasted."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest
@@ -61,10 +59,7 @@ def test_the_words_are_the_designs_for_its_own_shells() -> None:
     words = band_words(DESIGN_SHELLS)
     assert [(row.condition, row.reading) for row in words.values()] == [
         ("PowerShell ahead by 10 pp or more", "mild evidence to prefer PowerShell prompts"),
-        (
-            "5 to 10 pp either way",
-            "**no rule**: the table leaves a hole here; this report calls it *inconclusive*",
-        ),
+        ("5 to 10 pp either way", "**no rule**: the table leaves a hole here; this report calls it *inconclusive*"),
         ("less than 5 pp either way", "hypothesis falsified: treat as noise, change nothing"),
         (
             "Bash ahead by 10 pp or more",

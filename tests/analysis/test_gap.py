@@ -1,7 +1,5 @@
 """Tasks enter by one rule, and two models never meet."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pandas as pd

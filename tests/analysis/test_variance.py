@@ -1,7 +1,5 @@
 """Where the variance of a run lies: against an analysis of variance, against known populations, in the limits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -4,8 +4,6 @@ It is committed once for each schema version and never made anew for the same on
 its own, so that the file stays small; the manifest says so, and verification calls them unproven.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

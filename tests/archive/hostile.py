@@ -1,7 +1,5 @@
 """Archives as an attacker would make them, with the standard library and not with this project's writer."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """An archive of a named set holds the set's tasks, and its report and registration say which set it is."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.archive import verify

@@ -3,8 +3,6 @@
 The same archives at their full size are measured in docs/evidence.md.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """Records that contradict themselves or the study, and files left out, end in 1, whatever hashes fit."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -127,13 +125,8 @@ def test_the_order_of_the_files_counts_and_what_confirms_does_not(archive, tmp_p
 
 
 DOCUMENTS = (
-    "study.json",
-    "worlds/index.json",
-    "results/image.json",
-    "results/made-up/provenance.json",
-    EXECUTION,
-    GENERATION,
-)
+    "study.json", "worlds/index.json", "results/image.json", "results/made-up/provenance.json", EXECUTION, GENERATION,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -1,7 +1,5 @@
 """An archive is an RO-Crate that the format's own library reads; the project's CITATION.cff is valid and says the same."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

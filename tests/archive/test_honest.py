@@ -1,7 +1,5 @@
 """Every honest archive is proven: of each configuration of the project, and after what can happen to a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whatever stands in an archive's documents, verification ends in a verdict or a sentence, within its bounds."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 import tempfile

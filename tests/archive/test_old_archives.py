@@ -1,7 +1,5 @@
 """Archives of earlier versions stay readable: each committed one is verified and judged anew by the present code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """An archive holds the files its study was read from, in the order in which they were merged."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

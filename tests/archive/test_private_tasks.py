@@ -1,7 +1,5 @@
 """Private tasks: counted like others, shown by id and hash, and nothing of their texts in what is published."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """Every record of the committed archives is of the published schemas."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -20,15 +18,10 @@ from tools.pages.schemas import FOLDER, PAGE, SCHEMAS, schema_of
 
 (EXAMPLE,) = (ROOT / "example").glob("*.tar.zst")
 PLACES = {
-    "manifest": r"MANIFEST\.json",
-    "study": r"study\.json",
-    "generation": r"results/generations/.*",
-    "execution": r"results/executions/.*",
-    "score": r"results/scores/.*",
-    "provenance": r"results/[^/]+/provenance\.json",
-    "image": r"results/image\.json",
-    "answer": r"answers/.*",
-}
+    "manifest": r"MANIFEST\.json", "study": r"study\.json", "generation": r"results/generations/.*",
+    "execution": r"results/executions/.*", "score": r"results/scores/.*",
+    "provenance": r"results/[^/]+/provenance\.json", "image": r"results/image\.json", "answer": r"answers/.*",
+}  # fmt: skip
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:

@@ -1,7 +1,5 @@
 """A replay asks no model: the answers are judged anew, or their commands run anew."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The outer form: the same bytes for the same files, and whatever is not of that form is refused by name."""
 
-from __future__ import annotations
-
 import errno
 import os
 import tarfile
@@ -65,19 +63,10 @@ def test_a_file_that_changes_while_it_is_packed_is_told(tmp_path):
 
 
 NAMES = {
-    "/etc/passwd": "absolute",
-    "C:/x": "absolute",
-    "../outside": "climbs out",
-    "a/../../outside": "climbs out",
-    "a//b": "characters",
-    "./a": "characters",
-    "a\\..\\b": "characters",
-    "a\x1b[2Jb": "characters",
-    "naïve": "characters",
-    "a/": "characters",
-    "": "characters",
-    "/".join(["abcdefghi"] * 21): "longer",
-}
+    "/etc/passwd": "absolute", "C:/x": "absolute", "../outside": "climbs out", "a/../../outside": "climbs out",
+    "a//b": "characters", "./a": "characters", "a\\..\\b": "characters", "a\x1b[2Jb": "characters",
+    "naïve": "characters", "a/": "characters", "": "characters", "/".join(["abcdefghi"] * 21): "longer",
+}  # fmt: skip
 
 
 def test_a_name_may_have_200_characters():

@@ -1,7 +1,5 @@
 """What a verification ends with: the exit code and the verdict on each kind of aspect."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

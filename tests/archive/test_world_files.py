@@ -1,7 +1,5 @@
 """A world comes back from its files as it was, whatever its processes say."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.archive.world_files import load_world, world_entries
