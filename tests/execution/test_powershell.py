@@ -7,11 +7,8 @@ image has the real one (marker `pwsh`).
 import io
 import os
 import tarfile
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -24,6 +21,7 @@ from fluency.execution.image_content import image_tag
 from fluency.execution.powershell import powershell_source
 from fluency.execution.sandbox import Sandbox
 from tests.execution.run_it import ROOT_ONLY, as_nobody, pwsh
+from tests.generation.endpoint import Endpoint, Reply
 
 STAND_IN = """#!/bin/sh
 for command; do :; done
@@ -165,14 +163,10 @@ def release(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def mirror(release) -> Iterator[str]:
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(release.parent))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+def mirror(release):
+    with Endpoint() as server:
+        server.reply_to = lambda seen: Reply(body=release.read_bytes()) if seen.path == f"/{NAME}" else Reply(404, b"")
+        yield server.url
 
 
 @pytest.mark.parametrize("form", ["{}", "{}/", "{}/" + NAME])

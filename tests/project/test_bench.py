@@ -6,17 +6,9 @@ import subprocess
 import pytest
 
 from fluency.common.paths import ROOT
-from tools.bench.__main__ import ALL, BY_NAME, chosen
+from tools.bench.__main__ import ALL, BY_NAME
 
 NEEDS_MORE = {"slices": "tests/workflow/test_slurm.py starts the same cluster", "peer_inspect": "docker compose"}
-
-
-def test_all_without_a_name_else_those_named(capsys):
-    assert chosen([]) == (list(ALL), False)
-    assert chosen(["archive", "scale", "--small"]) == (["archive", "scale"], True)
-    with pytest.raises(SystemExit):
-        chosen(["archive", "speed"])
-    assert "there is no benchmark speed; there are scale" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
