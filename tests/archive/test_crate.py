@@ -13,7 +13,7 @@ from fluency import __version__
 from fluency.archive.crate import AUTHORS, CRATE_FILE, LICENSE, PROJECT
 from fluency.common.paths import ROOT
 from fluency.core.table import COLUMNS
-from tests.archive.factory import FACTS, archived
+from tests.archive.factory import FACTS
 from tests.archive.hostile import contents
 
 CFF = json.loads((ROOT / "tests/data/citation-file-format-1.2.0.schema.json").read_text(encoding="utf-8"))
@@ -67,9 +67,3 @@ def test_the_projects_citation_is_valid_and_says_the_same():
         validator.validate(document | {"cff-version": "0"})
     assert (document["title"], document["license"], document["version"]) == (PROJECT, LICENSE, __version__)
     assert document["authors"] == [{"name": AUTHORS}] and AUTHORS in (ROOT / "LICENSE").read_text(encoding="utf-8")
-
-
-def test_the_same_study_gives_the_same_description(made, archive, tmp_path):
-    log = made.root / "run.log"
-    again = contents(archived(made, tmp_path, logs={"logs/run.log": log}))
-    assert again[CRATE_FILE] == contents(archive)[CRATE_FILE]

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -216,21 +216,6 @@ def test_a_run_under_a_file_size_limit_buys_nothing(endpoint, store):
     with file_limit(ROOM_BYTES - 1), pytest.raises(StopRun, match="no file of more than"):
         ask(generator_of(study, store, endpoint), cells_of(study)[0])
     assert endpoint.requests == []
-
-
-def test_a_limit_met_while_asking_stops_the_run_and_leaves_no_torn_answer(endpoint, store):
-    study = study_of()
-    cells = cells_of(study)
-    endpoint.answer = lambda prompt: LONG
-    with ExitStack() as limits:
-        endpoint.on_request = lambda seen: limits.enter_context(file_limit(5000))
-        generator = generator_of(study, store, endpoint)
-        with pytest.raises(StopRun, match="could not be written: File too large"):
-            ask(generator, cells[0])
-        with pytest.raises(StopRun):
-            ask(generator, cells[1])
-    assert len(endpoint.requests) == 1
-    assert {path.name for path in store.folder.rglob("*") if path.is_file()} == {".lock"}
 
 
 @pytest.mark.parametrize("left", [0, 4096])

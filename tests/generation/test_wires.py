@@ -115,7 +115,7 @@ def test_troubles_are_tried_again_and_those_that_may_be_billed_are_counted(wire,
 @every_wire
 @pytest.mark.parametrize("name", SLOW)
 def test_the_deadline_holds(wire, name, endpoint, store):
-    policy = RetryPolicy(attempt_s=1.0, deadline_s=2.0, attempts=1)
+    policy = RetryPolicy(attempt_s=0.5, deadline_s=1.0, attempts=1)
     study, generator = on(wire, store, endpoint, retry_policy=policy)
     endpoint.script(name)
     with pytest.raises(StopRun, match="in time"):  # of the first cell: the model's end

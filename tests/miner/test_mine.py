@@ -208,11 +208,11 @@ def test_nothing_leaves_the_machine(tmp_path):
 
 
 def test_memory_does_not_grow_with_the_transcripts(tmp_path):
-    """60 MB of sessions, most of it tool output, against the same with 1 MB: the peak stays within 25 MB."""
+    """40 MB of sessions, most of it tool output, against the same with 1 MB: the peak stays within 25 MB."""
     records = logs.claude_code(tmp_path / "seed").read_text().splitlines()
     result = next(line for line in records if "tool_result" in line)
     peaks = {}
-    for name, megabytes in (("small", 1), ("large", 60)):
+    for name, megabytes in (("small", 1), ("large", 40)):
         path = _folder(tmp_path / name) / "session.jsonl"
         with path.open("w") as stream:
             number = 0
