@@ -76,8 +76,7 @@ def test_a_name_that_could_leave_the_folder_is_refused(name):
 def test_an_archive_with_such_a_name_is_refused(name, tmp_path):
     path = squeeze(tar_of([(plain(name, 4), b"evil")]), tmp_path / "x")
     told = refusal(path, tmp_path)
-    assert "the name is refused" in told and "\x1b" not in told
-    assert not Path("/tmp/fluency-absolute").exists()
+    assert "the name is refused" in told and "\x1b" not in told and not Path("/tmp/fluency-absolute").exists()
 
 
 @pytest.mark.parametrize("kind", [*b"123456S"])
@@ -202,8 +201,7 @@ def test_a_bomb_is_refused_by_its_ratio_before_it_unfolds(tmp_path):
 
 def test_what_an_honest_table_of_zeros_compresses_to_is_no_bomb(tmp_path):
     path = ours({"z": bytes(60 << 20)}, tmp_path / "x")
-    assert path.stat().st_size < (60 << 20) // LIMITS.ratio
-    assert len(contents(path)["z"]) == 60 << 20
+    assert path.stat().st_size < (60 << 20) // LIMITS.ratio and len(contents(path)["z"]) == 60 << 20
 
 
 def test_too_large_and_too_many_are_refused(tmp_path):

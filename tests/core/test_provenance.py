@@ -51,8 +51,7 @@ def test_what_was_measured_is_in_it(made):
     provenance = collected(made, start_up_s={"bash": 0.5})
     records = [load_records(made.results, cell) for cell in made.cells]
     execution, answer = records[0].execution, records[0].generation.answer
-    assert provenance.images == [execution.image]
-    assert provenance.engines == [execution.engine]
+    assert provenance.images == [execution.image] and provenance.engines == [execution.engine]
     assert provenance.limits == [made.study.sandbox.limits]
     assert provenance.conditions == ["as_designed", "no_unix_tools"]
     assert provenance.worlds == {str(run.seed): [run.world_sha256] for run in execution.runs}
@@ -60,8 +59,7 @@ def test_what_was_measured_is_in_it(made):
     assert (provenance.started_utc, provenance.ended_utc) == ("2026-11-22T01:02:03Z", "2026-11-22T01:03:04Z")
     assert provenance.start_up_s == {"bash": 0.5}
     assert (provenance.registration, provenance.deviations, provenance.decision) == (None, [], None)
-    assert (provenance.commit, provenance.dirty) == git_state()
-    assert provenance.spent_usd == 0.0
+    assert (provenance.commit, provenance.dirty) == git_state() and provenance.spent_usd == 0.0
     sent = provenance.sampling["model-2"]
     assert (sent.id, sent.echoed) == (["model-2"], ["model-2"])
     assert (sent.temperature_requested, sent.temperature_sent, sent.max_tokens) == (["0.7"], ["0.7"], [512])
@@ -116,8 +114,7 @@ def leaves(value) -> set[str]:
 
 def test_the_older_form_is_read_whole(older):
     provenance = parse_provenance(json.dumps(older).encode())
-    assert provenance.schema_version == 1
-    assert leaves(older) <= leaves(provenance.model_dump(mode="json"))
+    assert provenance.schema_version == 1 and leaves(older) <= leaves(provenance.model_dump(mode="json"))
     assert provenance.images[0].shells == {"bash": "5.2.15", "pwsh": "7.6.5"}
     assert provenance.engines == [{"name": "made up", "version": "0"}]
     assert provenance.sampling["qwen-0.5b"].thinking == [None]

@@ -57,10 +57,8 @@ def test_a_wrong_key_is_named_with_its_file(tmp_path, values, key, what):
     folder = write(tmp_path, values)
     with pytest.raises(UserError) as caught:
         load_task(folder)
-    assert str(folder / "task.yaml") in caught.value.where
-    assert key in caught.value.where
-    assert what in caught.value.what
-    assert caught.value.hint and "docs/config.md" not in caught.value.hint
+    assert str(folder / "task.yaml") in caught.value.where and key in caught.value.where
+    assert what in caught.value.what and caught.value.hint and "docs/config.md" not in caught.value.hint
 
 
 def test_what_the_author_expects_changes_neither_prompt_nor_check(tmp_path):
@@ -100,8 +98,7 @@ def test_an_answer_that_cannot_be_computed_names_its_file(tmp_path, answer, what
     task = load_task(write(tmp_path, GOOD, answer=answer))
     with pytest.raises(UserError) as caught:
         task.expected(build_world(11))
-    assert "answer.py" in caught.value.where
-    assert what in caught.value.what
+    assert "answer.py" in caught.value.where and what in caught.value.what
 
 
 @pytest.mark.parametrize(
@@ -117,8 +114,7 @@ def test_a_fixture_that_fails_names_its_file_or_the_world(tmp_path, fixture, wha
     (folder / "fixture.py").write_text(fixture, encoding="utf-8")
     with pytest.raises(UserError) as caught:
         world_for(load_task(folder), 11)
-    assert what in caught.value.what
-    assert "world 11" in caught.value.where
+    assert what in caught.value.what and "world 11" in caught.value.where
 
 
 def test_an_unknown_task_and_an_empty_bank_say_what_there_is(tmp_path):
@@ -135,10 +131,8 @@ def test_a_tasks_own_fixture_changes_its_world_and_no_other(tmp_path):
     extend = "def extend(builder, rng):\n    builder.file('contracts/extra.json', str(rng.below(1000)))\n"
     (folder / "fixture.py").write_text(extend)
     after = world_for(load_task(folder), 11)
-    assert before is build_world(11)
-    assert set(after.files) - set(before.files) == {"contracts/extra.json"}
-    assert after.sha256 != before.sha256
-    assert world_for(load_task(folder), 11) is after
+    assert before is build_world(11) and set(after.files) - set(before.files) == {"contracts/extra.json"}
+    assert after.sha256 != before.sha256 and world_for(load_task(folder), 11) is after
     assert build_world(11) is before
 
 
@@ -146,8 +140,7 @@ def test_an_answer_is_worked_out_once_a_world_and_handed_out_as_a_copy(tmp_path)
     answer = "calls = []\ndef expected(world, processes):\n    calls.append(world.seed)\n    return [len(calls)]\n"
     task = load_task(write(tmp_path, GOOD, answer=answer))
     task.expected(build_world(11)).append("spoilt")
-    assert task.expected(build_world(11)) == [1]
-    assert task.expected(build_world(24)) == [2]
+    assert task.expected(build_world(11)) == [1] and task.expected(build_world(24)) == [2]
     fact = ProcessFact(pid=1, name="a", ppid=0, rss_bytes=1, args=[])
     assert [task.expected(build_world(11), [fact]) for _ in range(2)] == [[3], [4]]
 
@@ -171,8 +164,7 @@ def write_sets(bank: Path, sets: object) -> Path:
 
 def test_the_sets_nest_as_their_names_say_and_every_folder_is_in_one():
     sets = {name: found.tasks for name, found in task_sets().items()}
-    assert len(sets[PILOT]) == 20 and len(sets[FULL]) == 60
-    assert set(sets[PILOT]) < set(sets[FULL])
+    assert len(sets[PILOT]) == 20 and len(sets[FULL]) == 60 and set(sets[PILOT]) < set(sets[FULL])
     assert len(sets[DEMANDING]) == 56 and len(sets[ALL]) == 116
     assert set(sets[FULL]) | set(sets[DEMANDING]) == set(sets[ALL])
     there = {path.name for path in TASKS.glob("[!._]*/")}

@@ -219,8 +219,7 @@ def test_the_attack_loses(outcomes, attack):
     assert not isinstance(outcome, BaseException), outcome
     result, took = outcome
     assert attack.holds(result), result
-    assert took < DEADLINE_S + MARGIN_S
-    assert result.wall_s < DEADLINE_S + MARGIN_S / 2
+    assert took < DEADLINE_S + MARGIN_S and result.wall_s < DEADLINE_S + MARGIN_S / 2
 
 
 @pytest.mark.pwsh
@@ -243,16 +242,14 @@ def test_an_execution_finds_nothing_of_another(sandbox):
     wrote = bash(sandbox, "echo feed > /tmp/x; echo feed > ~/x; (sleep 60; echo feed) & echo wrote")
     assert wrote.stdout.data == "wrote\n"
     found = bash(sandbox, "cat /tmp/x ~/x; pgrep -c sleep")
-    assert found.stdout.data == "0\n"
-    assert found.exit_code == 1
+    assert found.stdout.data == "0\n" and found.exit_code == 1
 
 
 def test_two_at_once_do_not_see_each_other(sandbox):
     with ThreadPoolExecutor(2) as pool:
         writer = pool.submit(bash, sandbox, "for i in $(seq 20); do echo $i > /tmp/shared; sleep 0.1; done; echo end")
         reader = pool.submit(bash, sandbox, "sleep 1; ls -A /tmp; pgrep -c sleep")
-    assert writer.result().stdout.data == "end\n"
-    assert reader.result().stdout.data == "0\n"
+    assert writer.result().stdout.data == "end\n" and reader.result().stdout.data == "0\n"
 
 
 UNDOOMED = (

@@ -123,8 +123,7 @@ def test_a_daemon_that_starts_only_without_a_bridge_outlives_its_starter(start, 
     run = start('[ "$*" = "" ]', "/nowhere")
     try:
         assert find_engine().facts["version"] == run.stdout.strip(), run.stderr
-        assert os.getsid(int((tmp_path / "pid").read_text())) != os.getsid(0)
-        assert "--network host" in run.stderr
+        assert os.getsid(int((tmp_path / "pid").read_text())) != os.getsid(0) and "--network host" in run.stderr
     finally:
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGTERM)
 

@@ -153,15 +153,13 @@ def test_powershell_starts_without_profile_and_telemetry_and_a_profile_says_noth
     silent = pwsh(sandbox, "exit 0", condition="windows_aliases")
     assert (silent.exit_code, silent.stdout.data, silent.stderr.data) == (0, "", "")
     result = pwsh(sandbox, "[Environment]::GetCommandLineArgs() -join ' '; $env:POWERSHELL_TELEMETRY_OPTOUT; exit 3")
-    assert "-NoProfile -NonInteractive -Command" in result.stdout.data
-    assert result.exit_code == 3
+    assert "-NoProfile -NonInteractive -Command" in result.stdout.data and result.exit_code == 3
 
 
 def test_both_streams_exit_code_and_signal(sandbox):
     result = bash(sandbox, "echo out; echo err >&2; exit 42")
     assert (result.stdout.data, result.stderr.data, result.exit_code, result.signal) == ("out\n", "err\n", 42, None)
-    assert bash(sandbox, "exit 255").exit_code == 255
-    assert bash(sandbox, "kill -TERM $$").signal == 15
+    assert bash(sandbox, "exit 255").exit_code == 255 and bash(sandbox, "kill -TERM $$").signal == 15
     assert bash(sandbox, "no-such-command").exit_code == 127
 
 
@@ -182,18 +180,15 @@ def test_what_a_process_substitution_prints_late_is_kept(sandbox):
 def test_time_is_the_commands_own(sandbox):
     began = time.monotonic()
     result = bash(sandbox, "sleep 0.5")
-    assert 0.5 <= result.wall_s < time.monotonic() - began
-    assert result.used.cpu_s < 0.4
+    assert 0.5 <= result.wall_s < time.monotonic() - began and result.used.cpu_s < 0.4
     busy = bash(sandbox, "for ((i = 0; i < 300000; i++)); do :; done")
-    assert busy.used.cpu_s > 0.1
-    assert busy.used.peak_rss_bytes > 1 << 20
+    assert busy.used.cpu_s > 0.1 and busy.used.peak_rss_bytes > 1 << 20
 
 
 def test_the_deadline_ends_it(sandbox):
     result = bash(sandbox, "echo before; sleep 30; echo after", timeout_s=1)
     assert result.timed_out and (result.exit_code, result.signal) == (None, 9)
-    assert result.stdout.data == "before\n"
-    assert 1 <= result.wall_s < 5
+    assert result.stdout.data == "before\n" and 1 <= result.wall_s < 5
 
 
 def test_what_it_used_is_told(sandbox):
@@ -240,16 +235,14 @@ def test_the_facts_are_what_the_command_sees(sandbox):
 def test_helpers_sleep_and_nobody_is_a_zombie(sandbox):
     command = "(sleep 0.1 &); sleep 0.4; ps -eo stat= | cut -c1 | sort | uniq -c | tr -s ' '; ps -o args= -C vox-sched"
     result = bash(sandbox, command, "processes")
-    assert " Z" not in result.stdout.data
-    assert result.stdout.data.endswith("vox-sched --config a b\n")
+    assert " Z" not in result.stdout.data and result.stdout.data.endswith("vox-sched --config a b\n")
     private = bash(sandbox, "cat /proc/$(pgrep -x vox-sched)/environ", "processes")
     assert private.exit_code == 1 and private.stdout.data == ""
 
 
 def test_only_what_a_task_needs_is_started(sandbox):
     result = bash(sandbox, "pgrep -c vox; curl -s http://127.0.0.1:8765/api/crates; echo $?")
-    assert result.stdout.data == "0\n7\n"
-    assert result.processes == [] and result.http_requests == []
+    assert result.stdout.data == "0\n7\n" and result.processes == [] and result.http_requests == []
 
 
 def test_the_service_answers_and_remembers(sandbox):

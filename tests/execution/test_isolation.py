@@ -137,8 +137,7 @@ def test_containers_go_away_and_leave_no_log(sandbox):
     every = isolation(TIGHT, sandbox.engine["name"])
     kept = ended({k: v for k, v in every.items() if k not in ("removed-at-its-end", "no-log-on-the-host")})
     try:
-        assert len(kept) == 1
-        assert client.logs(kept[0]["Id"]) == b"seen\n"
+        assert len(kept) == 1 and client.logs(kept[0]["Id"]) == b"seen\n"
     finally:
         for container in kept:
             client.remove_container(container["Id"], force=True)
@@ -170,8 +169,7 @@ def test_no_secret_is_anywhere_inside(sandbox, monkeypatch):
     command = f"{LOOK} needle {HALVES}; env | wc -l"
     result = bash(sandbox, command, "processes", "http", timeout_s=60)
     watcher.join()
-    assert not result.timed_out
-    assert result.stdout.data.splitlines() == ["0", "13"]
+    assert not result.timed_out and result.stdout.data.splitlines() == ["0", "13"]
     assert CANARY not in json.dumps(found)
     # Podman adds four of its own, whose values are nobody's secret; only the runner has them.
     of_podman = {"TERM=xterm", "container=podman", "container=oci", "HOSTNAME=sandbox", "HOME=/root"}

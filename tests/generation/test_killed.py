@@ -67,8 +67,7 @@ def test_a_run_killed_at_any_moment_loses_no_answer_and_pays_for_none_twice(wire
     report = json.loads(finish(worker("kill", url, store.folder, len(cells), 5, kills, wire)))
     children = report["children"]
     failures = [step for child in children for step in child["steps"] if step[0] == "failed"]
-    assert failures == []
-    assert sum(child["killed"] for child in children) == kills
+    assert failures == [] and sum(child["killed"] for child in children) == kills
 
     kept, cut = set(), Counter()
     for child in children:
@@ -84,8 +83,7 @@ def test_a_run_killed_at_any_moment_loses_no_answer_and_pays_for_none_twice(wire
     finish(worker("run", url, store.folder, len(touched), 2, wire))
     assert len(endpoint.requests) == requests
 
-    assert asked_again == []
-    assert all(store.has(key) for key in kept)
+    assert asked_again == [] and all(store.has(key) for key in kept)
     found = verify(store)
     assert (found.sound, found.damaged) == (len(touched), {})
     for cell in touched:

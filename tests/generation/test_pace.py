@@ -86,8 +86,7 @@ def test_a_stop_wakes_those_who_wait(endpoint, store):
     endpoint.script(replace(BEHAVIOURS["bad-key"], first_byte_s=0.3))
     start = time.monotonic()
     assert all(isinstance(error, StopRun) for error in ask_all(generator, [*waiting, of_the_other]))
-    assert time.monotonic() - start < 5
-    assert len(endpoint.requests) == 2
+    assert time.monotonic() - start < 5 and len(endpoint.requests) == 2
 
 
 def test_the_services_rate_headers_are_heeded(endpoint, store):
@@ -101,8 +100,7 @@ def test_the_services_rate_headers_are_heeded(endpoint, store):
     now = time.time()
     ask(generator, cells[1])
     left = dt.datetime.fromisoformat(reset).timestamp() - now
-    assert time.time() - now >= min(left, 0.3)
-    assert len(endpoint.requests) == 2
+    assert time.time() - now >= min(left, 0.3) and len(endpoint.requests) == 2
 
 
 def headers(remaining: str, seconds: float, kind: str = "tokens") -> dict[str, str]:
@@ -223,11 +221,9 @@ def test_the_budget_stops_exact_to_the_calls_in_flight_and_the_next_run_goes_on(
     generator = generator_of(study, store, endpoint)
     raised = ask_all(generator, cells_of(study, tasks=4))
     bought = len(endpoint.requests)
-    assert 5 <= bought <= 5 + 4 - 1
-    assert generator.budget.spent_usd == pytest.approx(bought)
+    assert 5 <= bought <= 5 + 4 - 1 and generator.budget.spent_usd == pytest.approx(bought)
     assert sum(isinstance(error, StopRun) for error in raised) == 24 - bought
-    assert "budget.stop_usd" in str(next(error for error in raised if error))
-    assert verify(store).sound == bought
+    assert "budget.stop_usd" in str(next(error for error in raised if error)) and verify(store).sound == bought
 
     same = generator_of(study, store, endpoint, spent_usd=float(bought))
     assert sum(isinstance(error, StopRun) for error in ask_all(same, cells_of(study, tasks=4))) == 24 - bought
@@ -348,8 +344,7 @@ def test_while_the_first_call_waits_between_attempts_nobody_else_asks(name, atte
     study = study_of(SLOWER)
     endpoint.always(name)
     raised = ask_all(generator_of(study, store, endpoint), cells_of(study))
-    assert all(isinstance(error, StopRun) for error in raised)
-    assert len(endpoint.requests) == attempts
+    assert all(isinstance(error, StopRun) for error in raised) and len(endpoint.requests) == attempts
     assert len(set(endpoint.prompts)) == 1
 
 
@@ -357,8 +352,7 @@ def test_the_others_go_as_soon_as_the_first_is_answered(endpoint, store):
     study = study_of(SLOWER)
     endpoint.script("overloaded", "html", Reply(first_byte_s=0.2)).always(Reply(first_byte_s=0.1))
     assert not any(ask_all(generator_of(study, store, endpoint), cells_of(study)))
-    assert len(set(endpoint.prompts[:3])) == 1
-    assert endpoint.requests[3].at - endpoint.requests[2].at >= 0.2
+    assert len(set(endpoint.prompts[:3])) == 1 and endpoint.requests[3].at - endpoint.requests[2].at >= 0.2
     assert endpoint.most_at_once > 1
 
 
@@ -408,10 +402,8 @@ def test_a_reply_that_nests_deeply_is_an_answer_or_asked_again_in_this_run(level
     )
     endpoint.script(Reply(body=nested.encode()))
     record = ask(generator_of(study, store, endpoint), cell)
-    assert record.answer.text == "ls -la"
-    assert len(endpoint.requests) == (2 if levels > 1000 else 1)
-    assert (DEEPER in json.dumps(record.answer.raw)) == (64 <= levels <= 1000)
-    assert verify(store).sound == 1
+    assert record.answer.text == "ls -la" and len(endpoint.requests) == (2 if levels > 1000 else 1)
+    assert (DEEPER in json.dumps(record.answer.raw)) == (64 <= levels <= 1000) and verify(store).sound == 1
 
 
 def test_a_reply_that_a_bug_fails_to_read_counts_and_is_asked_for_again(endpoint, store, monkeypatch):

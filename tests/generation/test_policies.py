@@ -36,8 +36,7 @@ def test_the_table_holds_every_model_with_price_and_temperature():
         assert policy.temperature_sent == (0.7 if takes else None)
         assert policy.headers == {"anthropic-version": "2023-06-01" if takes else "2026-10-21"}
         assert policy.price.output_usd_per_mtok > policy.price.input_usd_per_mtok > 0
-        assert policy.max_tokens >= (8192 if policy.effort else 1024)
-        assert not (takes and policy.thinking)
+        assert policy.max_tokens >= (8192 if policy.effort else 1024) and not (takes and policy.thinking)
 
 
 def test_always_thinking_models_are_given_room_and_the_lowest_effort():
@@ -54,8 +53,7 @@ def test_the_config_overlays_the_table():
     )
     assert (policy.temperature_sent, policy.max_tokens, policy.effort) == (None, 77, "low")
     assert policy.headers == {"anthropic-version": "2026-10-21", "x-team": "a"}
-    assert policy.price.input_usd_per_mtok == 1
-    assert resolve(model(temperature=0)).temperature_sent == 0.0
+    assert policy.price.input_usd_per_mtok == 1 and resolve(model(temperature=0)).temperature_sent == 0.0
     assert resolve(model(id="claude-opus-4-7", temperature=0.3)).temperature_sent == 0.3
 
 
@@ -72,8 +70,7 @@ def test_the_config_overlays_the_table():
 def test_an_unknown_model_needs_its_policy_in_the_config(entry, named):
     with pytest.raises(UserError) as caught:
         resolve(model(id="some/other-model", **entry))
-    assert caught.value.what.endswith(named)
-    assert caught.value.where == "models: m"
+    assert caught.value.what.endswith(named) and caught.value.where == "models: m"
 
 
 def test_a_local_model_needs_no_price():
@@ -98,8 +95,7 @@ def test_what_would_make_the_record_untrue_is_refused(entry):
 
 def test_batches_cost_half():
     policy = resolve(model(price=PRICE))
-    assert policy.cost(1_000_000, 1_000_000) == 3
-    assert policy.cost(1_000_000, 1_000_000, "batch") == 1.5
+    assert policy.cost(1_000_000, 1_000_000) == 3 and policy.cost(1_000_000, 1_000_000, "batch") == 1.5
 
 
 def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
@@ -177,8 +173,7 @@ def test_the_study_as_designed_costs_what_its_author_said(paid, store):
     assert made.calls == 400 and [model.calls for model in made.models] == [200, 200]
     for model, (price_in, price_out) in zip(made.models, [(5, 25), (3, 15)], strict=True):
         least, most = bounds(paid, price_in, price_out)
-        assert least < model.expected_usd < model.most_usd <= most * 1.0001
-        assert model.most_usd >= most * 0.999
+        assert least < model.expected_usd < model.most_usd <= most * 1.0001 and model.most_usd >= most * 0.999
         assert model.minutes == pytest.approx(200 / 45)
     assert made.models[0].expected_usd < 5  # under $5 at Opus prices
     assert made.missing_keys == []
@@ -196,8 +191,7 @@ def test_the_readme_states_the_price_that_the_plan_computes():
 
 def test_the_committed_study_costs_nothing():
     made = estimate_cost(read_study(), TASKS, AnswerStore(TASKS[0].folder / "none"), {})
-    assert (made.most_usd, made.missing_keys) == (0, [])
-    assert "cost     nothing" in render_plan(made)
+    assert (made.most_usd, made.missing_keys) == (0, []) and "cost     nothing" in render_plan(made)
 
 
 def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, store, endpoint):

@@ -67,8 +67,7 @@ def test_lasting_troubles_leave_the_cell_missing_and_the_others_alone(name, endp
     endpoint.always(name)
     with pytest.raises(CallError) as caught:
         ask(generator, cells[0])
-    assert not isinstance(caught.value, StopRun)
-    assert caught.value.hint
+    assert not isinstance(caught.value, StopRun) and caught.value.hint
     assert len(endpoint.requests) == (3 if name in BILLED else 4)  # a reply may have been billed: fewer attempts
     assert verify(store).sound == 2
     endpoint.always(None)
@@ -99,8 +98,7 @@ def test_an_absurd_pause_is_believed_but_not_waited_for(endpoint, two_models):
     for cell in cells[:3]:
         with pytest.raises(CallError, match="the service asks to wait"):
             ask(generator, cell)
-    assert time.monotonic() - start < 2
-    assert len(endpoint.requests) == 1
+    assert time.monotonic() - start < 2 and len(endpoint.requests) == 1
 
 
 def test_retry_after_is_honoured(endpoint, two_models):
@@ -124,8 +122,7 @@ def test_a_pause_holds_for_the_whole_model_and_no_other(endpoint, two_models):
             assert future.result().answer.outcome == "ok"
     start = endpoint.requests[0].at
     delays = {seen.prompt: seen.at - start for seen in endpoint.requests[1:]}
-    assert delays.pop(prompt_of(cells[-1])) < min(delays.values())
-    assert min(delays.values()) >= 1.0
+    assert delays.pop(prompt_of(cells[-1])) < min(delays.values()) and min(delays.values()) >= 1.0
 
 
 @pytest.mark.parametrize("name", SLOW)
@@ -140,8 +137,7 @@ def test_the_deadline_ends_slow_replies(name, endpoint, store):
     start = time.monotonic()
     with pytest.raises(CallError, match="no complete reply"):
         ask(generator, cells[1])
-    assert 1.0 <= time.monotonic() - start < 8.0
-    assert 2 <= len(endpoint.requests) <= 4
+    assert 1.0 <= time.monotonic() - start < 8.0 and 2 <= len(endpoint.requests) <= 4
 
 
 def test_an_outage_in_the_middle_stops_the_model_after_five_lost_cells(endpoint, two_models):
@@ -152,8 +148,7 @@ def test_an_outage_in_the_middle_stops_the_model_after_five_lost_cells(endpoint,
         with pytest.raises(CallError) as caught:
             ask(generator, cell)
         kinds.append(isinstance(caught.value, StopRun))
-    assert kinds == [False] * 4 + [True] * 3
-    assert len(endpoint.requests) == 5 * 4
+    assert kinds == [False] * 4 + [True] * 3 and len(endpoint.requests) == 5 * 4
 
 
 def test_nobody_answers_at_all(endpoint, store):
@@ -202,8 +197,7 @@ def test_a_proxy_that_can_be_used_is_used_for_other_machines(monkeypatch):
     [*[(host, True) for host in ("127.0.0.1", "127.1.2.3", "::1", "localhost", "a.localhost")], ("192.0.2.1", False)],
 )
 def test_loopback(host, own):
-    assert is_loopback(host) is own
-    assert not is_loopback(f"{host}.example")
+    assert is_loopback(host) is own and not is_loopback(f"{host}.example")
 
 
 def test_a_redirect_stops_the_model_and_names_its_target(endpoint, store):
@@ -315,8 +309,7 @@ def test_an_odd_note_of_a_batch_is_named(harm, endpoint, store):
     HARM.get(harm, lambda path: path.write_text("{"))(note)
     with pytest.raises(UserError) as caught:
         ask(generator_of(study, store, endpoint), cells_of(study)[1])
-    assert str(note) in caught.value.where
-    assert len(endpoint.requests) == 1
+    assert str(note) in caught.value.where and len(endpoint.requests) == 1
 
 
 def test_a_reply_that_another_request_got_is_no_answer(endpoint, store):

@@ -46,11 +46,8 @@ def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpo
     path.write_bytes(harmed)
     with pytest.raises(DamagedAnswer) as caught:
         ask(generator_of(study, store, endpoint), cells_of(study)[0])
-    assert caught.value.where == str(path)
-    assert "delete it" in caught.value.hint
-    assert endpoint.requests == []
-    assert list(verify(store).damaged) == [str(path)]
-    assert main(store=store) == 1
+    assert caught.value.where == str(path) and "delete it" in caught.value.hint and endpoint.requests == []
+    assert list(verify(store).damaged) == [str(path)] and main(store=store) == 1
     assert str(path) in capsys.readouterr().out
 
 
@@ -64,8 +61,7 @@ def test_many_threads_putting_one_answer_leave_one(filled, tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({answer.text for answer in kept}) == 1
-    assert verify(fresh).sound == 1
+    assert len({answer.text for answer in kept}) == 1 and verify(fresh).sound == 1
     assert not list(fresh.folder.rglob("*.part"))
 
 
@@ -82,8 +78,7 @@ def test_merging_adds_keeps_and_reports(filled, endpoint, store, tmp_path):
     damaged.write_text("{}")
     done = merge(store, other.folder)
     assert (done.added, done.same, len(done.different), list(done.damaged)) == (3, 1, 2, [str(damaged)])
-    assert verify(store).sound == 7
-    assert store.get(records[3].answer.request_key) == records[3].answer
+    assert verify(store).sound == 7 and store.get(records[3].answer.request_key) == records[3].answer
     again = merge(store, other.folder)
     assert (again.added, again.same) == (0, 4)
     with pytest.raises(UserError):
@@ -115,8 +110,7 @@ def test_temporaries_of_killed_runs_are_ignored_and_cleared_when_old(filled, sto
         part.write_text("{half")
     for part in (old, note):
         os.utime(part, (time.time() - 7200,) * 2)
-    assert verify(store).sound == 4
-    assert [part.exists() for part in (old, new, note)] == [False, True, False]
+    assert verify(store).sound == 4 and [part.exists() for part in (old, new, note)] == [False, True, False]
 
 
 @pytest.mark.parametrize(

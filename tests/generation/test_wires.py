@@ -432,8 +432,7 @@ def test_every_cell_is_asked_once_and_answered_from_the_store_afterwards(endpoin
         first = list(pool.map(lambda cell: ask(generator, cell), cells))
         again = generator_of(study, store, endpoint)
         second = list(pool.map(lambda cell: ask(again, cell), cells))
-    assert len(endpoint.requests) == len(cells) == 24 == verify(store).sound
-    assert first == second
+    assert len(endpoint.requests) == len(cells) == 24 == verify(store).sound and first == second
     bodies = {seen.prompt: seen.body for seen in endpoint.requests}
     for cell, record in zip(cells, first, strict=True):
         assert record.answer.text == f"echo '{prompt_of(cell)}'" and record.cell == cell
@@ -450,8 +449,7 @@ def test_an_embedded_model_gets_no_key_and_a_seed_of_its_own(endpoint, store):
     started = []
     generator = generator_of(study, store, endpoint, address_of=lambda m: started.append(m) or endpoint.url)
     records = [ask(generator, cell) for cell in cells_of(study)[:3]]
-    assert len(started) == 1
-    assert len({record.answer.request.seed for record in records}) == 3
+    assert len(started) == 1 and len({record.answer.request.seed for record in records}) == 3
     assert [seen.body["seed"] for seen in endpoint.requests] == [record.answer.request.seed for record in records]
     assert KEY not in str([seen.headers for seen in endpoint.requests])
     assert all(record.cost_usd == 0 and record.answer.server == "embedded" for record in records)

@@ -27,8 +27,7 @@ def test_each_agents_transcripts_give_the_same_candidates_and_nothing_private_is
     logs.FORMATS[name](tmp_path / "logs")
     report = mine([tmp_path / "logs"], tmp_path / "out")
     assert dict(report.files) == {name.removesuffix(", old"): 1}
-    assert report.tally["commands"] == len(logs.REQUESTS)
-    assert dict(report.categories) == EXPECTED
+    assert report.tally["commands"] == len(logs.REQUESTS) and dict(report.categories) == EXPECTED
     assert dict(report.rejected) == {"failed": 1, "more than one command": 1, "runs something else": 1}
     assert report.tally["malformed lines"] == (0 if name.endswith("old") else 1)
     files = {"text-search-count", "text-search", "file-list-sort-take", "process-processes", "network-fetch"}
@@ -46,8 +45,7 @@ def test_a_candidate_is_a_draft_that_the_loader_refuses(tmp_path):
     draft = yaml.safe_load((folder / "task.yaml").read_text())
     assert draft["draft"] is True and "expected" not in json.dumps(draft)
     assert draft["prompt"] == "List the five largest files"
-    assert draft["seen"]["commands"] == {"bash": [logs.REQUESTS[1][1]]}
-    assert not (folder / "answer.py").exists()
+    assert draft["seen"]["commands"] == {"bash": [logs.REQUESTS[1][1]]} and not (folder / "answer.py").exists()
     with pytest.raises(UserError):
         load_task(folder)
 
@@ -78,8 +76,7 @@ def test_a_prompt_that_led_to_several_commands_is_not_one_shot(tmp_path):
     second = next(line for line in lines if '"call_1"' in line and "function_call" in line)
     path.write_text("\n".join([*lines, second.replace("call_1", "call_2").replace("wc -l a", "wc -l b")]) + "\n")
     report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert report.candidates == ["file-list"]
-    assert dict(report.rejected) == {"one of several for its prompt": 2}
+    assert report.candidates == ["file-list"] and dict(report.rejected) == {"one of several for its prompt": 2}
 
 
 def test_what_a_user_took_back_is_gone(tmp_path):
@@ -201,8 +198,7 @@ def test_nothing_leaves_the_machine(tmp_path):
     probe = subprocess.run(["unshare", "-n", "true"], capture_output=True, text=True)
     prefix = ["unshare", "-n"] if probe.returncode == 0 else []
     touched, _ = run_watched([tmp_path / "logs", tmp_path / "out"], prefix)
-    assert touched == "[]"
-    assert (tmp_path / "out/README.md").is_file()
+    assert touched == "[]" and (tmp_path / "out/README.md").is_file()
     if not prefix:
         pytest.skip(f"no socket was used, but a namespace without a network is not permitted here: {probe.stderr}")
 

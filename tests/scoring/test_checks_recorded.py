@@ -21,8 +21,7 @@ def verdicts_differ(lines):
 
 
 def test_every_verdict_of_the_twenty_tasks_is_as_recorded():
-    assert len(recorded()) == 328
-    assert verdicts_differ(recorded()) == []
+    assert len(recorded()) == 328 and verdicts_differ(recorded()) == []
 
 
 def test_every_verdict_of_the_forty_further_tasks_is_as_recorded():
@@ -35,8 +34,7 @@ def test_the_check_of_a_task_is_needed_beside_its_structure():
     """27 wrong bash commands of 40 have the right structure, as the design measured; none has the right content."""
     wrong = [line for line in recorded() if line.shell == "bash" and line.kind == "wrong" and line.world == 1]
     judged = [judge(line.task, line.result, line.expected) for line in wrong]
-    assert len(judged) == 40
-    assert sum(verdict.structural for verdict in judged) == 27
+    assert len(judged) == 40 and sum(verdict.structural for verdict in judged) == 27
     assert not any(verdict.passed for verdict in judged)
 
 

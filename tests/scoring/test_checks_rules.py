@@ -122,8 +122,7 @@ def test_no_other_list_has_its_paths_touched(expected, stdout):
 
 @given(st.text(alphabet="0123456789abcdefABCDEF", min_size=8, max_size=64))
 def test_hexadecimal_digits_have_no_case(digits):
-    assert differs("hex", digits, digits.upper()) is None
-    assert differs("hex", [digits], digits.lower()) is None
+    assert differs("hex", digits, digits.upper()) is None and differs("hex", [digits], digits.lower()) is None
     assert differs("hex", digits, digits[1:]) is not None
     assert differs("hex", digits, f"{digits}\n{digits}") is not None
     assert differs("hex", digits, f"{digits} -") is not None
@@ -158,8 +157,7 @@ def test_json_equality(expected, stdout, equal):
 
 
 def test_json_keeps_decimals_exact():
-    assert parse_json("[0.1, 2]") == [Decimal("0.1"), 2]
-    assert parse_json("[1,]") is NOT_JSON
+    assert parse_json("[0.1, 2]") == [Decimal("0.1"), 2] and parse_json("[1,]") is NOT_JSON
 
 
 @pytest.mark.parametrize(("rule", "expected"), [("set", "a"), ("ordered", [1]), ("jsonset", {"a": 1}), ("sorted", [])])
@@ -220,8 +218,7 @@ def test_a_right_output_passes():
 def test_a_bad_ending_never_passes(ending, why):
     verdict = judge(ONE, result("a 1\n", **ending), ["a 1"])
     assert (verdict.passed, verdict.exit_ok, verdict.structural) == (False, False, False)
-    assert (verdict.structure_ok, verdict.content) == (True, True)
-    assert verdict.why == why
+    assert (verdict.structure_ok, verdict.content) == (True, True) and verdict.why == why
 
 
 def test_an_output_that_was_cut_never_passes():
@@ -248,8 +245,7 @@ def test_structure_and_content_are_both_needed():
 )  # fmt: skip
 def test_table_noise(stdout, noise):
     verdict = judge(ONE, result(stdout), ["a 1"])
-    assert not verdict.passed
-    assert verdict.table_noise == noise
+    assert not verdict.passed and verdict.table_noise == noise
 
 
 ANSWERS = {
@@ -282,14 +278,12 @@ def test_a_megabyte_is_judged_at_once(stdout, rule, expected):
     of_json = {"line": None, "json_shape": "array"} if rule in JSON_RULES else {}
     task, printed = task_with(rule, **of_json), result(stdout)
     started = time.process_time()
-    assert not judge(task, printed, expected).passed
-    assert time.process_time() - started < HANGING_S
+    assert not judge(task, printed, expected).passed and time.process_time() - started < HANGING_S
 
 
 def test_why_is_one_line_whatever_was_printed():
     verdict = judge(ONE, result("\x07evil\x00 <script>" + "x" * 9_999), ["a 1"])
-    assert verdict.why.isprintable()
-    assert len(verdict.why) < 300
+    assert verdict.why.isprintable() and len(verdict.why) < 300
 
 
 TEXT = st.text(alphabet=st.sampled_from("ab0 \t\r\n\x1b[]31;mK\x07\\/.\ufeffé"), max_size=60)
@@ -311,9 +305,7 @@ def test_it_is_idempotent(text):
 @given(st.binary(max_size=200))
 def test_any_bytes_become_lines(raw):
     for line in checks.output_lines(checks.clean(raw)):
-        assert line == line.strip(" \r\t")
-        assert line
-        assert "\n" not in line
+        assert line == line.strip(" \r\t") and line and "\n" not in line
 
 
 @given(PADDED_LINES, st.integers(0, 3), st.sampled_from(["\x1b[0m", "\x1b[1;32m", "\x1b[38;5;9m", "\x1b[K", ""]))

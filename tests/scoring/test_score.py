@@ -77,8 +77,7 @@ def test_right_in_both_worlds():
         (seed, [RIGHT[seed].strip()], 0.2) for seed in SEEDS
     ]
     assert (score.make_up.made_of, score.make_up.commands) == ("unix-only", ["find", "awk"])
-    assert score.task_sha256 == TASK.sha256
-    assert score.provenance["code_sha256"] == CODE
+    assert score.task_sha256 == TASK.sha256 and score.provenance["code_sha256"] == CODE
     assert score.provenance["check_sha256"] == TASK.check_sha256
 
 
@@ -155,8 +154,7 @@ def test_an_answer_that_a_condition_does_not_touch_counts_as_designed_under_it()
 
     wrong = [run(seed, result("1\n")) for seed in SEEDS]
     again = [run(seed, result(RIGHT[seed]), condition="windows_aliases") for seed in SEEDS]
-    assert under_aliases("Get-Date", right()) is True
-    assert under_aliases("Get-Date", wrong) is False
+    assert under_aliases("Get-Date", right()) is True and under_aliases("Get-Date", wrong) is False
     assert under_aliases("ls", right()) is None, "it applies and was not run"
     assert under_aliases("ls", [*wrong, *again]) is True
     assert under_aliases("Get-Date", right(), conditions=["as_designed"]) is None, "it was not asked for"

@@ -74,8 +74,7 @@ def test_each_way_of_being_unsound_is_a_problem(shell: str, changes: dict, probl
     whole = summary(shell, findings(shell))
     assert whole.sound and whole.rows[0][-1] == "sound"
     report = summary(shell, findings(shell, changes))
-    assert not report.sound
-    assert report.rows[0][-1] == "UNSOUND"
+    assert not report.sound and report.rows[0][-1] == "UNSOUND"
     assert any(problem in said for said in report.problems), report.problems
 
 
@@ -102,8 +101,7 @@ def test_the_slowest_reference_is_shown_and_nothing_else_counts() -> None:
         n for n in reversed(range(len(found))) if kinds.get((found[n].probe.kind, found[n].probe.condition)) == 0.5
     )
     found[last] = replace(found[last], wall_s=1.25)
-    assert slowest_s(found) == 1.25
-    assert summary("pwsh", found).rows[0][-2] == "1.25 s"
+    assert slowest_s(found) == 1.25 and summary("pwsh", found).rows[0][-2] == "1.25 s"
     assert summary("pwsh", findings("pwsh")).rows[0][-2] == "-"
 
 
@@ -143,17 +141,14 @@ def test_a_shell_that_is_not_there_is_not_validated_and_never_sound() -> None:
     add_unvalidated_row(report, TASK.id, "pwsh")
     report.not_validated["pwsh"] = "the sandbox image holds no PowerShell 7"
     text = report.text()
-    assert report.sound
-    assert "PowerShell 7: not validated, because" in text
-    assert "1 of 2 rows sound" in text
+    assert report.sound and "PowerShell 7: not validated, because" in text and "1 of 2 rows sound" in text
 
 
 @pytest.mark.parametrize("repeats", [2, 20, 33])
 def test_references_are_executed_at_least_as_often_as_asked(repeats: int) -> None:
     planned = [*first_probes(TASK, ["bash"], (11, 24)), *further_probes(TASK, ["bash"], (11, 24), repeats, {})]
     runs = [p for p in planned if p.kind == "reference"]
-    assert repeats <= len(runs) <= repeats + 4
-    assert len(set(planned)) == len(planned)
+    assert repeats <= len(runs) <= repeats + 4 and len(set(planned)) == len(planned)
 
 
 def test_a_hard_coded_answer_is_tried_in_worlds_of_the_other_parity_only() -> None:
@@ -164,8 +159,7 @@ def test_a_hard_coded_answer_is_tried_in_worlds_of_the_other_parity_only() -> No
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_every_task_has_a_text_of_its_shape_to_try(task) -> None:
-    assert shape_of(task)
-    assert len(trivial(task, "bash")) == len(trivial(task, "pwsh")) == 4
+    assert shape_of(task) and len(trivial(task, "bash")) == len(trivial(task, "pwsh")) == 4
 
 
 def test_texts_are_quoted_as_each_shell_reads_them() -> None:

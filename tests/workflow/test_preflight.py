@@ -36,8 +36,7 @@ def agree(study: Study, store, *, terminal: bool = True, answer: str = "yes") ->
 
 def test_a_paid_run_asks_and_names_the_price(store):
     agreed, (question,) = agree(study_of(OPUS), store)
-    assert agreed
-    assert "120 calls" in question and "$" in question
+    assert agreed and "120 calls" in question and "$" in question
 
 
 @pytest.mark.parametrize("answer", ["no", "", "n", "maybe"])

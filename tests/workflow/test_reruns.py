@@ -43,8 +43,7 @@ def test_a_new_model_and_more_trials_ask_only_the_new_cells(project, flawless):
 def test_a_changed_runner_executes_again_and_asks_nothing(project, flawless):
     with (project.root / "sandbox" / "runner.py").open("a") as runner:
         runner.write("\n# another thought\n")
-    assert project.to_do() == {"image": 1, "execute": 4, "score": 4, **END}
-    assert flawless.requests == []
+    assert project.to_do() == {"image": 1, "execute": 4, "score": 4, **END} and flawless.requests == []
 
 
 def test_a_new_image_whose_description_is_lost_executes_again(project):
@@ -67,8 +66,7 @@ def test_deleted_results_and_memory_cost_no_second_question(project, flawless):
     shutil.rmtree(project.root / "results")
     shutil.rmtree(project.root / ".snakemake")
     project.snakemake()
-    assert flawless.requests == []
-    assert len(project.records("scores")) == 4
+    assert flawless.requests == [] and len(project.records("scores")) == 4
 
 
 def test_a_run_killed_at_any_moment_is_finished_by_the_next_and_asks_nothing_twice(sandbox, tmp_path):
@@ -83,8 +81,7 @@ def test_a_run_killed_at_any_moment_is_finished_by_the_next_and_asks_nothing_twi
     stored = list((project.root / "answers").rglob("*.json"))
     assert len(stored) == 4
     # A request under way at the kill may be asked again, since no answer of it arrived: one a kill at most.
-    assert len(prompts) <= 4 + 2
-    assert project.to_do() == {}
+    assert len(prompts) <= 4 + 2 and project.to_do() == {}
 
 
 def kill_when(project: Project, stage: str, enough: int) -> None:
@@ -108,8 +105,7 @@ def test_a_cell_that_three_attempts_could_not_measure_is_reported_and_left_alone
                 errors = run.communicate(timeout=120)[1]
             assert run.returncode == (attempt < 3), errors
     (record,) = project.records("executions")
-    assert json.loads(record.read_text())["attempts"] == 3
-    assert project.to_do() == {}
+    assert json.loads(record.read_text())["attempts"] == 3 and project.to_do() == {}
     report = (project.root / "results" / "test" / "report.md").read_text()
     assert "given up after the 3rd attempt" in report
     assert "its command was started 3 times, and no result came back: somebody outside" in report
@@ -151,8 +147,7 @@ def redone(project: Project, requests: list, calls: int = 0, **reasons: dict[str
     assert project.plan() == {"calls": {"to make": calls}, **reasons}
     before = len(requests)
     jobs = {rule: sum(told.values()) for rule, told in reasons.items()}
-    assert project.run_and_tell() == jobs
-    assert len(requests) - before == calls
+    assert project.run_and_tell() == jobs and len(requests) - before == calls
 
 
 def rename_and_back(path: Path) -> None:

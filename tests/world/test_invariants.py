@@ -168,8 +168,7 @@ def test_a_fixture_may_say_that_a_file_has_crlf_or_any_name():
     builder.file("docs/nothing", "")
     builder.file("docs/cut", "no line feed")
     world = builder.finish()
-    assert world.files[name] == b"a\r\nb\n"
-    assert {"docs/[id]", "docs/[id]/host:8080"} <= set(world.dirs)
+    assert world.files[name] == b"a\r\nb\n" and {"docs/[id]", "docs/[id]/host:8080"} <= set(world.dirs)
     assert (world.files["docs/nothing"], world.files["docs/cut"]) == (b"", b"no line feed")
 
 

