@@ -30,7 +30,6 @@ TASKS = ("crates-without-readme", "hidden-lockfiles")
 
 
 def small_world(task: Task, seed: int) -> World:
-    """A workspace of three or four crates."""
     return _small_world(seed)
 
 
@@ -98,7 +97,6 @@ def private_bank(folder: Path) -> Path:
 
 
 def part_of(archive: Path) -> Path:
-    """Where the private part of a fixture stands."""
     return archive.with_name(f"private-part-of-{archive.name}")
 
 

@@ -57,7 +57,6 @@ def answer(*keys, value) -> Change:
 
 
 def every(name: str, change: Callable[[str], Change]) -> Change:
-    """Make a change in every file whose name begins so."""
 
     def changed(files: dict[str, bytes]) -> None:
         for found in [found for found in files if found.startswith(name)]:

@@ -21,7 +21,6 @@ CFF = json.loads((ROOT / "tests/data/citation-file-format-1.2.0.schema.json").re
 
 
 def ids(value: object) -> Iterator[str]:
-    """Every entity that a value refers to."""
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from [value["@id"]] if isinstance(value, dict) and set(value) == {"@id"} else ids(part)
 

@@ -237,13 +237,11 @@ def edit(where: str, change):
     [
         (edit(HELD_OUT, lambda held: held["rows"][0].update(passed=False, failure_class=None)), "cells.csv"),
         (edit(HELD_OUT, lambda held: held["rows"].pop()), "states no row of this cell"),
-        (
-            edit(HELD_OUT, lambda held: held["tasks"][0].update(sha256="0" * 64)),
-            "stated deviations are not those found",
-        ),
+        (edit(HELD_OUT, lambda held: held["tasks"][0].update(sha256="0" * 64)),
+            "stated deviations are not those found"),
         (edit(HELD_OUT, lambda held: held["worlds"][SECRET].update({"11": {"sha256": "0" * 64}})), "worlds"),
     ],
-)
+)  # fmt: skip
 def test_an_edit_of_what_stands_for_them_shows(archive, tmp_path, change, told) -> None:
     found = verified(repaired(archive, tmp_path, change))
     assert found.exit_code == 1 and any(told in str(problem) for problem in found.problems), found.lines()

@@ -91,7 +91,6 @@ def test_a_damaged_record_is_of_no_schema(damage, files):
 
 
 def test_the_example_on_the_page_prints_the_headline():
-    """Run as a reader would, and held against the table that README shows."""
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / PAGE).read_text(encoding="utf-8"), re.S)
     assert len(code.splitlines()) <= 15
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)

@@ -19,7 +19,6 @@ from tests.archive.test_verify import text
 
 @pytest.fixture(autouse=True)
 def no_model(monkeypatch):
-    """Whoever asks a model fails the test."""
 
     def refuse(*_, **__):
         raise AssertionError("a replay asked a model")
@@ -153,7 +152,6 @@ def test_a_task_with_another_check_is_named_and_judged_by_the_present_one(archiv
 
 @pytest.mark.engine
 def test_a_real_sandbox_makes_and_replays_the_same(sandbox, tmp_path):
-    """Executed in the real sandbox, archived, verified, executed again: the same judgements."""
     from fluency.archive.verify import verify_archive
 
     held = [shell for shell in ("bash", "pwsh") if sandbox.image.shells.get(shell)]

@@ -81,7 +81,6 @@ def test_an_archive_with_such_a_name_is_refused(name, tmp_path):
 
 @pytest.mark.parametrize("kind", [*b"123456S"])
 def test_only_plain_files_are_read(kind, tmp_path):
-    """No link, device, folder, pipe or sparse file."""
     kind = bytes([kind])
     member = plain("a", type=kind, linkname="/etc/passwd" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else "")
     told = refusal(squeeze(tar_of([(member, b"")]), tmp_path / "x"), tmp_path)

@@ -47,7 +47,6 @@ def double(bits):
 
 
 def as_other_languages(digits):
-    """An integer as a language reads it that has only doubles."""
     return int(digits) if abs(int(digits)) <= EXACT else float(digits)
 
 

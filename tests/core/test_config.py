@@ -28,7 +28,6 @@ def test_the_default_is_the_embedded_model_with_five_trials_and_the_paid_study_t
 
 
 def one(**keys):
-    """One model with these keys."""
     return {"models": [{"alias": "a", "id": "b"} | keys]}
 
 

@@ -97,7 +97,6 @@ def test_of_nothing_measured_nothing_is_claimed(made):
 
 @pytest.fixture(scope="module")
 def older() -> dict:
-    """What the first schema's code wrote."""
     with unpacked(FOLDER / "schema-1-made-up-2026-11-22-0123456789ab.tar.zst") as files:
         return json.loads((files.root / "results/made-up/provenance.json").read_bytes())
 
@@ -185,7 +184,6 @@ OTHERS = ["", "x", "../x", "A" * 64, "0" * 63, "0" * 64 + "\n", "\x1b[2J" + "0" 
 
 
 def places(value, name, path=()):
-    """Where a key of this name stands in a document."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inner:
         if key == name and isinstance(item, str):

@@ -151,7 +151,6 @@ TWO = ["crate-versions", "tree-size-bytes"]
 
 @pytest.fixture
 def bank(tmp_path) -> Path:
-    """Three tasks, and a set of two of them."""
     for name in (*TWO, "worker-queues"):
         shutil.copytree(TASKS / name, tmp_path / name)
     return write_sets(tmp_path, {"small": {"description": "two", "tasks": TWO[::-1]}})

@@ -27,12 +27,10 @@ LIMITS = Limits()
 
 
 def bash(sandbox: Sandbox, command: str, *needs: str, timeout_s=20.0, limits=LIMITS, **options) -> Result:
-    """The command in bash, in the small world."""
     return sandbox.run(Invocation("bash", command, SMALL, limits, timeout_s, needs, **options))
 
 
 def pwsh(sandbox: Sandbox, command: str, *needs: str, timeout_s=30.0, limits=LIMITS, **options) -> Result:
-    """The command in PowerShell, in the small world."""
     return sandbox.run(Invocation("pwsh", command, SMALL, limits, timeout_s, needs, **options))
 
 
@@ -61,19 +59,16 @@ def own_daemon(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def answers() -> bool:
-    """Whether an engine answers where one is looked for."""
     with suppress(SandboxError):
         return find_engine() is not None
     return False
 
 
 def text(result: Result) -> str:
-    """Standard output without its last newline."""
     return result.stdout.data.rstrip("\n")
 
 
 def of_the_sandbox(name: str) -> ModuleType:
-    """A module of the image's own sources."""
     spec = importlib.util.spec_from_file_location(f"sandbox_{name}", SANDBOX / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

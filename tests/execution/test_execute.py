@@ -53,15 +53,11 @@ def test_the_aliases_of_windows_are_tried_on_answers_that_call_one():
 
 
 class Rule(list):
-    """A rule's input files, all of them the generation."""
-
     generation = property(list)
 
 
 @dataclass
 class Broken:
-    """A sandbox in which the next commands end with these errors."""
-
     works: Executor
     errors: list[SandboxError] = field(default_factory=list)
     ran: int = 0

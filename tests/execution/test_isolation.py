@@ -54,28 +54,22 @@ PROBES = [
         "0\n",
     ),
     Probe("no-core-dumps", "ulimit -Hc", "0\n"),
-    Probe(
-        "file-size",
-        "head -c 70M /dev/zero > /tmp/x; echo $?",
-        "153\n",
-        limits=Limits(memory_mb=256, tmpfs_mb=96, file_mb=64),
-    ),
+    Probe("file-size", "head -c 70M /dev/zero > /tmp/x; echo $?", "153\n", limits=Limits(memory_mb=256, tmpfs_mb=96,
+        file_mb=64)),
     Probe("open-files", "ulimit -Hn", "256\n"),
     Probe("tmp-size", "head -c 20M /dev/zero > /tmp/x 2>/dev/null; echo $?", "1\n", {"Tmpfs": {"/tmp": "mode=1777"}}),
     Probe("home-size", "head -c 20M /dev/zero > ~/x 2>/dev/null; echo $?", "1\n", {"Tmpfs": {"/home": "mode=0755"}}),
-    Probe(
-        "world-size", "df --output=size -BM /work | tail -n 1 | tr -d ' '", "128M\n", {"Tmpfs": {"/work": "mode=0755"}}
-    ),
+    Probe("world-size", "df --output=size -BM /work | tail -n 1 | tr -d ' '", "128M\n",
+        {"Tmpfs": {"/work": "mode=0755"}}),
     Probe("no-shared-memory", "touch /dev/shm/x 2>/dev/null; echo $?", "1\n", {"IpcMode": "private"}),
     Probe("no-sysv-memory", "ipcmk -M 4096 >/dev/null 2>&1; echo $?", "1\n"),
     Probe("sysv-memory-ends-with-its-user", "cat /proc/sys/kernel/shm_rmid_forced", "1\n"),
     Probe("no-sysv-queues", "ipcmk -Q >/dev/null 2>&1; echo $?", "1\n"),
     Probe("no-sysv-semaphores", "ipcmk -S 1 >/dev/null 2>&1; echo $?", "1\n"),
-    Probe(
-        "no-posix-queues", ": 2>/dev/null >/dev/mqueue/x; echo $?", "1\n", also_without=("no-bytes-in-posix-queues",)
-    ),
+    Probe("no-posix-queues", ": 2>/dev/null >/dev/mqueue/x; echo $?", "1\n",
+        also_without=("no-bytes-in-posix-queues",)),
     Probe("no-bytes-in-posix-queues", "ulimit -Hq", "0\n"),
-]
+]  # fmt: skip
 
 
 def run(sandbox: Sandbox, probe: Probe, measures: Measures) -> Result:

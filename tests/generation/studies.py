@@ -59,6 +59,5 @@ SUFFIX = {"chat": "/v1", "vertex": "/v1"}
 
 
 def study_on(wire: str, **over: Any) -> Study:
-    """A study of one model behind a wire; `over` goes into the model's entry."""
     trials = over.pop("trials", 3)
     return study_of(SAID | MODELS[wire] | over, trials=trials)

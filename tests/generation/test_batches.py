@@ -36,7 +36,6 @@ def right(study, results) -> bool:
 
 
 def ordered(endpoint: Endpoint) -> Counter:
-    """How often each key was ordered in a batch."""
     return Counter(r["custom_id"] for batch in endpoint.batches.values() for r in batch["requests"])
 
 

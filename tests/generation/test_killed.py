@@ -30,7 +30,6 @@ def worker(*arguments: object) -> subprocess.Popen:
 
 
 def finish(process: subprocess.Popen) -> str:
-    """What a worker printed, once it has ended well."""
     with process:
         try:
             printed, errors = process.communicate(timeout=300)

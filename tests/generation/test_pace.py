@@ -36,7 +36,6 @@ from tests.waiting import wait_for
 
 
 def ask_all(generator, cells, threads=16) -> list[BaseException | None]:
-    """Ask all cells at once; what each raised."""
     with ThreadPoolExecutor(threads) as pool:
         return [future.exception() for future in [pool.submit(ask, generator, cell) for cell in cells]]
 

@@ -55,7 +55,6 @@ def on(wire, store, endpoint, **over):
 
 
 def most_usd(study, cell) -> float:
-    """What a reply that may have been billed counts."""
     return upper_bound_usd(resolve(study.models[0]), prompt_of(cell))
 
 
@@ -222,18 +221,8 @@ def test_only_one_wire_takes_batches(wire, endpoint, store):
 
 CALLS = {
     "a call": (tool_call("bash", {"command": "ls"}), "ok", "ls"),
-    "words before the call": (
-        tool_call(
-            "",
-            {},
-            content=[
-                {"type": "text", "text": "I will"},
-                {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "ls"}},
-            ],
-        ),
-        "ok",
-        "ls",
-    ),
+    "words before the call": (tool_call("", {}, content=[{"type": "text", "text": "I will"},
+        {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "ls"}}]), "ok", "ls"),
     "an empty command": (tool_call("bash", {"command": " "}), "empty", " "),
     "a reply in text": (Reply(body=message("ls")), "no-call", ""),
     "another tool": (tool_call("python", {"command": "ls"}), "no-call", ""),
@@ -242,16 +231,12 @@ CALLS = {
     "one more argument": (tool_call("bash", {"command": "ls", "timeout": 3}), "no-call", ""),
     "no text": (tool_call("bash", {"command": ["ls"]}), "no-call", ""),
     "no object": (tool_call("bash", "ls"), "no-call", ""),
-    "two calls": (
-        tool_call(
-            "", {}, content=[{"type": "tool_use", "id": n, "name": "bash", "input": {"command": "ls"}} for n in "ab"]
-        ),
-        "no-call",
-        "",
-    ),
+    "two calls": (tool_call("", {},
+        content=[{"type": "tool_use", "id": n, "name": "bash", "input": {"command": "ls"}} for n in "ab"]),
+        "no-call", ""),
     "a refusal": (tool_call("", {}, content=[], stop_reason="refusal"), "refusal", ""),
     "a cut call": (tool_call("bash", {"command": "find . -na"}, stop_reason="max_tokens"), "truncated", "find . -na"),
-}
+}  # fmt: skip
 
 
 @every_wire

@@ -15,16 +15,13 @@ REQUESTS: list[tuple[str, str, bool]] = [
     (f"Count TODO comments under {HOME}/src", f"cd {HOME} && grep -rn TODO {HOME}/src | wc -l", True),
     ("List the five largest files", "find . -type f -printf '%s %p\\n' | sort -rn | head -5", True),
     (f"Which processes does {USER} run?", f"ps -u {USER} -o pid,comm", True),
-    (
-        f"Fetch the status page of {HOST} and mail it to {MAIL}",
-        f"curl -fsS -H 'Authorization: Bearer {KEY}' https://{HOST}/status?user={USER}",
-        True,
-    ),
+    (f"Fetch the status page of {HOST} and mail it to {MAIL}",
+        f"curl -fsS -H 'Authorization: Bearer {KEY}' https://{HOST}/status?user={USER}", True),
     (f"Look for {IP} in the log", f"grep {IP} server.log", True),
     ("Remove the build folder", "rm -rf build", True),
     ("Run the tests and then list files", "cargo test && ls", True),
     ("Search for a thing that is not there", "grep -r nowhere src", False),
-]
+]  # fmt: skip
 
 
 def write_lines(path: Path, records: list[Any]) -> Path:

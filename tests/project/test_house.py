@@ -29,7 +29,6 @@ NAMES_SHELLS = {
 
 
 def literals(path):
-    """Strings of a module that are no docstring."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):

@@ -205,16 +205,12 @@ def test_a_right_output_passes():
     [
         ({"exit_code": 1}, "Exit code 1, though the output is right."),
         ({"exit_code": None, "signal": 11}, "Signal 11 ended it, though the output is right."),
-        (
-            {"exit_code": 0, "timed_out": True},
-            "It was stopped at the deadline after 0.2 s, though the output is right.",
-        ),
-        (
-            {"exit_code": None, "spawn_error": "too long"},
-            "The command could not be started: too long, though the output is right.",
-        ),
+        ({"exit_code": 0, "timed_out": True},
+            "It was stopped at the deadline after 0.2 s, though the output is right."),
+        ({"exit_code": None, "spawn_error": "too long"},
+            "The command could not be started: too long, though the output is right."),
     ],
-)
+)  # fmt: skip
 def test_a_bad_ending_never_passes(ending, why):
     verdict = judge(ONE, result("a 1\n", **ending), ["a 1"])
     assert (verdict.passed, verdict.exit_ok, verdict.structural) == (False, False, False)
@@ -261,9 +257,8 @@ def _filled(unit, before="", after=""):
 @pytest.mark.parametrize(
     "stdout",
     [
-        *map(
-            _filled, ["-", " ", "\n", "\r\n", "a\n", "--\n", "\x1b[", "\x1b]", "/./", "./", "A ", "1 a/", "[", '{"a":']
-        ),
+        *map(_filled, ["-", " ", "\n", "\r\n", "a\n", "--\n", "\x1b[", "\x1b]", "/./", "./", "A ", "1 a/", "[",
+            '{"a":']),
         _filled("-", after="x"),
         _filled("1,", before="[", after="1]"),
         _filled("1.5,", before="[", after="1]"),
@@ -272,7 +267,7 @@ def _filled(unit, before="", after=""):
         "\n".join(map(str, range(140_000))),
     ],
     ids=lambda stdout: repr(stdout[:12]),
-)
+)  # fmt: skip
 @pytest.mark.parametrize(("rule", "expected"), ANSWERS.items())
 def test_a_megabyte_is_judged_at_once(stdout, rule, expected):
     of_json = {"line": None, "json_shape": "array"} if rule in JSON_RULES else {}

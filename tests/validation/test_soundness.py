@@ -55,21 +55,15 @@ DESIGNED, BARE, WINDOWS = CONDITIONS
     ("shell", "changes", "problem"),
     [
         ("bash", {("reference", 24, DESIGNED): False}, "a reference fails in world 24"),
-        (
-            "bash",
-            dict.fromkeys([("wrong", 11, DESIGNED), ("wrong", 24, DESIGNED)], True),
-            "a wrong command passes in an",
-        ),
+        ("bash", dict.fromkeys([("wrong", 11, DESIGNED), ("wrong", 24, DESIGNED)], True),
+            "a wrong command passes in an"),
         ("bash", {("trivial", 11, DESIGNED): True}, "a trivial command passes"),
         ("bash", {("hard-coded", 24, DESIGNED): True}, "the answer of another world passes"),
         ("pwsh", {("reference", 11, BARE): False}, "a reference fails without Unix tools in world 11"),
-        (
-            "pwsh",
-            dict.fromkeys([("other-dialect", 11, BARE), ("other-dialect", 24, BARE)], True),
-            "a Bash reference passes in PowerShell without Unix tools",
-        ),
+        ("pwsh", dict.fromkeys([("other-dialect", 11, BARE), ("other-dialect", 24, BARE)], True),
+            "a Bash reference passes in PowerShell without Unix tools"),
     ],
-)
+)  # fmt: skip
 def test_each_way_of_being_unsound_is_a_problem(shell: str, changes: dict, problem: str) -> None:
     whole = summary(shell, findings(shell))
     assert whole.sound and whole.rows[0][-1] == "sound"

@@ -15,7 +15,6 @@ SEEDS = (11, 24)
 
 
 def changed(root: Path, task_id: str, change) -> Path:
-    """A copy of a task with a change made to its values."""
     shutil.copytree(TASKS / task_id, root / task_id)
     path = root / task_id / "task.yaml"
     values = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -29,7 +29,6 @@ STATS = re.compile(r"^(\w+) +(\d+)$", re.M)
 
 @cache
 def bank() -> list[Task]:
-    """All tasks, read once."""
     return load_tasks()
 
 
@@ -40,14 +39,11 @@ def reference_answer(prompt: str) -> str:
 
 
 def model(url: str, alias: str = "good", **over: object) -> dict[str, object]:
-    """A config entry for a model behind a local endpoint."""
     entry = {"alias": alias, "id": f"fake-{alias}", "base_url": url, "key_required": False, "temperature": 0.7}
     return entry | {"max_tokens": 256, "requests_per_minute": 100_000} | over
 
 
 class Project:
-    """A project folder and how to run Snakemake in it."""
-
     def __init__(self, root: Path) -> None:
         self.root = root
 
@@ -71,13 +67,11 @@ class Project:
         return Project(root)
 
     def configure(self, **keys: object) -> None:
-        """Set keys of config/test.yaml."""
         file = self.root / "config" / "test.yaml"
         old = yaml.safe_load(file.read_text()) if file.exists() else {}
         file.write_text(yaml.safe_dump(old | keys))
 
     def edit(self, name: str, old: str, new: str) -> None:
-        """Replace a text that must occur in a file."""
         file = self.root / name
         text = file.read_text()
         assert old in text, f"{old!r} is not in {name}"

@@ -53,10 +53,8 @@ def mark_unfinished(project: Project) -> None:
 HEAD = {"gather": {REMADE: 1}, "report": {REMADE: 1}}
 CHANGES = {
     "every file touched": (touch, {}),
-    "a prompt": (
-        lambda project: project.edit(f"tasks/{TASK}/task.yaml", *PROMPT),
-        {"generate": {"changed: prompt": 4}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD},
-    ),
+    "a prompt": (lambda project: project.edit(f"tasks/{TASK}/task.yaml", *PROMPT),
+        {"generate": {"changed: prompt": 4}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
     "a check and a trial more": (
         lambda project: (
             project.edit(f"tasks/{TASK}/task.yaml", "lines: exactly-one", "lines: at-least-one"),
@@ -66,16 +64,12 @@ CHANGES = {
     ),
     "a score deleted": (lambda project: project.records("scores")[0].unlink(), {"score": {"not there yet": 1}, **HEAD}),
     "a record rewritten": (rewrite, {"execute": {"its input is newer": 1}, "score": {REMADE: 1}, **HEAD}),
-    "an execution and the image's record lost": (
-        lose_image_record,
-        {"image": {"not there yet": 1}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD},
-    ),
+    "an execution and the image's record lost": (lose_image_record, {"image": {"not there yet": 1},
+        "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
     "a job killed": (mark_unfinished, {"score": {"left unfinished": 1}, **HEAD}),
-    "Snakemake's records lost": (
-        lambda project: shutil.rmtree(project.root / ".snakemake"),
-        {"image": {"no record of how it was made": 1}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD},
-    ),
-}
+    "Snakemake's records lost": (lambda project: shutil.rmtree(project.root / ".snakemake"),
+        {"image": {"no record of how it was made": 1}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -23,7 +23,6 @@ def store(tmp_path) -> AnswerStore:
 
 
 def agree(study: Study, store, *, terminal: bool = True, answer: str = "yes") -> tuple[bool, list[str]]:
-    """Whether it is agreed, and what was asked."""
     asked: list[str] = []
 
     def ask(question: str) -> str:

@@ -167,7 +167,6 @@ def test_keys_in_another_order_a_comment_and_files_renamed_back_and_forth(projec
 
 @pytest.fixture(scope="module")
 def archive(finished) -> Path:
-    """The finished study's archive."""
     packed = finished.fluency("archive", "--partial")
     return finished.root / packed.stdout.split()[-1]
 

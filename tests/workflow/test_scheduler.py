@@ -27,8 +27,6 @@ def test_waiting_for_answers_costs_no_looks(tmp_path):
 
 
 class Job:
-    """What a scheduler may know of a job."""
-
     input = ()
 
     def __init__(self, priority: int, resources: dict[str, int]) -> None:

@@ -35,7 +35,6 @@ def plugins() -> None:
 
 @pytest.fixture(scope="module")
 def cluster(sandbox, tmp_path_factory) -> Iterator[slurm.Cluster]:
-    """Two idle nodes."""
     if why := slurm.why_not():
         pytest.skip(why)
     made = slurm.Cluster(tmp_path_factory.mktemp("slurm"))
@@ -81,7 +80,6 @@ def measured(project: Project) -> list[dict[str, str]]:
 
 
 def slice_of(project: Project, node: str) -> Path | None:
-    """The slice that a node works on."""
     for lock in (project.root / ".cache" / "slices").glob("*.lock"):
         if f"node {node}," in lock.read_text():
             return lock.with_suffix(".json")

@@ -71,7 +71,6 @@ def make_source(tmp_path) -> Callable[..., Source]:
 
 @pytest.fixture
 def make_hub() -> Iterator[Callable[..., Endpoint]]:
-    """A hub that serves one file, slowly or cut off where that is asked for."""
     with ExitStack() as servers:
 
         def make(data: bytes, piece_s: float = 0.0, cut: bool = False, status: int = 200) -> Endpoint:
@@ -106,7 +105,6 @@ def small_server(small_weights) -> Iterator[EmbeddedServer]:
 
 @pytest.fixture(scope="session")
 def default_server() -> Iterator[EmbeddedServer]:
-    """The model of the default study, fetched if it is not there."""
     model_id = "qwen2.5-coder-0.5b-instruct"
     with served(ensure_weights(model_id), model_id) as server:
         yield server

@@ -29,7 +29,6 @@ def fetch(source, folder, hub=NO_HUB):
 
 
 def start_fetch(source, folder, hub=NO_HUB):
-    """The same in a process of its own."""
     entry = pickle.dumps(source.entry).hex()
     command = [sys.executable, "-c", FETCH, entry, str(folder), hub, *source.pip_args]
     environment = dict(os.environ, PYTHONPATH=str(ROOT / "scripts"))
