@@ -116,17 +116,15 @@ CHANGES = {
 """File -> the stages that its change makes again, of those that decide a number."""
 
 
-def test_a_change_changes_the_stages_that_import_the_file(tmp_path, monkeypatch):
+def test_a_change_changes_the_stages_that_import_the_file(tmp_path):
     for folder in ("scripts/fluency", "sandbox", "report"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     before = code_hashes.code_hashes({})
-    monkeypatch.setattr(code_hashes, "ROOT", tmp_path)
-    monkeypatch.setattr(source_hash, "ROOT", tmp_path)
     for name, stages in CHANGES.items():
         path = tmp_path / name
         whole = path.read_bytes()
         path.write_bytes(whole + b"\n# another line\n")
-        now = code_hashes.code_hashes({})
+        now = code_hashes.code_hashes({}, tmp_path)
         path.write_bytes(whole)
         assert {stage for stage in code_hashes.FROZEN if now[stage] != before[stage]} == stages, name
 

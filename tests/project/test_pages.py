@@ -6,11 +6,11 @@ import pytest
 
 from fluency.core.shells import SHELLS
 from fluency.core.study import PILOT
-from fluency.core.tasks import load_tasks
+from fluency.core.tasks import load_tasks, task_sets
 from tools.pages import __main__ as command
 from tools.pages import config
 from tools.pages.observed import observed_studies
-from tools.pages.tasks import edges, task_page
+from tools.pages.tasks import balance_table, edges, sets_table, task_page, with_balance
 
 
 def test_the_check_names_a_page_that_was_altered_and_writing_mends_it(tmp_path, monkeypatch, capsys):
@@ -79,3 +79,18 @@ def test_a_prompt_that_has_changed_since_is_marked(studies):
     changed = task.model_copy(update={"prompt": task.prompt + " Mind the rest."})
     assert "3 of 5 / 0 of 5 *" in task_page([changed], studies)
     assert "3 of 5 / 0 of 5 *" not in task_page([task], studies)
+
+
+def test_the_balance_counts_every_task_of_a_set_once():
+    tasks = load_tasks()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in balance_table(tasks).splitlines()[2:]]
+    for name, found in task_sets().items():
+        there = len({task.id for task in tasks} & set(found.tasks))
+        assert sum(int(row[-1]) for row in rows if row[0] == name) == there
+        assert all(sum(map(int, row[2:-1])) == int(row[-1]) for row in rows)
+    for _, size, *leans, mutants, _ in (
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in sets_table(tasks).splitlines()[2:]
+    ):
+        assert int(size) == sum(map(int, leans)) and int(mutants) > 10 * int(size)
+    page = "before <!-- bank: balance -->\nold\n<!-- end --> after"
+    assert with_balance(page, tasks) == page.replace("old", balance_table(tasks))

@@ -14,8 +14,9 @@ from fluency.analysis.intervals import (
     clopper_pearson,
     fixed_task_halfwidth,
     floored_interval,
+    gap_interval,
     sign_flip,
-    t_interval,
+    task_interval,
     task_sd,
 )
 from fluency.analysis.outcomes import Outcomes, PairedRates, Tally, missing_bounds, pair_by_task
@@ -32,6 +33,7 @@ from fluency.analysis.plan import (
     band_of,
     bands_within,
     common_edge,
+    rows_out_of_reach,
 )
 from fluency.analysis.power import SampleSizes, sample_sizes
 from fluency.analysis.robustness import (
@@ -49,9 +51,9 @@ class GapEstimate:
     """The gap of one model; fractions of one throughout.
 
     s95, s90: for tasks like these; the floored interval (`floored` says so) where all tasks differ alike.
-    fixed: half-width on these tasks, None where a task has a single trial. needed: tasks for
-    each question, None where the spread is zero. differing_bound: Clopper-Pearson upper limit of the share of tasks
-    that differ.
+    tested: s95 without what a shell near an edge adds, for who is ahead. fixed: half-width on these tasks, None where
+    a task has a single trial. needed: tasks for each question, None where the spread is zero. differing_bound:
+    Clopper-Pearson upper limit of the share of tasks that differ.
     """
 
     paired: PairedRates
@@ -59,6 +61,7 @@ class GapEstimate:
     sd: float
     s95: Interval
     s90: Interval
+    tested: Interval
     floored: bool
     s95_floored: Interval
     fixed: float | None
@@ -92,12 +95,9 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
     paired = pair_by_task(outcomes)
     if paired is None:
         return None
-    differences = paired.differences
-    spread = task_sd(differences)
-    primary = t_interval(differences)
-    s95 = primary or floored_interval(differences)
-    s90 = t_interval(differences, 1 - 2 * ALPHA) or floored_interval(differences, 1 - 2 * ALPHA)
-    fixed, p = fixed_task_halfwidth(outcomes), sign_flip(differences)
+    differences, fixed = paired.differences, fixed_task_halfwidth(outcomes, paired)
+    spread, p, tested = task_sd(differences), sign_flip(differences), task_interval(differences, least=fixed)
+    s95, s90 = (gap_interval(outcomes, paired, level) for level in (1 - ALPHA, 1 - 2 * ALPHA))
     rates = (paired.baseline_rate.value, paired.challenger_rate.value)
     return GapEstimate(
         paired=paired,
@@ -105,11 +105,12 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
         sd=spread,
         s95=s95,
         s90=s90,
-        floored=primary is None,
+        tested=tested,
+        floored=len(set(differences)) == 1,
         s95_floored=floored_interval(differences),
         fixed=fixed,
         p=p,
-        claims=claims_of(rates, paired.gap, s95, s90, p.upper, fixed),
+        claims=claims_of(rates, paired.gap, s95, s90, tested, p.upper, fixed),
         shares=band_shares(differences),
         bounds=missing_bounds(outcomes),
         needed=sample_sizes(spread),
@@ -166,6 +167,8 @@ class Claims:
     size: of the gap on tasks like these.
     rows: of the table, those that the 95 % interval meets.
     these_tasks: who is ahead on these very tasks; `unknown` where their trials say nothing about their own noise.
+    alike_at_edge: at an edge, whether the 90 % interval lies within 5 points: equality, on tasks as easy or hard.
+    out_of_reach: at an edge, the rows whose gap does not fit beside the one shell's rate, whatever the other's.
     """
 
     band: Band
@@ -174,6 +177,8 @@ class Claims:
     size: Size
     rows: tuple[Band, ...]
     these_tasks: Direction | Literal["open", "unknown"]
+    alike_at_edge: bool = False
+    out_of_reach: tuple[Direction, ...] = ()
 
     @property
     def resolved(self) -> bool:
@@ -188,21 +193,25 @@ def claims_of(
     gap: Fraction,
     s95: Interval,
     s90: Interval,
+    tested: Interval,
     p: Fraction | float,
     fixed: float | None,
 ) -> Claims:
-    """The claims of a gap; `rates`: pass@1 of baseline and challenger, `fixed`: the half-width on these tasks."""
+    """The claims of a gap; `rates`: pass@1 of baseline and challenger, the others as in `GapEstimate`."""
     edge = common_edge(rates)
     ahead: Direction | None = None
-    if p <= ALPHA and (s95.low > 0 or s95.high < 0):
-        ahead = "challenger" if s95.low > 0 else "baseline"
+    if p <= ALPHA and (tested.low > 0 or tested.high < 0):
+        ahead = "challenger" if tested.low > 0 else "baseline"
+    size = _size(ahead, s95, s90)
     return Claims(
         band=band_of(gap),
         edge=edge,
         ahead=ahead,
-        size="open" if edge else _size(ahead, s95, s90),
+        size="open" if edge else size,
         rows=bands_within(*s95),
         these_tasks=_on_these_tasks(gap, fixed),
+        alike_at_edge=edge is not None and size == "under-five",
+        out_of_reach=rows_out_of_reach(rates) if edge else (),
     )
 
 
@@ -210,10 +219,10 @@ def _size(ahead: Direction | None, s95: Interval, s90: Interval) -> Size:
     """Ten or more: by the 95 % interval, as who is ahead. Within bounds: by the 90 %, a test at 5 % at either bound."""
     if max(abs(s90.low), abs(s90.high)) < NOISE:
         return "under-five"
-    if ahead and min(abs(s95.low), abs(s95.high)) >= DIRECTION:
+    if ahead and (s95.low >= DIRECTION or s95.high <= -DIRECTION):
         return "ten-or-more"
     if max(abs(s90.low), abs(s90.high)) < DIRECTION:
-        return "five-to-ten" if ahead and min(abs(s90.low), abs(s90.high)) >= NOISE else "under-ten"
+        return "five-to-ten" if ahead and (s90.low >= NOISE or s90.high <= -NOISE) else "under-ten"
     return "open"
 
 

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 from math import ceil, inf, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import chi2, nct, norm
 from scipy.stats import t as student
 
 from fluency.analysis.intervals import task_sd
 from fluency.analysis.outcomes import Outcomes, count_outcomes, pair_by_task, trial_noise
-from fluency.analysis.plan import ALPHA, DIRECTION, DIRECTION_PP, NOISE, POWER
-from fluency.analysis.scenarios import SCENARIOS, Scenario, moments
+from fluency.analysis.plan import (
+    ALPHA,
+    CEILING,
+    DIRECTION,
+    DIRECTION_PP,
+    FLOOR,
+    MIN_TASKS,
+    NOISE,
+    POWER,
+    RESAMPLE_SEED,
+    band_words,
+    rows_out_of_reach,
+)
+from fluency.analysis.scenarios import SCENARIOS, Scenario, draw_rates, moments
 from fluency.analysis.simulated import SAMPLE_SIZES
 from fluency.common.paths import RESULTS
+from fluency.core.shells import gap_shells
 from fluency.core.study import Study
 from fluency.core.table import read_table
 from fluency.core.tasks import load_tasks, task_sets
@@ -108,6 +123,43 @@ def half_width(variance: Variance, tasks: int, trials: int) -> float:
     """Half-width (of one) of the 95 % interval for tasks like these at a true gap of 0, by the variances."""
     between, within = variance(0.0)
     return float(student.ppf(1 - ALPHA / 2, tasks - 1)) * sqrt((between + within / trials) / tasks)
+
+
+class Outlook(NamedTuple):
+    """Of studies whose shells pass at one rate: the share that cannot tell, and the smallest gap (of one) found."""
+
+    cannot_tell: float
+    gap: float
+
+
+def outlook(rate: float, tasks: int, trials: int, count: int = 4000) -> Outlook:
+    """By scenario D with another mean; a Beta is symmetric, so a ceiling is computed as the floor it mirrors."""
+    scenario = replace(SCENARIOS["D"], mean=min(rate, 1 - rate))
+    rng = np.random.default_rng(RESAMPLE_SEED)
+    rates = np.array(draw_rates(scenario, 0.0, 20_000, rng))[:, rng.integers(0, 20_000, size=(count, tasks))]
+    passes, runs = rng.binomial(trials, rates).sum(axis=2), tasks * trials
+    edge = (passes.max(axis=0) <= FLOOR * runs) | (passes.min(axis=0) >= CEILING * runs)
+    return Outlook(float(edge.mean()), detectable_like(scenario_variance(scenario), tasks, trials))
+
+
+def outlook_lines(study: Study, tasks: int) -> list[str]:
+    """What may come of a study of so many tasks, in plain text; nothing where it compares no shells."""
+    contrast, rate = gap_shells(study.shells), study.assume
+    if not set(contrast) <= set(study.shells):
+        return []
+    if tasks < MIN_TASKS:
+        return [f"A verdict needs {MIN_TASKS} tasks, this study has {tasks}."]
+    found, words, at = outlook(rate, tasks, study.trials), band_words(contrast), f"{100 * rate:g} %"
+    side, space = ("below" if rate < 0.5 else "above"), min(rate, 1 - rate)
+    lines = [
+        f"If both shells pass {at} of runs (`assume: {rate:g}`), {100 * found.cannot_tell:.0f} % of studies end with "
+        f"*cannot tell*. A gap of {100 * found.gap:.0f} points is found {100 * POWER:.0f} % of the time; {side} {at} "
+        f"there is space for {100 * space:.0f}.",
+    ]
+    if excluded := rows_out_of_reach((Fraction(str(rate)),) * 2):
+        rows = ", ".join(words[band].condition for band in excluded)
+        lines.append(f"Rows of the table out of reach at that rate: {rows}. Harder tasks can tell more.")
+    return lines
 
 
 MEASURES: Mapping[str, Callable[[Variance, int, int], float]] = {

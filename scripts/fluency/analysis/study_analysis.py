@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fluency.analysis.descriptive import (
+    AskingOrder,
     CategoryLine,
     FailureLine,
     ResourceUse,
@@ -17,6 +18,7 @@ from fluency.analysis.descriptive import (
     ShellComposition,
     TimeSlice,
     VarianceShares,
+    asking_order,
     category_lines,
     composition,
     drift,
@@ -43,7 +45,7 @@ from fluency.analysis.outcomes import (
 from fluency.analysis.pass_at_k import PassK, pass_k
 from fluency.analysis.plan import Band, BandWords, band_words, plan_for, plan_sha256
 from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivities
-from fluency.analysis.subgroups import AliasPair, WithoutLeaning, alias_pairs, lean_lines, without_leaning
+from fluency.analysis.subgroups import AliasPair, Subset, alias_pairs, by_set, lean_lines, without_leaning
 from fluency.analysis.times import Times, times
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.held_out import HeldOutTask
@@ -92,7 +94,8 @@ class ModelAnalysis:
     sensitivities: tuple[Sensitivity, ...]
     categories: tuple[CategoryLine, ...]
     leans: tuple[CategoryLine, ...]
-    without: tuple[WithoutLeaning, ...]
+    without: tuple[Subset, ...]
+    sets: tuple[Subset, ...]
     composition: dict[str, ShellComposition]
     failures: tuple[FailureLine, ...]
     side_effects: tuple[Cell, ...]
@@ -122,9 +125,10 @@ def analyse_model(
     categories: Mapping[str, str],
     trials: int,
     leans: Mapping[str, str] | None = None,
+    sets: Mapping[str, Collection[str]] | None = None,
 ) -> ModelAnalysis:
     """Analyse the rows of one model; `categories` names the study's tasks in order, `leans` the shell that those lean
-    to which say it. PoolingError on two models.
+    to which say it, `sets` the tasks of each named set. PoolingError on two models.
     """
     rows = rows if len(rows) else blank(rows, model, shells[0])
     if one_model(rows) != model:
@@ -153,6 +157,7 @@ def analyse_model(
         categories=category_lines(outcomes, gap.paired, categories) if gap else (),
         leans=lean_lines(outcomes, gap.paired, leans) if gap and leans else (),
         without=without_leaning(outcomes, tallies, leans, categories) if gap and leans else (),
+        sets=by_set(outcomes, tallies, sets, categories) if sets else (),
         composition={shell: composition(rows, shell) for shell in shells},
         failures=failure_lines(rows, shells),
         side_effects=side_effects(rows),
@@ -221,7 +226,7 @@ def _counted(values: pd.Series) -> tuple[tuple[str, int], ...]:
 class Analysis:
     """One `ModelAnalysis` a model, never pooled. `shells`: the study's; `shells_shown`: those tables have a place for.
 
-    `pairs`: aliases of one model id side by side.
+    `orders`: model -> how its answers came. `pairs`: aliases of one model id side by side.
     """
 
     study: str
@@ -231,6 +236,7 @@ class Analysis:
     tasks: tuple[str, ...]
     categories: dict[str, str]
     models: tuple[ModelAnalysis, ...]
+    orders: dict[str, AskingOrder]
     pairs: tuple[AliasPair, ...] = ()
 
     @property
@@ -250,13 +256,18 @@ class Analysis:
         return plan_sha256(self.plan)
 
 
-def analyse(frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOutTask]) -> Analysis:
-    """Analyse the cells table of a study."""
+def analyse(
+    frame: pd.DataFrame,
+    study: Study,
+    tasks: Sequence[Task | HeldOutTask],
+    sets: Mapping[str, Collection[str]] | None = None,
+) -> Analysis:
+    """Analyse the cells table of a study; `sets`: the tasks of each named set, of which parts are reported too."""
     categories: dict[str, str] = {task.id: task.category for task in tasks}
     leans: dict[str, str] = {task.id: task.lean for task in tasks if task.lean}
     shells = tuple(study.shells)
     models = tuple(
-        analyse_model(frame[frame["model"] == model.alias], model.alias, shells, categories, study.trials, leans)
+        analyse_model(frame[frame["model"] == model.alias], model.alias, shells, categories, study.trials, leans, sets)
         for model in study.models
     )
     return Analysis(
@@ -267,5 +278,8 @@ def analyse(frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOutTas
         tasks=tuple(categories),
         categories=categories,
         models=models,
+        orders={
+            model.model: asking_order(frame[frame["model"] == model.model], model.model, study) for model in models
+        },
         pairs=alias_pairs(study.models, {model.model: model.outcomes for model in models}),
     )
