@@ -1,7 +1,5 @@
 """What numbers carry, over a grid of gap x width x p and in both directions, against the rules told another way."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 
