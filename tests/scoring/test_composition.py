@@ -83,6 +83,7 @@ def test_every_bash_reference_is_made_of_unix_programs():
         ("pwsh", "python3 -c 'print(1)'", "delegation", ["python3"]),
         ("pwsh", "function Get-It { ls } Get-It", "unix-only", ["ls", "Get-It"]),
         ("pwsh", "& $tool x", "no-commands", []),
+        ("pwsh", "1..9 | % { $_ }; foreach ($i in 0..$n) { $i }; 0..($n - 1)", "cmdlets-only", ["%"]),
         ("pwsh", "Microsoft.PowerShell.Utility\\Get-Date", "cmdlets-only", ["Microsoft.PowerShell.Utility\\Get-Date"]),
         ("pwsh", "get-childitem", "cmdlets-only", ["get-childitem"]),
         ("pwsh", "update-alternatives x", "unix-only", ["update-alternatives"]),
