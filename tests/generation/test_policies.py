@@ -12,7 +12,7 @@ from fluency.core.tasks import load_tasks
 from fluency.generation.estimate import estimate_cost
 from fluency.generation.policies import resolve, table
 from fluency.generation.providers.messages import body_of
-from fluency.generation.request import PREAMBLE, PREAMBLES, build_prompt, request_for, request_key
+from fluency.generation.request import PREAMBLE, build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
 from fluency.workflow.plan import render_plan
 from tests.generation.studies import ENVIRON, cells_of, generator_of, study_of
@@ -229,11 +229,13 @@ def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
     assert estimate_cost(hotter, TASKS[:3], store, ENVIRON).calls == 6
 
 
-def test_what_is_not_installed_is_said_in_both_shells_alike(paid):
-    sentence = "The Rust toolchain, git, Perl and Python are not installed."
-    first = {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells}
-    assert first == {PREAMBLE} and PREAMBLE.count(sentence) == 1
-    assert PREAMBLE.replace(f"{sentence} ", "") == PREAMBLES[-2], "nothing else changed"
+def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
+    assert {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells} == {PREAMBLE}
+    assert PREAMBLE == (
+        "The current directory is the root of a Rust cargo workspace on a Linux machine. curl, jq and xmllint are "
+        "installed; the Rust toolchain, git, Perl and Python are not. All paths are relative to it. Write only the "
+        "requested output to standard output, and exit with status 0."
+    )
 
 
 def test_batches_cost_half_unless_they_expire_and_take_their_time(store):
