@@ -1,7 +1,5 @@
 """Times by hand: what counts as a run's time, what a first pass costs, and when neither is known."""
 
-from __future__ import annotations
-
 from math import exp, inf, log
 
 import pytest

@@ -1,7 +1,5 @@
 """The decision record says what was measured, how sure it is, and leaves the deciding to somebody."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 
