@@ -121,7 +121,7 @@ def analyse_model(
             hint=REBUILD_HINT,
         )
     tasks = tuple(categories)
-    tallies = {shell: count_cells(rows, model, shell, tasks, trials) for shell in shells}
+    tallies = {shell: count_cells(rows, shell, tasks, trials) for shell in shells}
     outcomes = count_outcomes(rows, tasks, trials, shells)
     gap = estimate_gap(outcomes, categories)
     return ModelAnalysis(
