@@ -1,7 +1,5 @@
 """The gap by the shell that tasks lean to, and the verdict without those that lean."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from fluency.analysis.plan import MIN_TASKS

@@ -1,7 +1,5 @@
 """Detectable gaps and the sizes that questions take, against statsmodels, against simulation, and against the documented table."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction
@@ -80,10 +78,8 @@ def test_more_tasks_always_help_and_more_trials_help_down_to_a_floor() -> None:
     variance = scenario_variance(SCENARIOS["A2"])
     by_tasks = [detectable_like(variance, tasks, 5) for tasks in (20, 40, 100)]
     by_trials = [detectable_like(variance, 20, trials) for trials in (1, 5, 20, math.inf)]
-    assert by_tasks == sorted(by_tasks, reverse=True)
-    assert by_trials == sorted(by_trials, reverse=True)
-    assert by_trials[-1] > 0.10
-    assert detectable_these(variance, 20, 20) < by_trials[-1]
+    assert by_tasks == sorted(by_tasks, reverse=True) and by_trials == sorted(by_trials, reverse=True)
+    assert by_trials[-1] > 0.10 and detectable_these(variance, 20, 20) < by_trials[-1]
 
 
 def test_a_pilots_variances_are_unbiased() -> None:
@@ -104,9 +100,7 @@ def test_one_trial_cannot_tell_tasks_from_trials() -> None:
 
 def test_the_present_design_is_marked_and_the_source_is_named() -> None:
     text = power_text([], 25, 4)
-    assert "25 tasks x 4 trials" in text
-    assert text.count("*") == 2 * len(SCENARIOS) + 1
-    assert "scenario A" in text
+    assert "25 tasks x 4 trials" in text and text.count("*") == 2 * len(SCENARIOS) + 1 and "scenario A" in text
     assert "from the results of model-x;" in power_text([("model-x", Pilot(0.05, 0.3, 0.1))], 20, 5)
 
 
@@ -209,11 +203,9 @@ def test_the_study_of_sixty_asks_both_shells_five_times_and_its_sets_stand_in_on
 
 def test_main_takes_the_studys_own_results_where_there_are_some(tmp_path, capsys) -> None:
     study = make_study()
-    assert main(study, tmp_path) == 0
-    assert "no results with two trials" in capsys.readouterr().out
+    assert main(study, tmp_path) == 0 and "no results with two trials" in capsys.readouterr().out
     write_table(tmp_path / "synthetic" / "cells.csv", make_rows(study, load_tasks(PILOT), random_passes()))
-    assert main(study, tmp_path) == 0
-    assert "from the results of model-x" in capsys.readouterr().out
+    assert main(study, tmp_path) == 0 and "from the results of model-x" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("rate", "tasks"), [(0.90, 20), (0.95, 20), (0.90, 60), (0.97, 100)])

@@ -3,8 +3,6 @@
 Only two things are made up: the models' replies, and what the sandbox would have said of them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -144,13 +142,9 @@ def fill_answers(made: Made, reply=reply_of, asked: Callable[[Cell], str] = ASKE
             "content": [{"type": "text", "text": reply(tasks[cell.task], cell)}],
         }  # fmt: skip
         note = {
-            "latency_s": 1.5,
-            "attempts": 1,
-            "received_utc": asked(cell),
-            "request_id": None,
-            "server": "embedded",
+            "latency_s": 1.5, "attempts": 1, "received_utc": asked(cell), "request_id": None, "server": "embedded",
             "client": "none",
-        }
+        }  # fmt: skip
         if request.wire == "messages":
             note["server"] = "api.anthropic.com"
         sent = message if request.wire == "messages" else completion(message)

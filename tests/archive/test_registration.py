@@ -1,7 +1,5 @@
 """A frozen design shows its edits, and a study every way in which it is not the registered one."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -73,16 +71,14 @@ CHANGES = {
     "seeds": ({"seeds": [13, 24]}, "seeds: registered [11, 24], now [13, 24]"),
     "worlds": ({"seeds": [13, 24]}, "tasks.stale-lockfiles.worlds: not as registered"),
     "shells": ({"shells": ["pwsh"]}, 'shells: registered ["bash", "pwsh"], now ["pwsh"]'),
-    "conditions": (
-        {"conditions": ["as_designed"]},
-        'conditions: registered ["as_designed", "no_unix_tools", "windows_aliases"], now ["as_designed"]',
-    ),
+    "conditions": ({"conditions": ["as_designed"]},
+        'conditions: registered ["as_designed", "no_unix_tools", "windows_aliases"], now ["as_designed"]'),
     "order": ({"order_seed": 1}, "order_seed: registered 20260430, now 1"),
     "limits": ({"sandbox": {"limits": {"memory_mb": 512}}}, "limits.memory_mb: registered 1024, now 512"),
     "name": ({"study": "other"}, 'study: registered "made-up", now "other"'),
     "decision": ({"decision": "another"}, 'decision: registered "which shell prompts name", now "another"'),
     "no decision": ({"decision": ""}, 'decision: registered "which shell prompts name", now ""'),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -303,8 +299,7 @@ def test_a_study_says_how_many_registrations_name_its_models_and_tasks(tmp_path)
     late = path.rename(tmp_path / path.name)
     products(cited)
     named = gather(cited).registration
-    assert named is not None
-    assert len(named.siblings) == 3 and named.others_before == 2
+    assert named is not None and len(named.siblings) == 3 and named.others_before == 2
     report = (made.results / "made-up/report.md").read_text()
     assert "Its registration is one of 4 that name the same models and tasks." in report
     assert (

@@ -70,16 +70,10 @@ def test_it_applies_to_an_answer_that_calls_a_name_or_may(command):
 @pytest.mark.parametrize(
     "command",
     [
-        "Get-ChildItem -Path sort | Sort-Object Length",
-        "& { Get-Date }",
-        "$sort = 1; $sort",
-        "Get-Content a | wc -l",
-        "xargs ls",
-        "find . -exec cat {} +",
-        "'ls | sort'",
-        "Start-Sleep 1",
+        "Get-ChildItem -Path sort | Sort-Object Length", "& { Get-Date }", "$sort = 1; $sort",
+        "Get-Content a | wc -l", "xargs ls", "find . -exec cat {} +", "'ls | sort'", "Start-Sleep 1",
     ],
-)
+)  # fmt: skip
 def test_it_does_not_apply_to_an_answer_that_calls_none(command):
     assert not condition_applies(WINDOWS, POWERSHELL, command)
     assert condition_applies(CONDITIONS["no_unix_tools"], POWERSHELL, command), "which runs every answer"

@@ -28,7 +28,6 @@ def test_the_default_is_the_embedded_model_with_five_trials_and_the_paid_study_t
 
 
 def one(**keys):
-    """One model with these keys."""
     return {"models": [{"alias": "a", "id": "b"} | keys]}
 
 
@@ -130,8 +129,7 @@ def test_snakemake_stops_with_exit_code_2_before_anything(tmp_path, wrong, says)
     command = [sys.executable, "-m", "snakemake", "--configfile", str(file)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
-    assert says in done.stderr and "Hint:" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert says in done.stderr and "Hint:" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_lists_are_replaced_and_mappings_merged():

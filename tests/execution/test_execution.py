@@ -4,19 +4,25 @@ import hashlib
 import json
 import shlex
 import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import SandboxError
 from fluency.core.grammar import BASH, parse
+from fluency.core.records import ProcessFact, Result
 from fluency.core.shells import SHELLS, WINDOWS_ALIASES
-from fluency.core.study import Limits
-from fluency.core.tasks import load_tasks
+from fluency.core.study import PILOT, Limits
+from fluency.core.task_world import planned_processes, world_for
+from fluency.core.tasks import CATEGORIES, load_tasks
 from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox
 from fluency.scoring.commands import is_cmdlet, programs_of
-from tests.execution.run_it import LIMITS, bash, pwsh, text
-from tests.execution.worlds import AGES, SMALL
+from fluency.scoring.verdict import judge
+from fluency.world import HelperSpec
+from tests.execution.run_it import AGES, LIMITS, SMALL, bash, pwsh, text
 
 pytestmark = pytest.mark.engine
 
@@ -147,15 +153,13 @@ def test_powershell_starts_without_profile_and_telemetry_and_a_profile_says_noth
     silent = pwsh(sandbox, "exit 0", condition="windows_aliases")
     assert (silent.exit_code, silent.stdout.data, silent.stderr.data) == (0, "", "")
     result = pwsh(sandbox, "[Environment]::GetCommandLineArgs() -join ' '; $env:POWERSHELL_TELEMETRY_OPTOUT; exit 3")
-    assert "-NoProfile -NonInteractive -Command" in result.stdout.data
-    assert result.exit_code == 3
+    assert "-NoProfile -NonInteractive -Command" in result.stdout.data and result.exit_code == 3
 
 
 def test_both_streams_exit_code_and_signal(sandbox):
     result = bash(sandbox, "echo out; echo err >&2; exit 42")
     assert (result.stdout.data, result.stderr.data, result.exit_code, result.signal) == ("out\n", "err\n", 42, None)
-    assert bash(sandbox, "exit 255").exit_code == 255
-    assert bash(sandbox, "kill -TERM $$").signal == 15
+    assert bash(sandbox, "exit 255").exit_code == 255 and bash(sandbox, "kill -TERM $$").signal == 15
     assert bash(sandbox, "no-such-command").exit_code == 127
 
 
@@ -176,18 +180,15 @@ def test_what_a_process_substitution_prints_late_is_kept(sandbox):
 def test_time_is_the_commands_own(sandbox):
     began = time.monotonic()
     result = bash(sandbox, "sleep 0.5")
-    assert 0.5 <= result.wall_s < time.monotonic() - began
-    assert result.used.cpu_s < 0.4
+    assert 0.5 <= result.wall_s < time.monotonic() - began and result.used.cpu_s < 0.4
     busy = bash(sandbox, "for ((i = 0; i < 300000; i++)); do :; done")
-    assert busy.used.cpu_s > 0.1
-    assert busy.used.peak_rss_bytes > 1 << 20
+    assert busy.used.cpu_s > 0.1 and busy.used.peak_rss_bytes > 1 << 20
 
 
 def test_the_deadline_ends_it(sandbox):
     result = bash(sandbox, "echo before; sleep 30; echo after", timeout_s=1)
     assert result.timed_out and (result.exit_code, result.signal) == (None, 9)
-    assert result.stdout.data == "before\n"
-    assert 1 <= result.wall_s < 5
+    assert result.stdout.data == "before\n" and 1 <= result.wall_s < 5
 
 
 def test_what_it_used_is_told(sandbox):
@@ -234,16 +235,14 @@ def test_the_facts_are_what_the_command_sees(sandbox):
 def test_helpers_sleep_and_nobody_is_a_zombie(sandbox):
     command = "(sleep 0.1 &); sleep 0.4; ps -eo stat= | cut -c1 | sort | uniq -c | tr -s ' '; ps -o args= -C vox-sched"
     result = bash(sandbox, command, "processes")
-    assert " Z" not in result.stdout.data
-    assert result.stdout.data.endswith("vox-sched --config a b\n")
+    assert " Z" not in result.stdout.data and result.stdout.data.endswith("vox-sched --config a b\n")
     private = bash(sandbox, "cat /proc/$(pgrep -x vox-sched)/environ", "processes")
     assert private.exit_code == 1 and private.stdout.data == ""
 
 
 def test_only_what_a_task_needs_is_started(sandbox):
     result = bash(sandbox, "pgrep -c vox; curl -s http://127.0.0.1:8765/api/crates; echo $?")
-    assert result.stdout.data == "0\n7\n"
-    assert result.processes == [] and result.http_requests == []
+    assert result.stdout.data == "0\n7\n" and result.processes == [] and result.http_requests == []
 
 
 def test_the_service_answers_and_remembers(sandbox):
@@ -298,3 +297,95 @@ def test_the_image_says_what_it_is(sandbox):
     assert text(bash(sandbox, "sha256sum < /opt/packages.txt | cut -c1-64")) == image.packages_sha256
     json.dumps(sandbox.engine)
     assert {"name", "version", "cgroup", "storage"} <= set(sandbox.engine)
+
+
+BOTH_SHELLS = [pytest.param("bash", id="bash"), pytest.param("pwsh", id="pwsh", marks=pytest.mark.pwsh)]
+
+
+@pytest.mark.parametrize("shell", BOTH_SHELLS)
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_a_reference_of_each_category(sandbox, category, shell):
+    task = next(task for task in load_tasks(PILOT) if task.category == category)
+    for seed in (11, 24):
+        world = world_for(task, seed)
+        for command, passes in ((task.references[shell][0], True), ("true", False)):
+            result = sandbox.run(Invocation(shell, command, world, LIMITS, 30, task.needs))
+            verdict = judge(task, result, task.expected(world, result.processes))
+            assert verdict.passed is passes, (task.id, seed, verdict.why)
+        assert result.helpers_intact and not result.tree_changed
+
+
+TIMES = 60
+COMMAND = (
+    "find . -type f -printf '%P %s\\n' | sort; ps -eo user=,comm= --sort=user,comm; curl -sL http://127.0.0.1:8765/dl/latest"
+    " | sha256sum; printf '\\377'; echo note >&2; cat /nowhere; (exit 5)"
+)
+
+
+def lasting(result: Result) -> str:
+    """The document without what may differ: times, process ids, memory."""
+    document = result.model_dump(exclude={"wall_s", "used"})
+    document["processes"] = sorted([p["name"], p["args"]] for p in document["processes"])
+    return canonical_json(document | {"oom_killed": result.used.oom_killed, "written": result.used.written_bytes})
+
+
+def test_sixty_times_the_same(sandbox):
+    with ThreadPoolExecutor(sandbox.parallel) as pool:
+        documents = list(pool.map(lambda _: lasting(bash(sandbox, COMMAND, "processes", "http")), range(TIMES)))
+    assert len(set(documents)) == 1, sorted(set(documents), key=documents.count)[:2]
+    assert '"exit_code":5' in documents[0] and "vox-worker" in documents[0]
+
+
+PLAN = (
+    HelperSpec("gone", "vox-super", ("gone",), ends=True),
+    HelperSpec("orphan", "vox-job", ("orphan", "%P"), "gone"),
+    HelperSpec("main", "vox-super", ("main",), subreaper=True),
+    HelperSpec("pool", "vox-pool", ("pool", "%P"), "main", rss_mb=20, threads=("io-1", "", "io-2")),
+    HelperSpec("apart", "vox-job", ("apart", "%P"), "pool", own_session=True),
+    HelperSpec("below", "vox-job", ("below",), "apart"),
+    HelperSpec("spawn", "vox-spawn", ("spawn",), "pool", ends=True),
+    HelperSpec("spawned", "vox-job", ("spawned", "%PP"), "spawn"),
+    HelperSpec("ended", "vox-super", ("ended",), "main", ends=True, ids="parents-digits"),
+    HelperSpec("adopted", "vox-job", ("adopted", "%P"), "ended"),
+    HelperSpec("late", "vox-job", ("late",), ids="another-digit"),
+)
+WORLD = SimpleNamespace(**vars(SMALL) | {"processes": PLAN})
+LISTING = "ps -eLo pid=,comm= | grep vox-pool; ps -eLo pid=,comm= | grep io-; ps -eo stat= | grep -c Z; true"
+
+
+def by_key(facts: list[ProcessFact]) -> dict[str, tuple]:
+    """What each process is, with the keys of the plan in the place of process ids."""
+    keys = {fact.pid: fact.args[0] for fact in facts} | {1: "runner"}
+
+    def key(pid: int) -> str:
+        return keys.get(pid, "ended")
+
+    return {
+        fact.args[0]: (fact.name, key(fact.ppid), key(fact.session), fact.threads, [key(int(a)) for a in fact.args[1:]])
+        for fact in facts
+    }
+
+
+def test_helpers_are_started_as_planned(sandbox):
+    result = sandbox.run(Invocation("bash", LISTING, WORLD, LIMITS, 20, ("processes",)))
+    found = by_key(result.processes)
+    assert found == by_key(planned_processes(WORLD))
+    assert found["orphan"] == ("vox-job", "runner", "ended", 1, ["ended"])
+    assert found["adopted"][1] == found["spawned"][1] == "main" and found["spawned"][4] == ["pool"]
+    assert found["apart"][2] == found["below"][2] == "apart" and found["pool"][2:4] == ("main", 4)
+
+    facts = {fact.args[0]: fact for fact in result.processes}
+    stays = [helper.key for helper in PLAN if not helper.ends]
+    pids = [facts[key].pid for key in stays]
+    assert pids == sorted(pids), "process ids are given out in the order of the plan"
+    main, ended = str(facts["main"].pid), facts["adopted"].args[1]
+    assert ended.startswith(main) and ended != main
+    assert len(str(facts["late"].pid)) == len(str(facts["adopted"].pid)) + 1
+    assert facts["pool"].rss_bytes > 18 << 20 > max(fact.rss_bytes for key, fact in facts.items() if key != "pool")
+
+    *threads, zombies = result.stdout.data.split("\n")[:-1]
+    pool = facts["pool"].pid
+    assert [line.split() for line in threads] == [
+        [str(pool), name] for name in ("vox-pool", "vox-pool", "io-1", "io-2")
+    ]
+    assert zombies == "0" and result.helpers_intact

@@ -3,8 +3,10 @@
 import contextlib
 import io
 import json
+import subprocess
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 import docker
@@ -14,7 +16,8 @@ from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Result
 from fluency.execution import container
 from fluency.execution.container import read_result, run_container
-from fluency.execution.engine import BUILD_S, find_engine
+from fluency.execution.engine import BUILD_S, Engine, find_engine
+from fluency.execution.image import ensure_image
 from fluency.execution.isolation import container_config, isolation
 from fluency.execution.protocol import PROTOCOL, Invocation
 from fluency.execution.sandbox import EMPTY_WORLD, Sandbox
@@ -52,10 +55,8 @@ def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox):
     with pytest.raises(SandboxError, match=r"somebody outside|without a result") as caught:
         bash(sandbox, "sleep 20")
     killed.join()
-    assert "next run" in caught.value.hint
-    assert sandbox._needs_canary.is_set()
-    assert bash(sandbox, "echo sane").stdout.data == "sane\n"
-    assert not sandbox._needs_canary.is_set()
+    assert "next run" in caught.value.hint and sandbox._needs_canary.is_set()
+    assert bash(sandbox, "echo sane").stdout.data == "sane\n" and not sandbox._needs_canary.is_set()
 
 
 def test_an_insane_sandbox_is_found_by_the_canary(sandbox, monkeypatch):
@@ -217,3 +218,31 @@ def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox, monkeypatc
         assert "control groups v2" in caught.value.hint
         monkeypatch.undo()
     sandbox.canary(LIMITS)
+
+
+STAND_IN = """#!/bin/sh
+for last; do :; done
+head -c 150M /dev/urandom > "$last.d" && tar -cf "$last" -C / "${last#/}.d" 2>/dev/null
+"""
+
+
+@pytest.fixture
+def small_engine(second_daemon, tmp_path, monkeypatch) -> Iterator[Engine]:
+    """An engine of the test's own with 48 MB of disk, without network, and so without a registry."""
+    data = tmp_path / "data"
+    data.mkdir()
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(data)], check=True)
+    with own_daemon(tmp_path):
+        yield find_engine()
+    subprocess.run(["umount", "-l", str(data)], check=True)
+
+
+def test_it_is_told_in_a_sentence(small_engine, tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mmdebstrap").write_text(STAND_IN)
+    (tmp_path / "bin" / "mmdebstrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    with pytest.raises(SandboxError, match="the disk is full") as caught:
+        ensure_image(engine=small_engine)
+    assert "docker system prune" in caught.value.hint and caught.value.where == "sandbox image"

@@ -31,8 +31,7 @@ def current_hash() -> str:
 def test_one_more_shell_is_another_image(monkeypatch):
     before = current_hash()
     monkeypatch.setitem(SHELLS, "zsh", replace(FIRST, name="zsh", argv=("/usr/bin/zsh", "-c"), packages=("zsh",)))
-    assert current_hash() != before
-    assert build_arguments()["SHELLS"].endswith(" zsh=/usr/bin/zsh")
+    assert current_hash() != before and build_arguments()["SHELLS"].endswith(" zsh=/usr/bin/zsh")
     assert build_arguments()["SHELL_PACKAGES"].endswith(" zsh")
 
 
@@ -67,13 +66,10 @@ X64, ARM64 = (next(digest for name, digest in pinned().items() if machine in nam
 @pytest.mark.parametrize(
     ("label", "architecture", "archives", "unofficial"),
     [
-        ("download", "amd64", {"pwsh": X64}, []),
-        ("download", "arm64", {"pwsh": ARM64}, []),
-        (X64, "amd64", {"pwsh": X64}, []),
-        ("ab" * 32, "amd64", {"pwsh": "ab" * 32}, ["pwsh"]),
-        ("none", "amd64", {}, []),
-        ("", "amd64", {}, []),
+        ("download", "amd64", {"pwsh": X64}, []), ("download", "arm64", {"pwsh": ARM64}, []),
+        (X64, "amd64", {"pwsh": X64}, []), ("ab" * 32, "amd64", {"pwsh": "ab" * 32}, ["pwsh"]),
+        ("none", "amd64", {}, []), ("", "amd64", {}, []),
     ],
-)
+)  # fmt: skip
 def test_the_label_tells_the_archive_and_whether_it_is_the_release(label, architecture, archives, unofficial):
     assert archive_origin(label, architecture) == (archives, unofficial)

@@ -9,7 +9,7 @@ import pytest
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
 from fluency.execution.protocol import PROTOCOL, Invocation, decode, encode, read_start
-from tests.execution.worlds import SMALL
+from tests.execution.run_it import SMALL
 
 NONCE = "a" * 32
 RESULT = {
@@ -42,8 +42,7 @@ def header_of(condition: str) -> dict:
 def test_a_condition_changes_what_it_says_and_nothing_else():
     plain, bare, windows = map(header_of, ("as_designed", "no_unix_tools", "windows_aliases"))
     assert plain["argv"][1:] == ["-NoProfile", "-NonInteractive", "-Command"]
-    assert (plain["tools"], plain["home"]) == (True, {})
-    assert bare == plain | {"tools": False}
+    assert (plain["tools"], plain["home"]) == (True, {}) and bare == plain | {"tools": False}
     assert windows["argv"] == [word for word in plain["argv"] if word != "-NoProfile"]
     assert list(windows["home"]) == [".config/powershell/profile.ps1"]
     assert windows == plain | {"argv": windows["argv"], "home": windows["home"]}
@@ -69,8 +68,7 @@ def test_what_is_sent_is_a_size_a_header_and_the_tar():
 def test_a_whole_document_is_a_result():
     result = decode(START + WHOLE, NONCE)
     assert result.stdout.raw() == b"\xffx" and result.stdout.truncated and result.stdout.encoding == "base64"
-    assert not result.stderr.truncated
-    assert result.processes[0].args == ["--x"] and result.leftover == ["sleep"]
+    assert not result.stderr.truncated and result.processes[0].args == ["--x"] and result.leftover == ["sleep"]
 
 
 @pytest.mark.parametrize(
@@ -103,8 +101,7 @@ def test_anything_else_is_a_sandbox_error(document, says):
     ],
 )
 def test_without_the_runners_word_that_the_command_starts_there_is_no_result(start):
-    assert read_start(start, NONCE) is None
-    assert read_start(START, NONCE)[0].args == ["--x"]
+    assert read_start(start, NONCE) is None and read_start(START, NONCE)[0].args == ["--x"]
     if b"\n" in start:
         with pytest.raises(SandboxError, match="agreed form"):
             decode(start + WHOLE, NONCE)

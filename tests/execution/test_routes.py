@@ -1,13 +1,15 @@
-"""Which answer a request gets: the rules of a route, one after the other, as the sandbox's service reads them."""
+"""The image's own modules: which answer a request gets, and how a tree's tar is read."""
 
 import base64
+import io
 import json
+import tarfile
 from typing import Any
 
 import pytest
 
 from fluency.world import FINDINGS, JOB, Builder, Finding, Job, When, build_world
-from tests.execution.worlds import of_the_sandbox
+from tests.execution.run_it import SMALL, of_the_sandbox
 
 JSON = {"Content-Type": "application/json"}
 
@@ -51,8 +53,7 @@ def test_a_path_answers_whatever_the_query_and_a_known_path_names_its_methods(se
     assert service.ask("/a")[::2] == service.ask("/a?page=2")[::2] == service.ask("http://127.0.0.1:8765/a")[::2]
     assert service.ask("/a", "POST")[::2] == (201, b"made")
     status, headers, _ = service.ask("/a", "DELETE")
-    assert (status, headers["Allow"]) == (405, "GET, POST")
-    assert service.ask("/b")[0] == 404
+    assert (status, headers["Allow"]) == (405, "GET, POST") and service.ask("/b")[0] == 404
 
 
 def test_head_is_answered_like_get_unless_it_has_an_answer_of_its_own(service):
@@ -60,16 +61,14 @@ def test_head_is_answered_like_get_unless_it_has_an_answer_of_its_own(service):
     service.add("/file", 200, {}, b"x")
     service.add("/file", 405, {"Allow": "GET"}, method="HEAD")
     assert service.ask("/page", "HEAD")[:2] == service.ask("/page")[:2]
-    assert service.ask("/file", "HEAD")[0] == 405
-    assert service.ask("/file", "POST")[1]["Allow"] == "GET"
+    assert service.ask("/file", "HEAD")[0] == 405 and service.ask("/file", "POST")[1]["Allow"] == "GET"
 
 
 def test_a_method_may_be_answered_as_if_nothing_were_there(service):
     service.add("/lint", 200, {}, method="POST")
     service.add("/lint", 404, {}, b"not found\n", method="PUT")
     service.add("/gone", 404, {})
-    assert service.ask("/lint", "PUT")[0] == 404
-    assert service.ask("/lint")[1]["Allow"] == "POST"
+    assert service.ask("/lint", "PUT")[0] == 404 and service.ask("/lint")[1]["Allow"] == "POST"
     assert service.ask("/gone", "POST")[0] == 404
 
 
@@ -171,3 +170,62 @@ def test_an_answer_without_a_tag_or_that_is_no_success_is_never_304(service):
     service.add("/post", 200, {"ETag": '"a"'}, method="POST")
     assert [service.ask(path, if_none_match="*")[0] for path in ("/plain", "/wrong")] == [200, 500]
     assert service.ask("/post", "POST", if_none_match="*")[0] == 200
+
+
+@pytest.fixture(scope="module")
+def tree():
+    return of_the_sandbox("tree")
+
+
+def packed(*members: tuple[str, bytes, bytes], form: int = tarfile.USTAR_FORMAT) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as archive:
+        for name, kind, data in members:
+            info = tarfile.TarInfo(name)
+            info.type, info.size = kind, len(data)
+            info.linkname = "elsewhere" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else ""
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("seed", [11, 24, None])
+def test_it_reads_what_tarfile_reads(tree, seed):
+    data = (build_world(seed) if seed else SMALL).tar
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        wanted = [(m.name, m.mode, None if m.isdir() else archive.extractfile(m).read()) for m in archive]
+    found = [(name.rstrip("/"), mode, data and bytes(data)) for name, mode, data in tree.members(data)]
+    assert found == wanted
+
+
+def test_long_names_sizes_and_empty_files(tree):
+    name = "/".join(["folder" * 5] * 6) + "/file"
+    data = packed((name, b"0", b"x" * 513), ("empty", b"0", b""), ("é", b"0", b"1"), ("d", b"5", b""))
+    found = [(n, None if d is None else bytes(d)) for n, _, d in tree.members(data)]
+    assert found == [(name, b"x" * 513), ("empty", b""), ("é", b"1"), ("d/", None)]
+    assert tree.members(bytes(10240)) == []
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_only_files_and_folders(tree, kind):
+    with pytest.raises(ValueError, match="no file and no folder: odd"):
+        tree.members(packed(("odd", kind, b"")))
+
+
+def test_what_is_damaged_is_refused(tree):
+    whole = packed(("a", b"0", b"1" * 5000))
+    for data in (b"X" + whole[1:], whole[:10], whole[:1024], whole[:5000], b""):
+        with pytest.raises(ValueError, match="damaged"):
+            tree.members(data)
+
+
+@pytest.mark.parametrize("name", ["../out", "../rootling", "a/../../out", "/etc/out"])
+def test_nothing_leaves_the_root(tree, name, tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    if name.startswith("/"):
+        tree.unpack(str(root), packed((name, b"0", b"x")), {})
+        assert (root / "etc" / "out").read_bytes() == b"x"
+    else:
+        with pytest.raises(ValueError, match="reaches out"):
+            tree.unpack(str(root), packed((name, b"0", b"x")), {})
+    assert [path.name for path in tmp_path.iterdir()] == ["root"]

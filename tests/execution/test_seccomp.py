@@ -51,9 +51,7 @@ def test_the_base_is_the_file_that_its_origin_names():
 
 
 def test_the_profile_is_the_default_less_the_list_and_nothing_more():
-    assert set(named("removed")) == TO_ALL - OURS
-    assert OURS <= TO_ALL
-    assert set(named("kept")) <= OURS
+    assert set(named("removed")) == TO_ALL - OURS and OURS <= TO_ALL and set(named("kept")) <= OURS
     assert not set(named("never")) & (TO_ALL | TO_SOME)
     assert '"caps"' not in measures.profile(), "nothing hangs on what the engine thinks the container may do"
     rules = json.loads(measures.profile())
@@ -170,8 +168,7 @@ def test_where_the_engine_does_not_take_it_doctor_and_record_say_so(sandbox, mon
     monkeypatch.setattr(measures, "seccomp_option", lambda engine: f"seccomp={text}")
     other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
     why = other.dropped["seccomp"]
-    assert "seccomp profile" in why
-    assert other.engine["seccomp_profile"] == measures.ENGINE_DEFAULT
+    assert "seccomp profile" in why and other.engine["seccomp_profile"] == measures.ENGINE_DEFAULT
     assert bash(other, "setarch linux32 echo wide").stdout.data == "wide\n", "the engine's own profile holds"
     if text != "{":
         return

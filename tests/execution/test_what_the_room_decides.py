@@ -42,8 +42,7 @@ def test_the_language_that_is_set_translates_nothing_nor_does_one_that_an_answer
 @pytest.mark.pwsh
 def test_powershell_s_language_translates_nothing_either(sandbox):
     said = pwsh(sandbox, "Get-Item nothing; (Get-Date 2026-01-05).ToString('dddd MMMM'); (1234.5).ToString()")
-    assert "Cannot find path" in said.stderr.data
-    assert said.stdout.data == "Monday January\n1234.5\n"
+    assert "Cannot find path" in said.stderr.data and said.stdout.data == "Monday January\n1234.5\n"
 
 
 @pytest.mark.engine
@@ -61,8 +60,7 @@ def test_a_terminal_of_80_columns_or_none_gives_the_same_table(sandbox):
     def lines(result) -> list[str]:
         return [line.rstrip() for line in clean(result.stdout.raw()).splitlines() if line.strip()]
 
-    assert lines(terminal) == lines(none)
-    assert max(map(len, lines(none))) <= 80
+    assert lines(terminal) == lines(none) and max(map(len, lines(none))) <= 80
 
 
 @pytest.mark.engine

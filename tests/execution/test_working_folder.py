@@ -12,8 +12,7 @@ from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.protocol import Invocation
 from fluency.scoring.verdict import judge
-from tests.execution.run_it import LIMITS, bash, text
-from tests.execution.worlds import SMALL, packed
+from tests.execution.run_it import LIMITS, SMALL, bash, packed, text
 
 pytestmark = pytest.mark.engine
 # For the container and for looking at what the command left, with another suite on the same two processors.
@@ -30,8 +29,7 @@ def told(result: Result) -> dict[str, list[str]]:
 
 def test_everything_in_it_belongs_to_the_commands_user(sandbox):
     result = bash(sandbox, "find . ! -user agent -o ! -group agent; find . -printf '%m %y\\n' | sort -u; id -un")
-    assert result.stdout.data == "644 f\n755 d\nagent\n"
-    assert not result.tree_changed and result.changes is None
+    assert result.stdout.data == "644 f\n755 d\nagent\n" and not result.tree_changed and result.changes is None
 
 
 def test_modes_and_times_are_the_worlds_and_forbid_what_they_forbid(sandbox):
@@ -98,8 +96,7 @@ def left_behind(sandbox) -> dict[str, tuple[Result, float]]:
 def test_whatever_it_leaves_there_is_a_result_in_bounded_time(left_behind, name):
     result, took = left_behind[name]
     assert result.stdout.data == "end\n" and result.exit_code == 0 and result.helpers_intact
-    assert took < MARGIN_S
-    assert result.tree_changed and result.changes is not None
+    assert took < MARGIN_S and result.tree_changed and result.changes is not None
 
 
 def test_what_it_left_is_counted(left_behind):
@@ -144,8 +141,7 @@ def test_what_it_changes_before_it_prints_does_not_change_what_is_right(sandbox,
     for seed in (11, 24):
         world = world_for(TASK, seed)
         result = sandbox.run(Invocation("bash", f"{before}\n{RIGHT}", world, LIMITS, 20, TASK.needs))
-        assert result.tree_changed
-        assert not judge(TASK, result, TASK.expected(world, result.processes)).passed
+        assert result.tree_changed and not judge(TASK, result, TASK.expected(world, result.processes)).passed
         first = sandbox.run(Invocation("bash", f'o=$({RIGHT})\n{before}\necho "$o"', world, LIMITS, 20, TASK.needs))
         assert first.tree_changed
         assert judge(TASK, first, TASK.expected(world, first.processes)).passed, "changing the folder is not judged"

@@ -130,9 +130,8 @@ BEHAVIOURS: dict[str, Reply] = {
     "bad-request": error(400, "invalid_request_error", "messages: at least one message is required"),
     "refused-temperature": error(400, "invalid_request_error", "`temperature` is deprecated for this model."),
     "extra-inputs": error(400, "invalid_request_error", "temperature: Extra inputs are not permitted"),
-    "temperature-thinking": error(
-        400, "invalid_request_error", "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode"
-    ),
+    "temperature-thinking": error(400, "invalid_request_error",
+        "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode"),
     "credit-balance": error(400, "invalid_request_error", "Your credit balance is too low to access the API."),
     "bad-key": error(401, "authentication_error", "invalid x-api-key"),
     "payment": error(402, "billing_error", "payment required"),
@@ -159,17 +158,15 @@ BEHAVIOURS: dict[str, Reply] = {
     "overloaded": error(529, "overloaded_error", "Overloaded"),
     "no-retry": error(500, "api_error", "do not come back", x_should_retry="false"),
     "error-in-200": Reply(200, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
-    "refusal": Reply(
-        body=message(content=[], stop_reason="refusal", stop_details={"type": "refusal", "category": "cyber"})
-    ),
+    "refusal": Reply(body=message(content=[], stop_reason="refusal", stop_details={"type": "refusal",
+        "category": "cyber"})),
     "refusal-bare": Reply(body=message(content=None, stop_reason="refusal", stop_details=None)),
     "truncated": Reply(body=message("find . -na", stop_reason="max_tokens")),
     "thinking-only": Reply(body=message(content=[THINKING], stop_reason="max_tokens")),
     "thinking-first": Reply(body=message(content=[THINKING, {"type": "text", "text": "ls -la"}])),
     "several-blocks": Reply(body=message(content=[{"type": "text", "text": "ls "}, {"type": "text", "text": "-la"}])),
-    "unknown-block": Reply(
-        body=message(content=[{"type": "hologram", "text": "no"}, {"type": "text", "text": "ls -la"}, "loose"])
-    ),
+    "unknown-block": Reply(body=message(content=[{"type": "hologram", "text": "no"}, {"type": "text",
+        "text": "ls -la"}, "loose"])),
     "empty": Reply(body=message("  \n")),
     "no-content": Reply(body=message(content=[])),
     "unknown-stop": Reply(body=message(stop_reason="tired")),
@@ -197,7 +194,7 @@ BEHAVIOURS: dict[str, Reply] = {
     "reset-before": Reply(reset="before"),
     "reset-after": Reply(reset="after"),
     "reset-middle": Reply(reset="middle"),
-}
+}  # fmt: skip
 
 
 class Endpoint:
@@ -208,7 +205,6 @@ class Endpoint:
     ) -> None:
         self.answer, self.delay_s = answer, delay_s
         self.requests: list[Seen] = []
-        self.sent: list[str] = []  # prompts whose reply was written in full
         self.most_at_once = 0
         self.on_request: Callable[[Seen], None] = lambda seen: None
         self.batches: dict[str, dict[str, Any]] = {}
@@ -381,7 +377,6 @@ class _Handler(BaseHTTPRequestHandler):
                 return self._reset()
             endpoint.pause(reply.first_byte_s)
             self._send(reply)
-        endpoint.sent.append(seen.prompt)
         return None
 
     def _send(self, reply: Reply) -> None:

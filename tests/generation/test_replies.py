@@ -1,15 +1,24 @@
-"""Every misbehaviour of the endpoint: what it becomes, and how many requests it costs."""
+"""Every misbehaviour of an endpoint, a proxy or the store's entries: what it becomes, and how many requests it costs."""
 
+import gzip
+import json
 import re
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fluency.common.errors import CallError, StopRun
-from fluency.generation.audit import verify
-from fluency.generation.failure import RetryPolicy
-from tests.generation.endpoint import BEHAVIOURS
+from fluency.common.errors import CallError, StopRun, UserError
+from fluency.core.study import ModelConfig
+from fluency.generation.audit import main, merge, verify
+from fluency.generation.batches import _name_of
+from fluency.generation.failure import RetryPolicy, from_error
+from fluency.generation.providers import open_provider
+from fluency.generation.providers.messages import MessagesProvider
+from fluency.generation.providers.sdk_provider import MOST_BYTES, Access, is_loopback
+from fluency.generation.store import AnswerStore, DamagedAnswer
+from tests.generation.endpoint import BEHAVIOURS, Reply, error, message
 from tests.generation.studies import ask, cells_of, generator_of, prompt_of, study_of
 from tests.waiting import wait_for
 
@@ -58,8 +67,7 @@ def test_lasting_troubles_leave_the_cell_missing_and_the_others_alone(name, endp
     endpoint.always(name)
     with pytest.raises(CallError) as caught:
         ask(generator, cells[0])
-    assert not isinstance(caught.value, StopRun)
-    assert caught.value.hint
+    assert not isinstance(caught.value, StopRun) and caught.value.hint
     assert len(endpoint.requests) == (3 if name in BILLED else 4)  # a reply may have been billed: fewer attempts
     assert verify(store).sound == 2
     endpoint.always(None)
@@ -90,8 +98,7 @@ def test_an_absurd_pause_is_believed_but_not_waited_for(endpoint, two_models):
     for cell in cells[:3]:
         with pytest.raises(CallError, match="the service asks to wait"):
             ask(generator, cell)
-    assert time.monotonic() - start < 2
-    assert len(endpoint.requests) == 1
+    assert time.monotonic() - start < 2 and len(endpoint.requests) == 1
 
 
 def test_retry_after_is_honoured(endpoint, two_models):
@@ -115,8 +122,7 @@ def test_a_pause_holds_for_the_whole_model_and_no_other(endpoint, two_models):
             assert future.result().answer.outcome == "ok"
     start = endpoint.requests[0].at
     delays = {seen.prompt: seen.at - start for seen in endpoint.requests[1:]}
-    assert delays.pop(prompt_of(cells[-1])) < min(delays.values())
-    assert min(delays.values()) >= 1.0
+    assert delays.pop(prompt_of(cells[-1])) < min(delays.values()) and min(delays.values()) >= 1.0
 
 
 @pytest.mark.parametrize("name", SLOW)
@@ -131,8 +137,7 @@ def test_the_deadline_ends_slow_replies(name, endpoint, store):
     start = time.monotonic()
     with pytest.raises(CallError, match="no complete reply"):
         ask(generator, cells[1])
-    assert 1.0 <= time.monotonic() - start < 8.0
-    assert 2 <= len(endpoint.requests) <= 4
+    assert 1.0 <= time.monotonic() - start < 8.0 and 2 <= len(endpoint.requests) <= 4
 
 
 def test_an_outage_in_the_middle_stops_the_model_after_five_lost_cells(endpoint, two_models):
@@ -143,8 +148,7 @@ def test_an_outage_in_the_middle_stops_the_model_after_five_lost_cells(endpoint,
         with pytest.raises(CallError) as caught:
             ask(generator, cell)
         kinds.append(isinstance(caught.value, StopRun))
-    assert kinds == [False] * 4 + [True] * 3
-    assert len(endpoint.requests) == 5 * 4
+    assert kinds == [False] * 4 + [True] * 3 and len(endpoint.requests) == 5 * 4
 
 
 def test_nobody_answers_at_all(endpoint, store):
@@ -153,3 +157,173 @@ def test_nobody_answers_at_all(endpoint, store):
     with pytest.raises(StopRun, match="connection failed") as caught:
         ask(generator, cells_of(generator.study)[0])
     assert caught.value.hint and generator.budget.spent_usd == 0
+
+
+ODD_PROXIES = ["socks5://127.0.0.1:1", "socks4://x", "nonsense://x", "http://[", "http://user:secret@127.0.0.1:1", "::"]
+PROXY_NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
+
+
+@pytest.mark.parametrize("proxy", ODD_PROXIES)
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_no_proxy_is_before_the_own_machine(proxy, host, endpoint, store, monkeypatch):
+    for name in PROXY_NAMES:
+        monkeypatch.setenv(name, proxy)
+    monkeypatch.setenv("NO_PROXY", "[,::,*x")
+    study = study_of()
+    url = endpoint.url.replace("127.0.0.1", host)
+    assert ask(generator_of(study, store, endpoint, base_urls={"sonnet": url}), cells_of(study)[0]).answer.text
+
+
+@pytest.mark.parametrize("proxy", ["socks5://me:secret@127.0.0.1:1", "nonsense://secret"])
+def test_an_odd_proxy_before_another_machine_is_one_sentence(proxy, endpoint, store, monkeypatch):
+    for name in PROXY_NAMES:
+        monkeypatch.setenv(name, proxy)
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "base_url": "https://192.0.2.1"})
+    with pytest.raises(StopRun, match="the proxy of the environment cannot be used") as caught:
+        ask(generator_of(study, store, endpoint, base_urls={}), cells_of(study)[0])
+    assert "ALL_PROXY" in caught.value.where and "NO_PROXY" in caught.value.hint
+    assert "secret" not in str(caught.value)
+
+
+def test_a_proxy_that_can_be_used_is_used_for_other_machines(monkeypatch):
+    for name in PROXY_NAMES:
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    assert len(MessagesProvider(Access("https://192.0.2.1", "k")).client._client._mounts) > 0
+    assert MessagesProvider(Access("http://127.0.0.1:1", "k")).client._client._mounts == {}
+
+
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [*[(host, True) for host in ("127.0.0.1", "127.1.2.3", "::1", "localhost", "a.localhost")], ("192.0.2.1", False)],
+)
+def test_loopback(host, own):
+    assert is_loopback(host) is own and not is_loopback(f"{host}.example")
+
+
+def test_a_redirect_stops_the_model_and_names_its_target(endpoint, store):
+    study = study_of()
+    endpoint.script(Reply(307, b"", {"location": "https://elsewhere.example/v1/messages"}))
+    generator = generator_of(study, store, endpoint)
+    for cell in cells_of(study)[:2]:
+        with pytest.raises(StopRun, match=r"redirects \(307\) to https://elsewhere.example/v1/messages") as caught:
+            ask(generator, cell)
+        assert "base_url" in caught.value.hint
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+@pytest.mark.parametrize("headers", [{"content-encoding": "gzip"}, {}], ids=["compressed", "plain"])
+def test_no_body_is_read_beyond_a_bound_whatever_its_status(status, headers, endpoint, store):
+    body = gzip.compress(b" " * 60_000_000, 1) if headers else b" " * 20_000_000
+    generator = generator_of(study_of(), store, endpoint)
+    ask(generator, cells_of(generator.study)[0])
+    endpoint.always(Reply(status, body, headers))
+    tracemalloc.start()
+    with pytest.raises(CallError, match={200: "larger than 4 MB", 401: "the key was not accepted", 500: "500"}[status]):
+        ask(generator, cells_of(generator.study)[1])
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 * MOST_BYTES + 2 * len(body)
+
+
+def test_a_compressed_reply_is_read_and_one_in_another_way_is_not(endpoint, store):
+    body = json.dumps(message()).encode()
+    generator = generator_of(study_of(), store, endpoint)
+    for encoding, sent in (("gzip", gzip.compress(body)), ("br", body), ("gzip", b"no gzip")):
+        endpoint.script(Reply(200, sent, {"content-encoding": encoding}))
+    assert ask(generator, cells_of(generator.study)[0]).answer.attempts == 1
+    assert ask(generator, cells_of(generator.study)[1]).answer.attempts == 3
+    assert endpoint.requests[0].headers["accept-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 413, 422])
+def test_a_service_that_says_try_again_is_obeyed(status, endpoint, store):
+    study = study_of()
+    endpoint.script(error(status, "invalid_request_error", "temperature? not now", x_should_retry="true"))
+    assert ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.attempts == 2
+
+
+@pytest.mark.parametrize(("status", "kind"), [(401, "authentication_error"), (403, "permission_error"), (402, None)])
+def test_no_service_makes_a_run_go_on_without_key_or_money(status, kind):
+    assert from_error(status, {"type": kind, "message": "no"}, {"x-should-retry": "true"}).scope == "run"
+
+
+def test_a_byte_order_mark_is_no_broken_json(endpoint, store):
+    study = study_of()
+    endpoint.script(Reply(body=b"\xef\xbb\xbf" + json.dumps(message()).encode()))
+    assert ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.text == "ls -la"
+    assert len(endpoint.requests) == 1
+
+
+def test_tokens_of_a_cache_are_priced(endpoint, store):
+    usage = {"input_tokens": 100, "output_tokens": 10, "cache_read_input_tokens": 2000}
+    usage |= {"cache_creation_input_tokens": 700, "cache_creation": {"ephemeral_1h_input_tokens": 300}}
+    endpoint.script(Reply(body=message(usage=usage)))
+    study = study_of()
+    record = ask(generator_of(study, store, endpoint), cells_of(study)[0])
+    assert record.cost_usd == pytest.approx(((100 + 400 * 1.25 + 300 * 2 + 2000 * 0.1) * 3 + 10 * 15) / 1e6)
+
+
+# ---------------------------------------------------------------- entries that are no answers
+
+HARM = {
+    "folder": lambda path: path.mkdir(),
+    "dangling link": lambda path: path.symlink_to("nowhere"),
+    "link to itself": lambda path: path.symlink_to(path.name),
+}
+
+
+def a_file_as_its_folder(path):
+    path.parent.rmdir()
+    path.parent.write_text("")
+
+
+@pytest.mark.parametrize("harm", [*HARM.values(), a_file_as_its_folder], ids=[*HARM, "file as its folder"])
+def test_an_odd_entry_is_named_and_not_asked_for(harm, endpoint, store, tmp_path, capsys):
+    study = study_of()
+    cells = cells_of(study)
+    path = store.path(ask(generator_of(study, store, endpoint), cells[0]).answer.request_key)
+    path.unlink()
+    harm(path)
+    with pytest.raises(DamagedAnswer) as caught:
+        ask(generator_of(study, store, endpoint), cells[0])
+    assert caught.value.where == str(path) and "not asked for again" in caught.value.hint
+    assert len(endpoint.requests) == 1
+    if harm is a_file_as_its_folder:
+        return
+    assert list(verify(store).damaged) == [str(path)]
+    assert main(store=store) == 1 and str(path) in capsys.readouterr().out.splitlines()[-1]
+    assert list(merge(AnswerStore(tmp_path / "other"), store.folder).damaged) == [str(path)]
+    assert store.has(path.stem)
+
+
+@pytest.mark.parametrize("harm", [*HARM, "text"])
+def test_an_odd_note_of_a_batch_is_named(harm, endpoint, store):
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "transport": "batch"})
+    generator = generator_of(study, store, endpoint)
+    endpoint.batch_polls = 10**6
+    ask(generator, cells_of(study)[0])
+
+    note = store.folder / "batches" / f"{_name_of('claude-sonnet-4-6')}-0.json"
+    note.parent.mkdir()
+    HARM.get(harm, lambda path: path.write_text("{"))(note)
+    with pytest.raises(UserError) as caught:
+        ask(generator_of(study, store, endpoint), cells_of(study)[1])
+    assert str(note) in caught.value.where and len(endpoint.requests) == 1
+
+
+def test_a_reply_that_another_request_got_is_no_answer(endpoint, store):
+    """A gateway out of step sends each reply twice; ids alone repeat on some servers, texts alone on all."""
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 1})
+    first, second = message("first", id="msg_1"), message("second", id="msg_1")
+    endpoint.script(*(Reply(body=body) for body in (first, second, second, message("first", id="msg_2"))))
+    generator = generator_of(study, store, endpoint)
+    answers = [ask(generator, cell).answer for cell in cells_of(study)[:3]]
+    assert [(answer.text, answer.attempts) for answer in answers] == [("first", 1), ("second", 1), ("first", 2)]
+
+
+def test_only_the_services_own_address_keeps_connections_alive(endpoint):
+    for url, most in ((endpoint.url, 0), (None, 1)):
+        model = ModelConfig(alias="m", id="claude-sonnet-4-6", base_url=url)
+        transport = open_provider(model, url, "k").client._client._transport
+        assert min(1, transport._pool._max_keepalive_connections) == most

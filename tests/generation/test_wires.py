@@ -2,21 +2,36 @@
 
 import json
 import traceback
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
 
 import pytest
 
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import pretty_json
+from fluency.common.paths import ROOT
 from fluency.core.study import KEY_OF
+from fluency.generation.audit import verify
 from fluency.generation.budget import upper_bound_usd
 from fluency.generation.failure import Failure, RetryPolicy
 from fluency.generation.policies import resolve
-from fluency.generation.providers import PROVIDERS, chat
+from fluency.generation.providers import PROVIDERS, chat, sdk_provider
+from fluency.generation.reply import Reading
 from fluency.generation.request import request_for, request_key
 from tests.generation.endpoint import Reply, error, message, tool_call
-from tests.generation.studies import KEY, ask, cells_of, generator_of, prompt_of
+from tests.generation.studies import (
+    ENVIRON,
+    KEY,
+    MODELS,
+    SUFFIX,
+    ask,
+    cells_of,
+    generator_of,
+    prompt_of,
+    study_of,
+    study_on,
+)
 from tests.generation.test_replies import ANSWERS, BILLED, SLOW, STOPS_MODEL, STOPS_RUN, TROUBLES
-from tests.generation.wires import ENVIRON, MODELS, SUFFIX, study_on
 
 HASTY = RetryPolicy(attempt_s=5.0, deadline_s=20.0, attempts=3, first_wait_s=0.001, longest_wait_s=0.002)
 PATHS = {
@@ -40,7 +55,6 @@ def on(wire, store, endpoint, **over):
 
 
 def most_usd(study, cell) -> float:
-    """What a reply that may have been billed counts."""
     return upper_bound_usd(resolve(study.models[0]), prompt_of(cell))
 
 
@@ -100,7 +114,7 @@ def test_troubles_are_tried_again_and_those_that_may_be_billed_are_counted(wire,
 @every_wire
 @pytest.mark.parametrize("name", SLOW)
 def test_the_deadline_holds(wire, name, endpoint, store):
-    policy = RetryPolicy(attempt_s=1.0, deadline_s=2.0, attempts=1)
+    policy = RetryPolicy(attempt_s=0.5, deadline_s=1.0, attempts=1)
     study, generator = on(wire, store, endpoint, retry_policy=policy)
     endpoint.script(name)
     with pytest.raises(StopRun, match="in time"):  # of the first cell: the model's end
@@ -207,18 +221,8 @@ def test_only_one_wire_takes_batches(wire, endpoint, store):
 
 CALLS = {
     "a call": (tool_call("bash", {"command": "ls"}), "ok", "ls"),
-    "words before the call": (
-        tool_call(
-            "",
-            {},
-            content=[
-                {"type": "text", "text": "I will"},
-                {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "ls"}},
-            ],
-        ),
-        "ok",
-        "ls",
-    ),
+    "words before the call": (tool_call("", {}, content=[{"type": "text", "text": "I will"},
+        {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "ls"}}]), "ok", "ls"),
     "an empty command": (tool_call("bash", {"command": " "}), "empty", " "),
     "a reply in text": (Reply(body=message("ls")), "no-call", ""),
     "another tool": (tool_call("python", {"command": "ls"}), "no-call", ""),
@@ -227,16 +231,12 @@ CALLS = {
     "one more argument": (tool_call("bash", {"command": "ls", "timeout": 3}), "no-call", ""),
     "no text": (tool_call("bash", {"command": ["ls"]}), "no-call", ""),
     "no object": (tool_call("bash", "ls"), "no-call", ""),
-    "two calls": (
-        tool_call(
-            "", {}, content=[{"type": "tool_use", "id": n, "name": "bash", "input": {"command": "ls"}} for n in "ab"]
-        ),
-        "no-call",
-        "",
-    ),
+    "two calls": (tool_call("", {},
+        content=[{"type": "tool_use", "id": n, "name": "bash", "input": {"command": "ls"}} for n in "ab"]),
+        "no-call", ""),
     "a refusal": (tool_call("", {}, content=[], stop_reason="refusal"), "refusal", ""),
     "a cut call": (tool_call("bash", {"command": "find . -na"}, stop_reason="max_tokens"), "truncated", "find . -na"),
-}
+}  # fmt: skip
 
 
 @every_wire
@@ -406,3 +406,81 @@ def test_an_error_that_comes_as_a_success_is_that_error_unless_there_is_an_answe
         chat.ChatProvider.read({"error": error}, None)
     choice = {"message": {"content": "ls"}, "finish_reason": "stop"}
     assert chat.ChatProvider.read({"error": error, "choices": [choice]}, None).text == "ls"
+
+
+def test_every_cell_is_asked_once_and_answered_from_the_store_afterwards(endpoint, store):
+    endpoint.answer = lambda prompt: f"echo '{prompt}'"
+    study = study_of({"alias": "opus", "id": "claude-opus-4-7"}, {"alias": "sonnet", "id": "claude-sonnet-4-6"})
+    cells = cells_of(study)
+    with ThreadPoolExecutor(8) as pool:
+        generator = generator_of(study, store, endpoint)
+        first = list(pool.map(lambda cell: ask(generator, cell), cells))
+        again = generator_of(study, store, endpoint)
+        second = list(pool.map(lambda cell: ask(again, cell), cells))
+    assert len(endpoint.requests) == len(cells) == 24 == verify(store).sound and first == second
+    bodies = {seen.prompt: seen.body for seen in endpoint.requests}
+    for cell, record in zip(cells, first, strict=True):
+        assert record.answer.text == f"echo '{prompt_of(cell)}'" and record.cell == cell
+        assert record.answer.request_key == request_key(request_for(study, cell, prompt_of(cell)))
+        assert record.cost_usd > 0
+        body = bodies[prompt_of(cell)]
+        assert {"thinking", "output_config", "seed", "system"}.isdisjoint(body)
+        said = (body.get("temperature"), record.answer.request.temperature, record.temperature_requested)
+        assert said == ((0.7, 0.7, 0.7) if cell.model == "sonnet" else (None, None, "provider-default"))
+
+
+def test_an_embedded_model_gets_no_key_and_a_seed_of_its_own(endpoint, store):
+    study = study_of({"alias": "qwen", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"})
+    started = []
+    generator = generator_of(study, store, endpoint, address_of=lambda m: started.append(m) or endpoint.url)
+    records = [ask(generator, cell) for cell in cells_of(study)[:3]]
+    assert len(started) == 1 and len({record.answer.request.seed for record in records}) == 3
+    assert [seen.body["seed"] for seen in endpoint.requests] == [record.answer.request.seed for record in records]
+    assert KEY not in str([seen.headers for seen in endpoint.requests])
+    assert all(record.cost_usd == 0 and record.answer.server == "embedded" for record in records)
+
+
+class Echo(sdk_provider.Provider):
+    """A wire of one's own, without a network and without batches: it fails once and then says the prompt."""
+
+    name, server = "echo 1.0", "nowhere"
+    failures = 1
+    frames: ClassVar[list[str]] = []
+
+    def __init__(self, access) -> None: ...
+
+    @staticmethod
+    def address(model, url, where):
+        return url, ""
+
+    @staticmethod
+    def read(message, tool) -> Reading:
+        usage = {"input_tokens": 1, "output_tokens": 2}
+        said = message["said"]
+        return Reading(outcome="ok", text=said, raw=message, stop_reason="end", model_echoed=None, usage=usage)
+
+    def prepare(self, request, seconds):
+        return request
+
+    def send(self, call, seconds):
+        assert seconds > 1
+        stack = traceback.extract_stack()
+        self.frames[:] = [frame.name for frame in stack if frame.filename.startswith(f"{ROOT}/scripts/")]
+        if self.failures:
+            self.failures -= 1
+            raise Failure("busy", scope="retry")
+        return sdk_provider.Reply(json.dumps({"said": call.prompt}).encode(), 0.25)
+
+    def close(self) -> None: ...
+
+
+def test_a_wire_of_another_kind_is_asked_retried_and_kept(endpoint, store, monkeypatch):
+    monkeypatch.setitem(PROVIDERS, "messages", Echo)
+    study = study_of()
+    cell = cells_of(study)[0]
+    record = ask(generator_of(study, store, endpoint), cell)
+    assert record.answer.text == f"Answer for {cell.path}"
+    assert (record.answer.client, record.answer.server, record.answer.attempts) == ("echo 1.0", "nowhere", 2)
+    assert record.answer.latency_s == 0.25 and record.cost_usd is not None
+    assert ask(generator_of(study, store, endpoint), cell) == record
+    assert Echo.frames == ["generate", "answer", "_ask", "_attempts", "_call"], "none of them only passes on"

@@ -148,7 +148,6 @@ def test_the_site_builds_strictly_in_four_parts_with_every_page(site):
 
 
 def test_the_site_takes_nothing_from_outside(site):
-    """No script, style, font or picture has an address with a host."""
     loads = re.compile(
         r'<(?:script|img|iframe|source)\b[^>]*?src="?(https?:|//)[^>]*>|<link\b(?![^>]*rel="?canonical)[^>]*href="?(?:https?:|//)[^>]*>'
     )

@@ -33,8 +33,7 @@ def test_the_table_of_a_machine_that_has_everything(sandbox, capsys, monkeypatch
 def test_an_engine_that_answers_but_starts_nothing_is_not_ok(sandbox):
     gone = sandbox.image.model_copy(update={"image_id": "sha256:" + "0" * 64})
     (line,) = doctor._known_command(sandbox._engine, gone)
-    assert (line.state, line.found) == ("lacks", "the sandbox image is gone")
-    assert "make image" in line.advice
+    assert (line.state, line.found) == ("lacks", "the sandbox image is gone") and "make image" in line.advice
 
 
 def test_an_engine_that_does_not_answer_is_missing(capsys, monkeypatch):
@@ -47,8 +46,7 @@ def test_an_engine_that_does_not_answer_is_missing(capsys, monkeypatch):
 
 def test_an_archive_that_is_not_there_is_missing(capsys, monkeypatch):
     monkeypatch.setenv("POWERSHELL_ARCHIVE", "/nowhere/powershell.tar.gz")
-    assert doctor.main() == 1
-    assert "Missing: PowerShell archive." in capsys.readouterr().out
+    assert doctor.main() == 1 and "Missing: PowerShell archive." in capsys.readouterr().out
     found = {line.thing: line for line in doctor.examine()}["PowerShell archive"]
     assert found.advice and "the PowerShell archive cannot be used: No such file" in found.found
 
@@ -56,5 +54,4 @@ def test_an_archive_that_is_not_there_is_missing(capsys, monkeypatch):
 def test_demo_is_not_promised_where_the_embedded_model_is_not_installed(capsys, monkeypatch):
     monkeypatch.setattr(doctor, "find_spec", lambda name: None)
     monkeypatch.setattr(doctor, "_image", lambda engine: iter(()))
-    assert doctor.main() == 1
-    assert "embedded model" in capsys.readouterr().out.split("Missing: ")[1]
+    assert doctor.main() == 1 and "embedded model" in capsys.readouterr().out.split("Missing: ")[1]

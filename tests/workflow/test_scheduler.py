@@ -2,7 +2,6 @@
 
 import itertools
 import logging
-import subprocess
 import sys
 import textwrap
 import threading
@@ -22,21 +21,12 @@ def test_waiting_for_answers_costs_no_looks(tmp_path):
     with Endpoint(lambda prompt: "true", delay_s=1.5) as endpoint:
         project = noop_project(tmp_path / "project", [model(endpoint.url, in_flight=1)], 20)
         project.configure(tasks=["tree-size-bytes"], shells=["bash"], trials=8)
-        done = subprocess.run(
-            [*noop_run(project, "cells"), "--cores", "2", "--verbose"],
-            cwd=project.root,
-            env=project.environ(),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = project.run([*noop_run(project, "cells"), "--cores", "2", "--verbose"], 0, {})
     looks, jobs = done.stderr.count("Ready jobs: "), done.stderr.count("Finished jobid")
     assert jobs and looks <= 2 * jobs
 
 
 class Job:
-    """What a scheduler may know of a job."""
-
     input = ()
 
     def __init__(self, priority: int, resources: dict[str, int]) -> None:
@@ -90,8 +80,7 @@ def test_a_model_that_may_be_asked_seldom_keeps_no_thread_from_the_others(tmp_pa
         models = [model(endpoint.url, "seldom-2.5", requests_per_minute=30), model(endpoint.url, "often", in_flight=1)]
         project = noop_project(tmp_path / "project", models, 20)
         project.configure(tasks=["tree-size-bytes"], shells=["bash"], trials=8)
-        run = [*noop_run(project, "cells"), "--cores", "2"]
-        subprocess.run(run, cwd=project.root, env=project.environ(), check=True)
+        project.run([*noop_run(project, "cells"), "--cores", "2"], 0, {})
         asked = [seen.body["model"] for seen in endpoint.requests]
     assert sorted(asked) == ["fake-often"] * 8 + ["fake-seldom-2.5"] * 8
     before_the_last = asked[: len(asked) - asked[::-1].index("fake-often")]
@@ -104,8 +93,7 @@ def test_executions_leave_threads_to_the_asking(tmp_path):
         project.configure(tasks=["tree-size-bytes"], shells=["bash"], trials=8, sandbox={"parallel": 2})
         (project.root / "busy.smk").write_text(BUSY)
         options = ("--workflow-profile", "profiles/default", "--cores", "8", "all")
-        run = project.command("--snakefile", "busy.smk", *options)
-        subprocess.run(run, cwd=project.root, env=project.environ(), check=True)
+        project.snakemake("--snakefile", "busy.smk", *options)
     most = max(int(line) for line in (project.root / "under_way").read_text().split())
     assert most == 3, "two containers, and one execution that waits for the next free one"
 

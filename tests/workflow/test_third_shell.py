@@ -77,8 +77,7 @@ def studied(sandbox, tmp_path_factory) -> Iterator[Project]:
 
 def test_the_image_holds_it_and_says_its_version(studied):
     facts = json.loads((studied.root / "results" / "image.json").read_text())
-    assert facts["image"]["shells"]["zsh"].startswith("5.")
-    assert facts["start_up_s"]["zsh"] > 0
+    assert facts["image"]["shells"]["zsh"].startswith("5.") and facts["start_up_s"]["zsh"] > 0
 
 
 def test_it_is_measured_as_a_shell_of_its_own(studied):

@@ -16,9 +16,19 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.study import ModelConfig
+from fluency.core.tasks import load_tasks
+from fluency.execution.extract import extract
 from fluency.generation.generator import Generator
 from fluency.generation.local_model import server as server_module
-from fluency.generation.local_model.server import EmbeddedServer, address_of
+from fluency.generation.local_model.server import (
+    EmbeddedServer,
+    address_of,
+    available_memory,
+    check_memory,
+    choose_threads,
+    processors,
+)
+from fluency.generation.request import build_prompt
 from tests.generation.local_model.conftest import served
 from tests.generation.studies import cells_of, study_of
 from tests.waiting import wait_for
@@ -63,8 +73,7 @@ def test_a_seed_gives_its_text_again_whatever_was_asked_between(small_server, cl
     first = text(ask(client, seed=7))
     others = {text(ask(client, seed=seed)) for seed in (8, 9)}
     ask(client, prompt="List the files of a folder, please.", seed=7)
-    assert text(ask(client, seed=7)) == first
-    assert first not in others and len(others) == 2
+    assert text(ask(client, seed=7)) == first and first not in others and len(others) == 2
 
 
 def test_the_temperature_is_honoured_and_the_reply_is_a_completion(small_server, client_of):
@@ -121,8 +130,7 @@ def post(server, body, path="/v1/chat/completions"):
 def test_a_bad_request_is_a_400_that_says_why_and_hurts_nobody(small_server, body, word):
     status, value = post(small_server, body)
     assert status == 400, value
-    assert word in value["error"]["message"]
-    assert post(small_server, GOOD)[0] == 200
+    assert word in value["error"]["message"] and post(small_server, GOOD)[0] == 200
 
 
 # ------------------------------------------------------------ lifetime
@@ -139,14 +147,10 @@ def start_run(small_weights, code=RUN):
 @pytest.mark.parametrize(
     ("end", "code"),
     [
-        ("", 0),
-        ("raise RuntimeError('a bug')", 1),
-        ("sys.exit(3)", 3),
-        ("import os; os.kill(os.getpid(), 9)", -9),
-        ("import os; os.kill(os.getpid(), 15)", -15),
-        ("import os; os._exit(4)", 4),
+        ("", 0), ("raise RuntimeError('a bug')", 1), ("sys.exit(3)", 3), ("import os; os.kill(os.getpid(), 9)", -9),
+        ("import os; os.kill(os.getpid(), 15)", -15), ("import os; os._exit(4)", 4),
     ],
-)
+)  # fmt: skip
 def test_however_the_run_ends_its_server_ends_with_it(small_weights, end, code):
     process, address, child = start_run(small_weights, RUN + end)
     process.communicate(timeout=30)
@@ -209,3 +213,59 @@ def test_weights_larger_than_the_memory_are_refused_before_loading(tmp_path):
     with pytest.raises(UserError, match="not enough memory") as caught:
         EmbeddedServer(huge, "huge").start()
     assert "MB are available" in caught.value.what and "smaller model" in caught.value.hint
+
+
+@pytest.mark.parametrize(("available", "threads"), [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4), (64, 4)])
+def test_half_the_processors_are_left_to_the_containers(available, threads):
+    assert choose_threads(available) == threads
+
+
+def test_a_quota_counts_as_fewer_processors(tmp_path):
+    (tmp_path / "cpu.max").write_text("100000 100000\n")
+    assert processors(tmp_path) == 1
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    assert processors(tmp_path) == len(os.sched_getaffinity(0))
+
+
+def test_available_memory_is_the_least_of_machine_and_limit(tmp_path):
+    machine = available_memory(tmp_path)
+    assert 2_000_000 < machine < 2**50
+    (tmp_path / "memory.max").write_text("3000000\n")
+    (tmp_path / "memory.current").write_text("1000000\n")
+    assert available_memory(tmp_path) == 2_000_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert available_memory(tmp_path) > 2_000_000
+
+
+def test_memory_short_by_a_byte_is_refused():
+    needed = int(491_400_064 * 1.3) + 400_000_000
+    check_memory(491_400_064, "m", needed)
+    with pytest.raises(UserError, match="not enough memory"):
+        check_memory(491_400_064, "m", needed - 1)
+
+
+PROGRAMS = {
+    "bash": {"find", "grep", "ls", "awk", "sed", "cd", "for", "cat", "jq", "curl", "ps", "wc", "git", "cargo", "echo"},
+    "pwsh": {"get-childitem", "get-content", "select-string", "get-process", "invoke-webrequest", "foreach-object"},
+}
+
+
+def test_the_default_model_answers_a_task_with_a_command_of_the_shell(default_server, client_of):
+    client = client_of(default_server)
+    (task,) = load_tasks(["recent-large-files"])
+    plausible = {}
+    for shell, programs in PROGRAMS.items():
+        replies = []
+        for seed in (1, 2):
+            reply = client.chat.completions.create(
+                model=default_server.model_id,
+                max_tokens=64,
+                messages=[{"role": "user", "content": build_prompt(task.prompt, shell)}],
+                temperature=0.7,
+                seed=seed,
+            )
+            assert reply.model == "qwen2.5-coder-0.5b-instruct"
+            replies.append(extract(reply.choices[0].message.content).lenient or "")
+        assert len(set(replies)) > 1, "trials must vary"
+        plausible[shell] = [text for text in replies if programs & set(text.lower().replace("|", " ").split())]
+    assert all(plausible.values()), plausible
