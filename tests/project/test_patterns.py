@@ -1,7 +1,5 @@
 """No regular expression of the package takes more than linear time, whatever text it meets."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import itertools
@@ -207,7 +205,7 @@ def nasty(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(
     "found", [found for found in every_pattern() if found.name not in NOT_LINEAR], ids=lambda found: found.name
 )
-def test_every_pattern_is_linear(found: Found) -> None:
+def test_every_pattern_is_linear(found):
     as_bytes = isinstance(found.pattern.pattern, bytes)
     worst = (0.0, 0.0)
     for method, (beginning, repeated) in itertools.product(found.methods, nasty(found.pattern)):

@@ -1,7 +1,5 @@
 """Whatever goes wrong is a sentence with a hint; nothing is lost, and the next run goes on."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re
