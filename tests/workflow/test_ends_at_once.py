@@ -13,8 +13,8 @@ from contextlib import suppress
 import docker.errors
 import pytest
 
-from fluency.execution.container import LABEL
 from fluency.execution.engine import find_engine
+from fluency.execution.sandbox import OWN_LABEL
 from tests.generation.endpoint import Endpoint
 from tests.waiting import wait_for
 from tests.workflow.project import TASKS, Project, model, reference_answer
@@ -30,7 +30,7 @@ HOLDS_THE_INTERPRETER = SLEEPS.replace("time.sleep(600)", "return sum(range(10**
 def sleeping() -> list[str]:
     """The containers in which the command of the test runs."""
     client, found = find_engine().client(), []
-    for container in client.containers(filters={"label": f"{LABEL}.run"}):
+    for container in client.containers(filters={"label": OWN_LABEL}):
         with suppress(docker.errors.APIError):  # it has ended
             if "sleep 4711" in str(client.top(container["Id"])):
                 found.append(container["Id"])
