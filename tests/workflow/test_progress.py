@@ -165,6 +165,7 @@ signal.signal(signal.SIGTERM, lambda *_: (time.sleep(1), print('orderly', flush=
 print('up', flush=True)
 time.sleep(60)
 """
+DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + STARTING
 PARENT = """
 import sys
 from fluency.workflow.snakemake_process import run_snakemake
@@ -175,7 +176,9 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize(("child", "says"), [(STARTING, "interrupted\n"), (AT_WORK, "orderly\ninterrupted\n")])
+@pytest.mark.parametrize(
+    ("child", "says"), [(STARTING, "interrupted\n"), (AT_WORK, "orderly\ninterrupted\n"), (DEAF, "interrupted\n")]
+)
 def test_a_run_that_is_interrupted_ends_in_order_before_anything_is_said_of_it(child, says):
     process = subprocess.Popen(
         [sys.executable, "-c", PARENT, child],
@@ -186,4 +189,4 @@ def test_a_run_that_is_interrupted_ends_in_order_before_anything_is_said_of_it(c
     )
     assert process.stdout.readline() == "up\n"
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
-    assert process.communicate(timeout=60)[0] == says
+    assert process.communicate(timeout=30)[0] == says
