@@ -165,7 +165,7 @@ signal.signal(signal.SIGTERM, lambda *_: (time.sleep(1), print('orderly', flush=
 print('up', flush=True)
 time.sleep(60)
 """
-DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + STARTING
+IGNORES_IT = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + STARTING
 PARENT = """
 import sys
 from fluency.workflow.snakemake_process import run_snakemake
@@ -177,7 +177,9 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize(
-    ("child", "says"), [(STARTING, "interrupted\n"), (AT_WORK, "orderly\ninterrupted\n"), (DEAF, "interrupted\n")]
+    ("child", "says"),
+    [(STARTING, "interrupted\n"), (AT_WORK, "orderly\ninterrupted\n"), (IGNORES_IT, "interrupted\n")],
+    ids=["starting", "at work", "ignores it"],
 )
 def test_a_run_that_is_interrupted_ends_in_order_before_anything_is_said_of_it(child, says):
     process = subprocess.Popen(
