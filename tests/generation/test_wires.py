@@ -183,23 +183,15 @@ def test_the_budget_stops_the_run_and_a_higher_one_goes_on(wire, endpoint, store
 
 @every_wire
 def test_the_environment_decides_nothing(wire, endpoint, store, monkeypatch):
-    elsewhere = dict.fromkeys(
-        ["OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL"], "http://127.0.0.1:9"
+    urls = (
+        "OPENAI_BASE_URL ANTHROPIC_BASE_URL ANTHROPIC_BEDROCK_BASE_URL ANTHROPIC_VERTEX_BASE_URL HTTP_PROXY ALL_PROXY"
     )
-    elsewhere |= dict.fromkeys(["ANTHROPIC_VERTEX_BASE_URL", "HTTP_PROXY", "ALL_PROXY"], "http://127.0.0.1:9")
-    odd = elsewhere | {
-        "ANTHROPIC_API_KEY": "sk-ant-theirs",
-        "ANTHROPIC_AUTH_TOKEN": "token-of-theirs",
-        "ANTHROPIC_PROFILE": "no-such-profile",
-        "ANTHROPIC_LOG": "debug",
-        "OPENAI_ORG_ID": "theirs",
-        "OPENAI_PROJECT_ID": "theirs",
-        "OPENAI_CUSTOM_HEADERS": "x-theirs: 1",
-        "ANTHROPIC_CUSTOM_HEADERS": "x-theirs: 1\nanthropic-beta: theirs",
-        "AWS_REGION": "theirs",
-        "AWS_PROFILE": "theirs",
-        "CLOUD_ML_REGION": "theirs",
-    }
+    odd = dict.fromkeys(urls.split(), "http://127.0.0.1:9") | {"ANTHROPIC_LOG": "debug"}
+    odd |= dict.fromkeys(["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE"], "sk-ant-theirs")
+    odd |= dict.fromkeys(
+        ["OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "AWS_REGION", "AWS_PROFILE", "CLOUD_ML_REGION"], "theirs"
+    )
+    odd |= dict.fromkeys(["OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"], "x-theirs: 1\nanthropic-beta: theirs")
     for name, value in odd.items():
         monkeypatch.setenv(name, value)
     study, generator = on(wire, store, endpoint)
