@@ -131,10 +131,5 @@ def opencode(folder: Path, requests=REQUESTS) -> Path:
     return path
 
 
-FORMATS = {
-    "Claude Code": claude_code,
-    "Codex CLI": codex,
-    "Gemini CLI": gemini,
-    "Gemini CLI, old": gemini_document,
-    "opencode": opencode,
-}
+FORMATS = {"Claude Code": claude_code, "Codex CLI": codex, "Gemini CLI": gemini, "Gemini CLI, old": gemini_document}
+FORMATS |= {"opencode": opencode}

@@ -25,12 +25,9 @@ def test_names_and_errors_are_those_of_powershells_own_parser(line):
 @pytest.mark.parametrize("line", PARSED, ids=lambda line: line["command"][:40])
 def test_the_kind_follows_from_powershells_own_command_types(line):
     types = {"cmdlet" if command["type"] in ("Cmdlet", "Alias") else "program" for command in line["commands"]}
-    kind = {
-        frozenset(): "no-commands",
-        frozenset({"cmdlet"}): "cmdlets-only",
-        frozenset({"program"}): "unix-only",
-        frozenset({"cmdlet", "program"}): "mixed",
-    }[frozenset(types)]
+    kind = {(): "no-commands", ("cmdlet",): "cmdlets-only", ("program",): "unix-only"}.get(
+        tuple(sorted(types)), "mixed"
+    )
     assert composition_of("pwsh", line["command"]).made_of == ("does-not-parse" if line["parse_errors"] else kind)
 
 
