@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fluency.analysis import intervals as module
+from fluency.analysis import plan
 from fluency.analysis.intervals import PValue, reduced_steps, sign_flip
 from fluency.analysis.plan import MAX_EXACT_UNITS, SIGN_FLIP_SAMPLES
 from fluency.report.numbers import probability
@@ -29,7 +30,7 @@ def example(seed: int, tasks: int, trials: tuple[int, int]) -> list[Fraction]:
 
 def drawn(differences: list[Fraction], monkeypatch: pytest.MonkeyPatch) -> PValue:
     with monkeypatch.context() as patch:
-        patch.setattr(module, "MAX_EXACT_UNITS", 0)
+        patch.setattr(plan, "MAX_EXACT_UNITS", 0)
         return sign_flip(differences)
 
 

@@ -2,13 +2,21 @@
 
 import importlib
 import subprocess
+import sys
 
 import pytest
 
 from fluency.common.paths import ROOT
 from tools.bench.__main__ import ALL, BY_NAME
 
+USED_BY_SCALE = "noop"
 NEEDS_MORE = {"slices": "tests/workflow/test_slurm.py starts the same cluster", "peer_inspect": "docker compose"}
+
+
+def test_every_module_is_run_or_used_and_none_can_stand_for_one_of_python():
+    modules = {path.stem for path in (ROOT / "tools/bench").glob("[!_]*.py")}
+    assert modules == {*ALL, *BY_NAME, USED_BY_SCALE}
+    assert not modules & sys.stdlib_module_names
 
 
 @pytest.mark.parametrize(

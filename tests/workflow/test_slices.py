@@ -1,5 +1,6 @@
 """Slices of a study for the nodes of a cluster, and what of the environment goes there; the cluster is test_slurm's."""
 
+import subprocess
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ import pytest
 from fluency.common.errors import SandboxError, UserError
 from fluency.common.files import pretty_json, read_json, write_atomic
 from fluency.common.locks import file_lock
+from fluency.common.paths import ROOT
 from fluency.core.study import Cell
 from fluency.core.table import record_path
 from fluency.workflow import cluster
@@ -61,6 +63,12 @@ def test_a_profile_says_how_many_processors_a_slice_has():
         slice_processors("lsf")
     with pytest.raises(UserError, match="no such cluster profile"):
         slice_processors("default")
+    for profile, packages in (
+        ("lsf", False),
+        ("slurm", True),
+    ):  # no package is installed for a profile that is not there
+        done = subprocess.run(["make", "-nB", "run", f"ON={profile}"], cwd=ROOT, capture_output=True, text=True)
+        assert ("bootstrap.sh cluster" in done.stdout) == packages
 
 
 def test_a_node_is_known_by_its_clusters_name(monkeypatch):

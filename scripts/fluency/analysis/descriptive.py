@@ -17,11 +17,11 @@ from fluency.analysis.intervals import task_sd
 from fluency.analysis.outcomes import (
     Outcomes,
     PairedRates,
-    ShellPasses,
+    cells_in,
     mean,
     one_model,
     ordered_shells,
-    rate_over,
+    pass_at_1,
     trial_noise,
 )
 from fluency.core.records import FailureClass, MadeOf
@@ -94,16 +94,11 @@ def category_lines(outcomes: Outcomes, paired: PairedRates, categories: Mapping[
     lines = []
     for category in dict.fromkeys(categories[task] for task in paired.tasks):
         chosen = [task for task in paired.tasks if categories[task] == category]
-        places = [outcomes.tasks.index(task) for task in chosen]
-        rates = {shell: _mean_rate(counts, places, outcomes.min_trials) for shell, counts in outcomes.by_shell.items()}
+        found = {shell: pass_at_1(outcomes, shell, chosen) for shell in outcomes.by_shell}
+        rates = {shell: rate.value if rate else None for shell, rate in found.items()}
         differences = [by_task[task] for task in chosen]
         lines.append(CategoryLine(category, len(chosen), rates, mean(differences), sum(d != 0 for d in differences)))
     return tuple(lines)
-
-
-def _mean_rate(counts: ShellPasses, places: Sequence[int], min_trials: int) -> Fraction | None:
-    kept = [place for place in places if counts.scored[place] >= min_trials]
-    return rate_over(counts, kept).value if kept else None
 
 
 def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> ShellComposition:
@@ -149,9 +144,8 @@ def failure_lines(rows: pd.DataFrame, shells: Sequence[str]) -> tuple[FailureLin
 
 def side_effects(rows: pd.DataFrame) -> tuple[Cell, ...]:
     """Cells whose command changed the working folder or left processes, whether they passed or not."""
-    model = one_model(rows)
-    part = rows[(rows["status"] == "measured") & rows["side_effects"].notna()]
-    return tuple(Cell(model, s, t, int(n)) for s, t, n in zip(part["shell"], part["task"], part["trial"], strict=True))
+    one_model(rows)
+    return cells_in(rows[(rows["status"] == "measured") & rows["side_effects"].notna()])
 
 
 @dataclass(frozen=True)
@@ -165,10 +159,10 @@ class RetriedCell:
 
 def retried_cells(rows: pd.DataFrame) -> tuple[RetriedCell, ...]:
     """The cells that were attempted more than once."""
-    model = one_model(rows)
+    one_model(rows)
     part = rows[rows["attempts"].notna() & (rows["attempts"] > 1).fillna(False)]
-    columns = zip(part["shell"], part["task"], part["trial"], part["attempts"], part["status"], strict=True)
-    return tuple(RetriedCell(Cell(model, s, t, int(n)), int(a), how == "measured") for s, t, n, a, how in columns)
+    found = zip(cells_in(part), part["attempts"], part["status"], strict=True)
+    return tuple(RetriedCell(cell, int(attempts), status == "measured") for cell, attempts, status in found)
 
 
 class Spread(NamedTuple):

@@ -10,7 +10,7 @@ from itertools import combinations
 from fluency.analysis.descriptive import CategoryLine, category_lines
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
 from fluency.analysis.intervals import Interval, task_interval
-from fluency.analysis.outcomes import Outcomes, PairedRates, PoolingError, ShellPasses, Tally, mean
+from fluency.analysis.outcomes import Outcomes, PairedRates, PoolingError, ShellPasses, Tally, mean, well_measured
 from fluency.analysis.plan import edge_of
 from fluency.core.study import ModelConfig
 
@@ -112,20 +112,15 @@ def compare_aliases(first: Outcomes, second: Outcomes) -> AliasPair:
     if (first.tasks, first.trials, first.contrast) != (second.tasks, second.trials, second.contrast):
         raise PoolingError("these outcomes are not of one design")
     pairs = [(shell, (first.by_shell[shell], second.by_shell[shell])) for shell in first.contrast]
-    lines = [_difference(shell, both, _kept(both, first.min_trials), (1,)) for shell, both in pairs]
+    lines = [_difference(shell, both, first.min_trials, (1,)) for shell, both in pairs]
     four = (first.baseline, second.baseline, first.challenger, second.challenger)
-    gaps = _difference(GAP, four, _kept(four, first.min_trials), (-1, 1))
+    gaps = _difference(GAP, four, first.min_trials, (-1, 1))
     return AliasPair(first.model, second.model, (*lines, gaps))
 
 
-def _kept(compared: Sequence[ShellPasses], min_trials: int) -> list[int]:
-    return [i for i in range(len(compared[0].scored)) if min(counts.scored[i] for counts in compared) >= min_trials]
-
-
-def _difference(
-    name: str, compared: Sequence[ShellPasses], kept: Sequence[int], signs: Sequence[int]
-) -> AliasDifference:
+def _difference(name: str, compared: Sequence[ShellPasses], least: int, signs: Sequence[int]) -> AliasDifference:
     """The mean over tasks of the signed sum, over pairs of shells, of the second's rate less the first's."""
+    kept = well_measured(least, *compared)
     if not kept:
         return AliasDifference(name, 0, None, None, None, False)
     rates = [[Fraction(counts.passes[i], counts.scored[i]) for i in kept] for counts in compared]
