@@ -102,23 +102,13 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     base = study_of({"alias": "m", "id": "claude-sonnet-4-6"})
     cell = cells_of(base)[0]
     request = request_for(base, cell, "prompt")
-    assert body_of(request) == {
-        "model": "claude-sonnet-4-6",
-        "max_tokens": 1024,
-        "messages": [{"role": "user", "content": "prompt"}],
-        "temperature": 0.7,
-    }
+    said = {"model": "claude-sonnet-4-6", "messages": [{"role": "user", "content": "prompt"}]}
+    assert body_of(request) == said | {"max_tokens": 1024, "temperature": 0.7}
     keys = {request_key(request), request_key(request_for(base, cell, "prompt "))}
     keys.add(request_key(request_for(base, replace(cell, trial=2), "prompt")))
-    for entry in (
-        {"id": "claude-haiku-4-5"},
-        {"temperature": 0.6},
-        {"max_tokens": 5},
-        {"effort": "low"},
-        {"thinking": {"type": "disabled"}},
-        {"extra_body": {"top_k": 5}},
-        {"extra_headers": {"x": "y"}},
-    ):
+    changes = [{"id": "claude-haiku-4-5"}, {"temperature": 0.6}, {"max_tokens": 5}, {"effort": "low"}]
+    changes += [{"thinking": {"type": "disabled"}}, {"extra_body": {"top_k": 5}}, {"extra_headers": {"x": "y"}}]
+    for entry in changes:
         other = study_of({"alias": "m", "id": "claude-sonnet-4-6"} | entry)
         keys.add(request_key(request_for(other, cell, "prompt")))
     assert len(keys) == 10
