@@ -23,6 +23,7 @@ SLOW = (
     "generation/test_wires.py::test_killed",
     "mutate/",
     "project/test_bench.py",
+    "report/test_explorer_answers.py",
     "report/test_explorer_hostile.py",
     "report/test_figures.py",
     "report/test_explorer_use.py",
