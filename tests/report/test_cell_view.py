@@ -1,7 +1,5 @@
 """The facts beside a cell: sizes in the right unit, and the way a command ended."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.core.records import Paths, Result, Stream, TreeChanges, Used
@@ -13,16 +11,10 @@ from tests.report.explorer_factory import make_explorer
 @pytest.mark.parametrize(
     ("size", "text"),
     [
-        (None, None),
-        (0, "0 bytes"),
-        (1, "1 byte"),
-        (999, "999 bytes"),
-        (1_000, "1.0 kB"),
-        (999_000, "999.0 kB"),
-        (1_000_000, "1.0 MB"),
-        (20_500_000, "20.5 MB"),
+        (None, None), (0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1_000, "1.0 kB"), (999_000, "999.0 kB"),
+        (1_000_000, "1.0 MB"), (20_500_000, "20.5 MB"),
     ],
-)
+)  # fmt: skip
 def test_a_size_is_divided_by_its_unit(size: int | None, text: str | None) -> None:
     assert bytes_text(size) == text
 

@@ -7,25 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
-from typing import NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 from fluency.analysis.intervals import task_sd
 from fluency.analysis.outcomes import (
     Outcomes,
     PairedRates,
-    ShellPasses,
+    cells_in,
     mean,
     one_model,
     ordered_shells,
-    rate_over,
+    pass_at_1,
     trial_noise,
 )
 from fluency.core.records import FailureClass, MadeOf
 from fluency.core.shells import EXTRA_CONDITIONS
-from fluency.core.study import Cell
+from fluency.core.study import Cell, Study
 
 
 @dataclass(frozen=True)
@@ -93,27 +94,23 @@ def category_lines(outcomes: Outcomes, paired: PairedRates, categories: Mapping[
     lines = []
     for category in dict.fromkeys(categories[task] for task in paired.tasks):
         chosen = [task for task in paired.tasks if categories[task] == category]
-        places = [outcomes.tasks.index(task) for task in chosen]
-        rates = {shell: _mean_rate(counts, places, outcomes.min_trials) for shell, counts in outcomes.by_shell.items()}
+        found = {shell: pass_at_1(outcomes, shell, chosen) for shell in outcomes.by_shell}
+        rates = {shell: rate.value if rate else None for shell, rate in found.items()}
         differences = [by_task[task] for task in chosen]
         lines.append(CategoryLine(category, len(chosen), rates, mean(differences), sum(d != 0 for d in differences)))
     return tuple(lines)
 
 
-def _mean_rate(counts: ShellPasses, places: Sequence[int], min_trials: int) -> Fraction | None:
-    kept = [place for place in places if counts.scored[place] >= min_trials]
-    return rate_over(counts, kept).value if kept else None
-
-
 def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> ShellComposition:
     """What one model's answers in one shell are made of."""
     one_model(rows)
-    answered = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
+    columns = ["made_of", "passed", "commands", "status", *(condition.score_field for condition in EXTRA_CONDITIONS)]
+    answered = rows.loc[(rows["shell"] == shell) & rows["outcome"].notna(), columns]
     known = answered[answered["made_of"].notna()]
-    lines = []
+    lines, kinds = [], set(known["made_of"])
     for kind in get_args(MadeOf):
-        part = known[known["made_of"] == kind]
-        if len(part):
+        if kind in kinds:
+            part = known[known["made_of"] == kind]
             marks = part["passed"].dropna()
             under = {condition.name: part[condition.score_field].dropna() for condition in EXTRA_CONDITIONS}
             passed_under = {name: (int(known.sum()), len(known)) for name, known in under.items()}
@@ -131,11 +128,11 @@ def failure_lines(rows: pd.DataFrame, shells: Sequence[str]) -> tuple[FailureLin
     model = one_model(rows)
     failed = rows[(rows["status"] == "measured") & (rows["passed"] == False)]  # noqa: E712
     named = failed["failure_class"].fillna("unclassified")
-    lines = []
+    lines, classes = [], set(named)
     for failure_class in (*get_args(FailureClass), "unclassified"):
-        part = failed[named == failure_class]
-        if part.empty:
+        if failure_class not in classes:
             continue
+        part = failed[named == failure_class]
         first = part.iloc[0]
         cell = Cell(model, first["shell"], first["task"], int(first["trial"]))
         why = "" if pd.isna(first["why"]) else str(first["why"])
@@ -147,9 +144,8 @@ def failure_lines(rows: pd.DataFrame, shells: Sequence[str]) -> tuple[FailureLin
 
 def side_effects(rows: pd.DataFrame) -> tuple[Cell, ...]:
     """Cells whose command changed the working folder or left processes, whether they passed or not."""
-    model = one_model(rows)
-    part = rows[(rows["status"] == "measured") & rows["side_effects"].notna()]
-    return tuple(Cell(model, s, t, int(n)) for s, t, n in zip(part["shell"], part["task"], part["trial"], strict=True))
+    one_model(rows)
+    return cells_in(rows[(rows["status"] == "measured") & rows["side_effects"].notna()])
 
 
 @dataclass(frozen=True)
@@ -163,10 +159,10 @@ class RetriedCell:
 
 def retried_cells(rows: pd.DataFrame) -> tuple[RetriedCell, ...]:
     """The cells that were attempted more than once."""
-    model = one_model(rows)
+    one_model(rows)
     part = rows[rows["attempts"].notna() & (rows["attempts"] > 1).fillna(False)]
-    columns = zip(part["shell"], part["task"], part["trial"], part["attempts"], part["status"], strict=True)
-    return tuple(RetriedCell(Cell(model, s, t, int(n)), int(a), how == "measured") for s, t, n, a, how in columns)
+    found = zip(cells_in(part), part["attempts"], part["status"], strict=True)
+    return tuple(RetriedCell(cell, int(attempts), status == "measured") for cell, attempts, status in found)
 
 
 class Spread(NamedTuple):
@@ -239,8 +235,9 @@ class TimeSlice:
 def drift(rows: pd.DataFrame, shells: list[str]) -> tuple[TimeSlice, ...]:
     """Up to four slices, none empty, of sizes that differ by one answer at most; only measured cells count."""
     one_model(rows)
-    known = rows[(rows["status"] == "measured") & rows["passed"].notna() & rows["asked_utc"].notna()]
-    ordered = known.sort_values(["asked_utc", "shell", "task", "trial"])
+    known = (rows["status"] == "measured") & rows["passed"].notna() & rows["asked_utc"].notna()
+    order = ["asked_utc", "shell", "task", "trial"]
+    ordered = rows.loc[known, [*order, "passed", "t_gen_s"]].sort_values(order)
     parts = np.array_split(np.arange(len(ordered)), min(TIME_SLICES, len(ordered)) or 1)
     return tuple(_time_slice(ordered.iloc[part], shells) for part in parts if len(part))
 
@@ -257,19 +254,70 @@ def _time_slice(part: pd.DataFrame, shells: list[str]) -> TimeSlice:
 def trials_added_later(rows: pd.DataFrame) -> tuple[int, ...]:
     """The trials of one model after which its study grew: the later ones were asked for when those had been answered.
 
-    In one run trials are asked in one mixed order. So a study grew where 95 % of the answers up to a trial came before
-    95 % of those beyond it; at least 20 on either side, so that a mixed order does not look like it.
+    In one run trials are asked in one mixed order. So a study grew where four fifths of a trial's answers came before
+    four fifths of the next trial's (the rest: some tasks asked first); at least 20 of each, so that a mixed order does
+    not look like it.
     """
     one_model(rows)
     asked = rows[rows["asked_utc"].notna()]
     trials, times = asked["trial"].to_numpy(), np.unique(asked["asked_utc"].tolist(), return_inverse=True)[1]
     found = []
     for last in np.unique(trials)[:-1]:
-        early, late = np.sort(times[trials <= last]), np.sort(times[trials > last])
+        early, late = np.sort(times[trials == last]), np.sort(times[trials == last + 1])
         few = min(len(early), len(late)) < ENOUGH
-        if not few and early[int(0.95 * len(early))] < late[int(0.05 * len(late))]:
+        if not few and early[int(0.8 * len(early))] < late[int(0.2 * len(late))]:
             found.append(int(last))
     return tuple(found)
+
+
+ORDER_KEPT = 0.95
+"""Rank correlation with the planned order below which it was not kept: one answer in 40 asked for again at the end."""
+ENOUGH_FOR_ORDER = 40
+"""Answers; with fewer, parallel asking alone could take the correlation below the bound."""
+PAUSE_S = 1800
+"""Seconds without an answer that part a run from the one that resumed it."""
+
+
+@dataclass(frozen=True)
+class AskingOrder:
+    """How the order in which the answers of one model came compares with the planned, seeded order.
+
+    correlation: Spearman's, 1 where they are the same; None for a batch and for too few answers with a time.
+    mean_places: shell -> mean place of its answers among all, 0 first and 1 last. runs: parts between pauses.
+    """
+
+    correlation: float | None
+    mean_places: dict[str, float]
+    runs: int
+    batch: bool = False
+
+    @property
+    def state(self) -> Literal["kept", "resumed", "departed", "batch", "unknown"]:
+        """resumed: kept, with pauses."""
+        if self.correlation is None:
+            return "batch" if self.batch else "unknown"
+        if self.correlation < ORDER_KEPT:
+            return "departed"
+        return "resumed" if self.runs > 1 else "kept"
+
+
+def asking_order(rows: pd.DataFrame, model: str, study: Study) -> AskingOrder:
+    """The order of one model's answers; those of a batch have none, as they come all at once."""
+    asked = rows[rows["asked_utc"].notna()]
+    if batch := study.model(model).transport == "batch":
+        asked = asked[asked["t_gen_s"].notna()]
+    times = pd.to_datetime(asked["asked_utc"], format="ISO8601", utc=True, errors="coerce")
+    asked, times = asked[times.notna()], times.dropna()
+    if len(asked) < ENOUGH_FOR_ORDER or times.nunique() == 1:
+        return AskingOrder(None, {}, 0, batch)
+    cells = map(Cell, *(asked[name].tolist() for name in ("model", "shell", "task", "trial")))
+    planned, came = rankdata([-study.priority(cell) for cell in cells]), rankdata(times)
+    places = {shell: came[asked["shell"] == shell] for shell in study.shells}
+    return AskingOrder(
+        correlation=float(np.corrcoef(planned, came)[0, 1]),
+        mean_places={shell: float((own.mean() - 1) / (len(came) - 1)) for shell, own in places.items() if len(own)},
+        runs=1 + int((times.sort_values().diff().dt.total_seconds() > PAUSE_S).sum()),
+    )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -211,7 +212,7 @@ class Study(StrictModel):
     decision: str = Field("", description="The decision that the study is for. Empty: the study is exploratory.")
     tasks: Wanted = Field(
         PILOT,
-        description="A set of `tasks/sets.yaml` (`pilot-20`, `full-60`), a list of task ids, or `all`.",
+        description="A set of `tasks/sets.yaml` (such as `pilot-20` or `demanding`), a list of task ids, or `all`.",
     )
     shells: Annotated[list[ShellName], Field(min_length=1)] = Field(
         default_factory=lambda: list(DESIGN_SHELLS), description="The shells to ask for."
@@ -231,6 +232,13 @@ class Study(StrictModel):
         description="as_designed is the headline. PowerShell answers run again: under no_unix_tools all of them, "
         "without Unix programs on PATH; under windows_aliases those that call `ls`, `sort`, `cat` …, with the aliases "
         "that they have on Windows.",
+    )
+    assume: float = Field(
+        0.9,
+        gt=0,
+        lt=1,
+        description="The share of runs expected to pass in either shell: `make plan` and `make preregister` say how "
+        "likely *cannot tell* then is. No result depends on it.",
     )
     control: bool = Field(
         False,
@@ -279,6 +287,10 @@ class Study(StrictModel):
         aliases = [model.alias for model in self.models]
         for design in product(aliases, self.shells, task_ids, range(1, self.trials + 1)):
             yield Cell(*design)
+
+    def priority(self, cell: Cell) -> int:
+        """Decides when a cell is asked, 0 … 2^31 - 1, the largest first: seeded, which mixes the shells in time."""
+        return int(sha256(canonical_json([self.order_seed, *astuple(cell)]))[:8], 16) >> 1
 
 
 def read_study(*overrides: str | Path, merged: dict[str, Any] | None = None) -> Study:

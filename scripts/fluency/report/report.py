@@ -17,7 +17,7 @@ from fluency.common.files import write_atomic
 from fluency.common.paths import REPORT
 from fluency.core.shells import SHELLS
 from fluency.core.study_view import StudyView
-from fluency.core.tasks import set_name
+from fluency.core.tasks import set_name, task_sets
 from fluency.report import markdown, sentences, summary, tables
 from fluency.report.drawing import Drawing
 from fluency.report.explorer import model_rates, write_explorer
@@ -33,7 +33,7 @@ def write_products(view: StudyView, frame: pd.DataFrame, folder: Path) -> None:
 
 def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> Analysis:
     """Write `path` and `figures/*.svg` next to it; figures of an earlier report are removed."""
-    analysis = analyse(frame, view.study, view.tasks)
+    analysis = analyse(frame, view.study, view.tasks, {name: found.tasks for name, found in task_sets().items()})
     figures = draw_figures(analysis, frame)
     folder = path.parent / "figures"
     for stale in {*folder.glob("*.svg")} - {folder / figure.name for figure in figures}:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from fluency.analysis.descriptive import AskingOrder
 from fluency.analysis.plan import MISSING_PROGRAM_GAP
 from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of, setting_for
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
@@ -221,6 +222,20 @@ def _counts_by_shell(counts: dict[str, int], measured: dict[str, int]) -> str:
     return ", ".join(f"{SHELLS[shell].short_title} {counts.get(shell, 0)}/{of}" for shell, of in measured.items())
 
 
+def order_of_asking(analysis: Analysis) -> str:
+    """For each model, how the order of its answers compares with the planned one."""
+    return "; ".join(f"{name}: {_order_words(order)}" for name, order in analysis.orders.items())
+
+
+def _order_words(order: AskingOrder) -> str:
+    if order.correlation is None:
+        return "no order: batch" if order.batch else "no order: too few answers with a time of their own"
+    kept = "not in the planned order" if order.state == "departed" else "in one mixed, seeded order"
+    pauses = f", {'resumed, ' * (order.state == 'resumed')}{order.runs} runs" if order.runs > 1 else ""
+    places = ", ".join(f"{SHELLS[shell].short_title} {place:.2f}" for shell, place in order.mean_places.items())
+    return f"{kept}{pauses} (rank correlation with the planned order {order.correlation:.2f}; mean place {places})"
+
+
 MAX_LISTED = 8
 STATED_ELSEWHERE = {"schema_version", "decision", "task_sha256", "registration", "deviations", "first_answer_utc"}
 STATED_ELSEWHERE |= {"conditions", "limits"}
@@ -260,6 +275,7 @@ def registration_summary(provenance: Provenance) -> tuple[str, str]:
     tree = "" if made.dirty is None else ", with uncommitted changes" if made.dirty else ", with no uncommitted change"
     commit = f"at commit {made.commit}{tree}" if made.commit else "at a commit that is not known"
     said = f"on {made.utc} {commit}; " + (f"the first answer came {first}." if first else "no answer has come yet.")
+    said += f" It is {made.among}." if made.among else ""
     heading = {True: "Registered in advance", False: "Registered, but not in advance", None: "Registered"}
     return heading[made.precedes(first)], f"{said} A clock can be set: what proves the order is in docs/archive.md."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from fluency.analysis.descriptive import ORDER_KEPT
 from fluency.analysis.estimate import Claims, GapEstimate
 from fluency.analysis.outcomes import Rate
 from fluency.analysis.plan import ALPHA, DIRECTION_PP, DIRECTIONS, NOISE_PP, Direction, band_of, band_words, edge_of
@@ -15,6 +16,7 @@ from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.common.words import plural
 from fluency.core.provenance import Provenance
 from fluency.core.shells import SHELLS, SUMMARY_CONDITIONS
+from fluency.core.tasks import set_name
 from fluency.report.markdown import text
 from fluency.report.numbers import percent, points, probability, signed, span
 from fluency.report.sentences import listed, question, short_names
@@ -191,7 +193,7 @@ def _model_warnings(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         if out and out.flips
     ]
     parts += [
-        f"the tasks that lean to {listed(short_names(less.left_out))}"
+        f"the tasks that lean to {listed(short_names(less.names))}"
         for less in model.without
         if less.gap and band_of(less.gap.value) != band_of(gap.value)
     ]
@@ -225,11 +227,21 @@ def _study_warnings(analysis: Analysis, provenance: Provenance) -> Iterator[str]
             "and whoever looks in between and stops at a result of choice finds one too often: in simulations of no "
             f"difference, p is at most 0.05 at one of four looks in up to {STOPPING} of studies (docs/method.md)."
         )
+    if not set_name(analysis.tasks):
+        yield "The tasks are no named set: they were chosen for this study."
+    departed = [f"{name} {o.correlation:.2f}" for name, o in analysis.orders.items() if o.state == "departed"]
+    if departed:
+        yield (
+            f"The answers were not asked for in the planned order (rank correlation with it: {', '.join(departed)}; "
+            f"kept from {ORDER_KEPT}): some came later, or again, and whoever chooses which can move the gap."
+        )
     if provenance.registration is None:
         yield "The study is exploratory: nothing was registered before it."
         return
     if provenance.registration.precedes(provenance.first_answer_utc) is False:
         yield "The study is exploratory: it was registered after its first answer."
+    if count := len(provenance.registration.siblings):
+        yield f"Its registration is one of {count + 1} that name the same models and tasks."
     if count := len(provenance.deviations):
         yield f"The study departs from its registration in {plural(count, 'point')} (see Plan and deviations)."
 

@@ -141,7 +141,7 @@ def _leaning(lean: str) -> str:
 def without_table(model: ModelAnalysis) -> str:
     """The gap and the verdict without the tasks that lean to a shell; the first line is the headline."""
     whole = [("-", len(model.outcomes.tasks), model.gap, model.verdict)]
-    less = [(listed([_leaning(s) for s in w.left_out]), w.tasks, w.gap, w.verdict) for w in model.without]
+    less = [(listed([_leaning(s) for s in w.names]), w.tasks, w.gap, w.verdict) for w in model.without]
     rows = []
     for left_out, tasks, gap, verdict in whole + less:
         if gap is None:
@@ -156,15 +156,13 @@ def without_table(model: ModelAnalysis) -> str:
 
 def pass_k_table(model: ModelAnalysis) -> str:
     """pass@k and pass^k with the tasks they are defined for."""
-    shells = short_names(model.outcomes.by_shell)
-    k = model.pass_k.k
-    rows = []
-    for name, shares in ((f"pass@{k}", model.pass_k.any_of), (f"pass^{k}", model.pass_k.all_of)):
-        below, above = (shares[shell] for shell in model.outcomes.contrast)
-        gap = "n/a"
-        if below.value is not None and above.value is not None and below.tasks == above.tasks:
-            gap = signed(above.value - below.value)
-        rows.append([name, *map(_share_of_tasks, shares.values()), gap])
+    shells, found, rows = short_names(model.outcomes.by_shell), model.pass_k, []
+    k = found.k
+    for name, shares, gap in (
+        (f"pass@{k}", found.any_of, found.any_gap),
+        (f"pass^{k}", found.all_of, found.all_gap),
+    ):
+        rows.append([name, *map(_share_of_tasks, shares.values()), "n/a" if gap is None else signed(gap)])
     return table(["measure", *shells, "gap, pp"], rows, "lr" + "r" * len(shells))
 
 

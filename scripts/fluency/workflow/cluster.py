@@ -35,7 +35,6 @@ from fluency.execution.engine import find_engine
 from fluency.execution.image import find_image
 from fluency.execution.image_content import image_tag
 from fluency.execution.powershell import powershell_source
-from fluency.generation.request import order_key
 from fluency.workflow.plan import Job, jobs_to_run
 from fluency.workflow.snakemake_process import node_name, run_snakemake, snakemake_command
 
@@ -65,7 +64,7 @@ def run_on_cluster(profile: str, processors: int, loaded: LoadedStudy, arguments
         slices = write_slices(cells_to_measure(loaded, jobs), processors)
         log_line(f"on the nodes: {plural(len(slices), 'slice')} of executions and scores")
         options = ("--workflow-profile", f"profiles/{profile}", "--snakefile", "profiles/cluster.smk")
-        if code := run_snakemake(snakemake_command(loaded, *options), node_environment(os.environ)):
+        if code := run_snakemake(snakemake_command(loaded, *options), node_environment(os.environ), on_nodes=True):
             log_node_failures(loaded)
             log_line("Not every cell could be measured; run again to go on from here.")
             return code
@@ -87,7 +86,7 @@ def cells_to_measure(loaded: LoadedStudy, jobs: Sequence[Job]) -> list[Cell]:
     """
     cells = {job.cell for job in jobs if job.rule in ("execute", "score") and job.cell}
     answered = [cell for cell in cells if record_path(RESULTS, "generations", cell).exists()]
-    return sorted(answered, key=lambda cell: order_key(loaded.study, cell))
+    return sorted(answered, key=loaded.study.priority)
 
 
 def share_image() -> None:
