@@ -30,12 +30,8 @@ _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def write_explorer(path_to_html: Path, frame: pd.DataFrame, view: StudyView, rates: Mapping[str, list[str]]) -> None:
-    """Write the explorer of a study; the same inputs give the same bytes.
-
-    frame: the cells table. rates: see `model_rates`. Long outputs are shown in part; the page states every text's full
-    size and names the record that holds it.
-    """
-    write_atomic(path_to_html, page(view.study.study, page_index(frame, view), page_details(frame, view), rates))
+    """Write the explorer; the same inputs give the same bytes. Long texts are shown in part, with size and record."""
+    write_atomic(path_to_html, page(page_index(frame, view), page_details(frame, view), rates))
 
 
 def model_rates(analysis: Analysis) -> dict[str, list[str]]:
@@ -63,7 +59,7 @@ def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
         "shells": [[shell, SHELLS[shell].title, SHELLS[shell].grammar] for shell in study.shells],
         "contrast": gap_shells(study.shells),
         "models": sorted(([m.alias, m.id] for m in study.models), key=lambda model: results.get(model[0], 0) < 2),
-        "tasks": [[name, category] for name, category in categories.items()],
+        "tasks": [*categories.items()],
         "marks": MARKS,
         "kinds": {failure: kind for failure, (kind, _) in FAILURES.items()},
         "cells": [_entry(row, names) for row in frame.to_dict("records")],
@@ -97,17 +93,14 @@ def _details(frame: pd.DataFrame, view: StudyView, size: ViewSize, limit: float)
     return {"cells": cells, "shapes": pool.shapes, "pool": pool.values}
 
 
-def page(study: str, index: dict[str, Any], details: dict[str, Any], rates: Mapping[str, list[str]]) -> str:
+def page(index: dict[str, Any], details: dict[str, Any], rates: Mapping[str, list[str]]) -> str:
     """The page's HTML. Style and script are allowed by their hashes, so nothing else can be either."""
     style, script = ((REPORT / "explorer" / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
     texts = {"style": style, "script": script, "index": script_json(index), "details": script_json(details)}
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(REPORT), autoescape=True, undefined=jinja2.StrictUndefined
-    )
+    loader, undefined = jinja2.FileSystemLoader(REPORT), jinja2.StrictUndefined
+    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=undefined)
     return environment.get_template("explorer.html.j2").render(
-        study=study,
-        models=index["models"],
-        shells=index["shells"],
+        head=index,
         rates=rates,
         style_hash=_csp_hash(style),
         script_hash=_csp_hash(script),
