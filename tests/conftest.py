@@ -20,6 +20,7 @@ SLOW = (
     "generation/test_replies.py::test_the_deadline_ends_slow_replies",
     "mutate/",
     "project/test_bench.py",
+    "report/test_explorer_answers.py",
     "report/test_explorer_hostile.py",
     "report/test_figures.py",
     "report/test_explorer_use.py",

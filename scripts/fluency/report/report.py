@@ -20,18 +20,18 @@ from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
 from fluency.report import markdown, sentences, summary, tables
 from fluency.report.drawing import Drawing
-from fluency.report.explorer import write_explorer
+from fluency.report.explorer import model_rates, write_explorer
 from fluency.report.figures import draw_figures
 from fluency.report.numbers import percent, points, probability, seconds, signed, span
 
 
 def write_products(view: StudyView, frame: pd.DataFrame, folder: Path) -> None:
     """Write `report.md`, `figures/*.svg` and `explorer.html`; the same inputs give the same bytes."""
-    write_explorer(folder / "explorer.html", frame, view)
-    write_report(folder / "report.md", frame, view)
+    analysis = write_report(folder / "report.md", frame, view)
+    write_explorer(folder / "explorer.html", frame, view, model_rates(analysis))
 
 
-def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> None:
+def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> Analysis:
     """Write `path` and `figures/*.svg` next to it; figures of an earlier report are removed."""
     analysis = analyse(frame, view.study, view.tasks, {name: found.tasks for name, found in task_sets().items()})
     figures = draw_figures(analysis, frame)
@@ -41,6 +41,7 @@ def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> None:
     for figure in figures:
         write_atomic(folder / figure.name, figure.svg)
     write_atomic(path, render(_values(analysis, view, figures)))
+    return analysis
 
 
 def render(values: dict[str, Any], name: str = "report.md.j2") -> str:
