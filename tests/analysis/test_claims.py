@@ -9,7 +9,7 @@ import pytest
 
 from fluency.analysis.estimate import Claims, claims_of
 from fluency.analysis.intervals import Interval
-from fluency.analysis.plan import band_of
+from fluency.analysis.plan import band_of, common_edge
 
 MIDDLE = (Fraction(1, 2), Fraction(1, 2))
 GAPS = [Fraction(x, 200) for x in (-120, -60, *range(-30, 31), 60, 120)]
@@ -109,6 +109,18 @@ def test_both_shells_at_one_edge_leave_the_tasks_nothing_to_tell_of_a_size() -> 
             assert found.edge == ("floor" if low else "ceiling" if high else None)
             if found.edge:
                 assert found.size == "open" and not found.resolved
+                assert found.alike_at_edge == (free.size == "under-five")
             else:
                 assert found == free
             assert (found.ahead, found.band) == (free.ahead, free.band), "who is ahead stands: the edge only hides"
+
+
+def test_a_row_is_out_of_reach_at_an_edge_where_no_rate_of_the_other_shell_gets_there() -> None:
+    grid = [Fraction(x, 1000) for x in range(0, 1001, 5)]
+    for rates in [(a, b) for a, b in itertools.product(RATES, RATES) if common_edge((a, b))]:
+        below, above = rates
+        reached = [{band_of(x - below) for x in grid}, {band_of(above - x) for x in grid}]
+        expected = [side for side in OPPOSITE if not all(side in bands for bands in reached)]
+        found = claims_of(rates, above - below, Interval(-1, 1), Interval(-1, 1), 1.0, None)
+        assert list(found.out_of_reach) == expected, rates
+    assert claimed(Fraction(0), Fraction(1), Fraction(1), (Fraction(95, 100), Fraction(1, 2))).out_of_reach == ()

@@ -32,6 +32,7 @@ from fluency.analysis.plan import (
     band_of,
     bands_within,
     common_edge,
+    rows_out_of_reach,
 )
 from fluency.analysis.power import SampleSizes, sample_sizes
 from fluency.analysis.robustness import (
@@ -166,6 +167,8 @@ class Claims:
     size: of the gap on tasks like these.
     rows: of the table, those that the 95 % interval meets.
     these_tasks: who is ahead on these very tasks; `unknown` where their trials say nothing about their own noise.
+    alike_at_edge: at an edge, whether the 90 % interval lies within 5 points: equality, on tasks as easy or hard.
+    out_of_reach: at an edge, the rows whose gap does not fit beside the one shell's rate, whatever the other's.
     """
 
     band: Band
@@ -174,6 +177,8 @@ class Claims:
     size: Size
     rows: tuple[Band, ...]
     these_tasks: Direction | Literal["open", "unknown"]
+    alike_at_edge: bool = False
+    out_of_reach: tuple[Direction, ...] = ()
 
     @property
     def resolved(self) -> bool:
@@ -196,13 +201,16 @@ def claims_of(
     ahead: Direction | None = None
     if p <= ALPHA and (s95.low > 0 or s95.high < 0):
         ahead = "challenger" if s95.low > 0 else "baseline"
+    size = _size(ahead, s95, s90)
     return Claims(
         band=band_of(gap),
         edge=edge,
         ahead=ahead,
-        size="open" if edge else _size(ahead, s95, s90),
+        size="open" if edge else size,
         rows=bands_within(*s95),
         these_tasks=_on_these_tasks(gap, fixed),
+        alike_at_edge=edge is not None and size == "under-five",
+        out_of_reach=rows_out_of_reach(rates) if edge else (),
     )
 
 

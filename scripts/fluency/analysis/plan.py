@@ -225,3 +225,10 @@ def common_edge(rates: tuple[Fraction, Fraction]) -> Edge | None:
     """The edge that both shells stand at; floor against ceiling is the widest gap there is, and no such edge."""
     one, other = map(edge_of, rates)
     return one if one == other else None
+
+
+def rows_out_of_reach(rates: tuple[Fraction, Fraction]) -> tuple[Direction, ...]:
+    """The directions that one of the rates (baseline, challenger) leaves no space for, whatever the other is."""
+    below, above = rates
+    fits = {"challenger": min(1 - below, above), "baseline": min(below, 1 - above)}
+    return tuple(side for side in DIRECTIONS if fits[side] < DIRECTION)
