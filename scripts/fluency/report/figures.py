@@ -144,11 +144,14 @@ def draw_gaps(analysis: Analysis) -> Drawing | None:
     if any(gap.claims.edge for gap in gaps.values()):
         legend += "\ndashed, hollow: these tasks cannot tell the shells apart"
     figure.text(0.1 / figure.get_figwidth(), 0.08 / figure.get_figheight(), legend, fontsize=7.5, color=MID)
-    alt = f"Gap of each model in points, {challenger} less {baseline}, over the bands of the decision table. " + " ".join(
-        f"{model}: {signed(gap.value)}, 95 % for tasks like these {span(gap.s95)}, "
-        + ("for these tasks undefined" if gap.fixed is None else f"for these tasks ±{points(gap.fixed)}")
-        + (f", both at the {gap.claims.edge}: cannot tell." if gap.claims.edge else ".")
-        for model, gap in gaps.items()
+    alt = (
+        f"Gap of each model in points, {challenger} less {baseline}, over the bands of the decision table. "
+        + " ".join(
+            f"{model}: {signed(gap.value)}, 95 % for tasks like these {span(gap.s95)}, "
+            + ("for these tasks undefined" if gap.fixed is None else f"for these tasks ±{points(gap.fixed)}")
+            + (f", both at the {gap.claims.edge}: cannot tell." if gap.claims.edge else ".")
+            for model, gap in gaps.items()
+        )
     )
     return Drawing("gaps", "", "gaps.svg", to_svg(figure, "Gaps over the decision table", alt), alt)
 
@@ -244,7 +247,9 @@ def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
     _task_legend(axes, marks, shown)
     flat = _flat_tasks(told)
     figure.text(0.1 / figure.get_figwidth(), 0.06 / figure.get_figheight(), flat, fontsize=7.5, color=MID)
-    alt = f"Share of passed runs of {model.model} by task and shell. {_leads(list(rates.values()), model, shown)} {flat}"
+    alt = (
+        f"Share of passed runs of {model.model} by task and shell. {_leads(list(rates.values()), model, shown)} {flat}"
+    )
     return _model_drawing("tasks", "Tasks", model, figure, alt)
 
 
@@ -300,7 +305,9 @@ def _dots(axes: Axes, rates: Sequence[Rates], marks: Mapping[str, Mark], contras
     both = [row for row in rows if baseline[row] is not None and challenger[row] is not None]
     axes.hlines(both, [baseline[row] for row in both], [challenger[row] for row in both], color=MID, linewidth=1.3)
     for shell, mark in reversed(list(marks.items())):
-        places = [(rate, row + mark.below) for row, by_shell in enumerate(rates) if (rate := by_shell[shell]) is not None]
+        places = [
+            (rate, row + mark.below) for row, by_shell in enumerate(rates) if (rate := by_shell[shell]) is not None
+        ]
         axes.scatter(
             [rate for rate, _ in places],
             [row for _, row in places],

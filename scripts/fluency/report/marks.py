@@ -1,4 +1,4 @@
-"""One symbol for each way a trial can end, and each failure class in words: the same in report, explorer and terminal."""
+"""A symbol for each way a trial can end, and each failure class in words: for report, explorer and terminal alike."""
 
 from __future__ import annotations
 

@@ -18,10 +18,9 @@ from fluency.common.paths import REPORT
 from fluency.core.shells import SHELLS
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name
-from fluency.report import markdown, sentences, summary, tables
-from fluency.report.drawing import Drawing
+from fluency.report import first_page, markdown, sentences, tables
 from fluency.report.explorer import write_explorer
-from fluency.report.figures import draw_figures
+from fluency.report.figures import Drawing, draw_figures
 from fluency.report.numbers import percent, points, probability, seconds, signed, span
 
 
@@ -56,7 +55,7 @@ def render(values: dict[str, Any], name: str = "report.md.j2") -> str:
     for function in (percent, points, probability, seconds, signed, span, markdown.code, markdown.text):
         environment.filters[function.__name__] = function
     written = environment.get_template(name).render(
-        {**values, "tables": tables, "sentences": sentences, "summary": summary}
+        {**values, "tables": tables, "sentences": sentences, "page": first_page}
     )
     return re.sub(r"\n{3,}", "\n\n", written)
 
@@ -65,6 +64,7 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
     study, tasks, provenance = view.study, view.tasks, view.provenance
     return {
         "analysis": analysis,
+        "view": view,
         "study": study,
         "models": {model.alias: model for model in study.models},
         "tasks": list(tasks),

@@ -1,13 +1,15 @@
-"""Sentences inside the report's sections, and the provenance as lines."""
+"""Sentences of the report's appendix, the full headline of a model, and the provenance as lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from fluency.analysis.plan import MISSING_PROGRAM_GAP
-from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of, setting_for
+from fluency.analysis.estimate import Claims, GapEstimate, Size
+from fluency.analysis.plan import DIRECTION_PP, MISSING_PROGRAM_GAP, NOISE_PP
+from fluency.analysis.power import SampleSizes
+from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of, setting_for, shells_under
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
@@ -15,7 +17,7 @@ from fluency.core.provenance import Provenance
 from fluency.core.records import EARLIER_CLASS
 from fluency.core.shells import DESIGN_SHELLS, SHELLS, Condition, Shell
 from fluency.core.study import Study
-from fluency.report.numbers import points, seconds, signed, span
+from fluency.report.numbers import percent, points, probability, seconds, signed, span
 
 
 def question(analysis: Analysis) -> str:
@@ -38,20 +40,123 @@ def extra_shells_note(analysis: Analysis) -> str:
     pair = listed(short_names(analysis.contrast))
     if not others:
         return ""
-    return f" The rest ({others}) stands beside them and enters no gap: *both shells* below means {pair}."
+    return f" {others} is shown and enters no gap: *both shells* below means {pair}."
+
+
+def headline_of(model: ModelAnalysis) -> str:
+    """Everything that decides about one model, in one line."""
+    gap = model.gap
+    if gap is None:
+        results = "; ".join(_shell_results(model, shell) for shell in model.tallies)
+        return f"{model.model}: no gap: {'; '.join(model.verdict.refused)}. {results}."
+    return f"{model.model}: {' '.join(_headline_parts(model, gap))}"
+
+
+def _headline_parts(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
+    contrast, verdict, tasks = model.outcomes.contrast, model.verdict, len(gap.paired.tasks)
+    tallies = [tally for shell, tally in model.tallies.items() if shell in contrast]
+    measured, planned = sum(tally.measured for tally in tallies), sum(tally.planned for tally in tallies)
+    rates = zip(short_names(contrast), (gap.paired.baseline_rate, gap.paired.challenger_rate), strict=True)
+    yield (
+        f"gap {signed(gap.value)} pp ({', '.join(f'{name} {percent(rate.value)}' for name, rate in rates)}; "
+        f"{tasks} tasks, {measured}/{planned} runs measured)."
+    )
+    if verdict.band is None:
+        yield f"No verdict: {'; '.join(verdict.refused)}."
+    elif verdict.edge:
+        yield f"Both shells are at the {verdict.edge}: these tasks cannot tell, and the decision table does not apply."
+    else:
+        words = model.words[verdict.band]
+        yield f"By the decision table ({words.condition}): {words.reading}."
+    if verdict.band:
+        missing = " Missing runs could change the verdict." if verdict.provisional else ""
+        yield who_is_ahead(gap.claims, contrast, verdict.provisional) + missing
+        if not gap.claims.edge and not verdict.resolved:
+            yield tasks_needed(gap.needed) if gap.needed else "The tasks do not differ, so no size can be worked out."
+    yield f"95 % for tasks like these {span(gap.s95)}{' (widened)' if gap.floored else ''}; {_on_these_tasks(gap)}."
+    if gap.floored and not gap.paired.differing:
+        yield f"0/{tasks} tasks differ: up to {percent(gap.differing_bound)} (Clopper-Pearson) could."
+    yield f"Sign-flip p={probability(gap.p)} ({gap.paired.differing} of {tasks} tasks differ)."
+    yield f"Compatible with: {', '.join(model.words[band].label for band in gap.claims.rows)}."
+    if gap.tasks_out:
+        flips = ", ".join(gap.tasks_out.flips)
+        flipped = f", another verdict without {flips}" if flips else ", the verdict survives each deletion"
+        yield f"Leave-one-task-out {signed(gap.tasks_out.low)} to {signed(gap.tasks_out.high)}{flipped}."
+    for condition in conditions_of(contrast):
+        found = model.under(condition)
+        if condition.in_summary and found is not None:
+            names = " and ".join(short_names(shells_under(condition, contrast)))
+            title = condition.title[0].upper() + condition.title[1:]
+            yield f"{title} for {names} the gap is {signed(found.paired.gap)} pp."
+    shares = " / ".join(f"{model.words[band].label} {percent(share, 0)}" for band, share in gap.shares.items())
+    yield f"Task-resample shares {shares} (not probabilities of truth)."
+
+
+SIZES: dict[Size, str] = {
+    "ten-or-more": f"{DIRECTION_PP} points or more",
+    "five-to-ten": f"{NOISE_PP} to {DIRECTION_PP} points",
+    "under-five": f"less than {NOISE_PP} points",
+    "under-ten": f"less than {DIRECTION_PP} points",
+}
+
+
+def who_is_ahead(claims: Claims, contrast: tuple[str, str], provisional: bool = False) -> str:
+    """Two questions that are easily taken for one: who is ahead, and by how much."""
+    resolved = "resolved on what was measured" if provisional else "resolved"
+    who = f"{resolved} ({SHELLS[contrast[claims.ahead == 'challenger']].short_title})" if claims.ahead else "undecided"
+    size = ""
+    if claims.size in SIZES:
+        size = f"; {SIZES[claims.size]}: {resolved}"
+    elif claims.ahead and not claims.edge:
+        size = f"; {SIZES['ten-or-more']}: open"
+    return f"Who is ahead: {who}{size}."
+
+
+def tasks_needed(sizes: SampleSizes) -> str:
+    """How many tasks each question would take."""
+    return (
+        f"With this spread, four times in five, about {sizes.ahead} tasks show who is ahead (of a true gap of "
+        f"{DIRECTION_PP}), as many that it is {DIRECTION_PP} or more (of {2 * DIRECTION_PP}), about "
+        f"{sizes.no_difference} that there is no difference (less than {NOISE_PP}, of 0)."
+    )
+
+
+def these_tasks(claims: Claims, contrast: tuple[str, str], fixed: float | None) -> str:
+    """Who is ahead on these very tasks, whatever holds of others."""
+    if claims.these_tasks == "unknown":
+        why = "no trial varied, which is not certainty" if fixed == 0 else "one trial does not show its own noise"
+        return f"too little is known ({why})"
+    if claims.these_tasks == "open":
+        return "undecided"
+    return f"{SHELLS[contrast[claims.these_tasks == 'challenger']].short_title} is ahead"
+
+
+def _on_these_tasks(gap: GapEstimate) -> str:
+    if gap.fixed is None:
+        return "on these tasks: undefined with one trial"
+    return f"on these tasks ±{points(gap.fixed)}" + ("" if gap.fixed else " (no trial varied; not certainty)")
+
+
+def _shell_results(model: ModelAnalysis, shell: str) -> str:
+    rate, tally = model.rates[shell], model.tallies[shell]
+    if rate is None:
+        return f"{SHELLS[shell].title}: {tally.measured}/{tally.planned} runs measured"
+    return (
+        f"{SHELLS[shell].title} pass@1 {percent(rate.value)} ({rate.passes}/{rate.scored} runs, {rate.tasks} tasks, "
+        f"{tally.measured}/{tally.planned} measured)"
+    )
 
 
 def composition_title(analysis: Analysis) -> str:
     """The question that the classification of the answers is for."""
     names = listed([shell.short_title for shell in _with_foreign_programs(analysis.shells_shown)])
-    return f"How much of the {names} arm is {names}?" if names else "What the answers are made of"
+    return f"How much of {names} is {names}?" if names else "What the answers are made of"
 
 
 def composition_sentences(analysis: Analysis) -> str:
     """Why an answer's shell does not determine its language; empty where it does."""
     return " ".join(
-        f"{shell.unix_programs_note} Without the split below, the {shell.short_title} arm cannot be read as a measure "
-        f"of {shell.short_title}."
+        f"{shell.unix_programs_note} The split below says how far its runs measure {shell.short_title} itself."
         for shell in _with_foreign_programs(analysis.shells_shown)
     )
 
@@ -70,23 +175,24 @@ def _composition(model: ModelAnalysis, shell: Shell) -> str:
     if made is None or not made.answers:
         return f"There are no {shell.short_title} answers."
     counts = {line.made_of: line.answers for line in made.lines}
-    kinds = {
-        "cmdlets-only": "hold cmdlets only",
-        "mixed": "mix in Unix programs",
-        "unix-only": "are Unix programs only",
-        "delegation": "hand over to another shell or language",
-    }
-    part = ", ".join(f"{counts.get(kind, 0)} {words}" for kind, words in kinds.items())
-    other = made.answers - sum(counts.get(kind, 0) for kind in kinds)
-    rest = f"; the other {other} hold no command or do not parse" if other else ""
+    parts = [f"{words} {counts.get(kind, 0)}" for kind, words in MADE_OF.items()]
+    parts.append(f"no command or not parsed {made.answers - sum(counts.get(kind, 0) for kind in MADE_OF)}")
     executed = "" if made.measured else " They could not be executed here."
-    return f"Of {made.answers} {shell.short_title} answers, {part}{rest}.{executed}"
+    return f"Of {made.answers} {shell.short_title} answers: {', '.join(parts)}.{executed}"
+
+
+MADE_OF = {
+    "cmdlets-only": "cmdlets only",
+    "mixed": "with Unix programs mixed in",
+    "unix-only": "Unix programs only",
+    "delegation": "handed over to another shell or language",
+}
 
 
 def summary_columns(analysis: Analysis) -> str:
-    """What the summary's columns on conditions say, a line of its legend each."""
+    """What the table's columns on conditions say, a line of its legend each."""
     return "".join(
-        f"- *{condition.title}*: the gap with {setting_for(condition, analysis.contrast)} (see the next section).\n"
+        f"- *{condition.title}*: the gap with {setting_for(condition, analysis.contrast)} (see Sensitivities).\n"
         for condition in conditions_of(analysis.contrast)
         if condition.in_summary
     )
@@ -156,13 +262,13 @@ def missing_programs(model: ModelAnalysis) -> str:
         both = _share(EARLIER_CLASS[MISSING_PROGRAM], counted[EARLIER_CLASS[MISSING_PROGRAM]], measured)
         return (
             f"Failed for a command that is not there: {both}. These {older} cells were judged when a program that this "
-            "room lacks and a name that nobody has were one class."
+            "sandbox lacks and a name that nobody has were one class."
         )
     lacked = counted.get(MISSING_PROGRAM, {})
     parts = [_share(name, counted.get(name, {}), measured) for name in (MISSING_PROGRAM, "invented-command")]
     said = (
-        f"Failed for a program that other machines have and this room lacks: {parts[0]}; for a name that nobody has: "
-        f"{parts[1]}."
+        f"Failed for a program that other machines have and this sandbox lacks: {parts[0]}; "
+        f"for a name that nobody has: {parts[1]}."
     )
     baseline, challenger = model.outcomes.contrast
     if not measured.keys() >= {baseline, challenger}:
@@ -170,12 +276,12 @@ def missing_programs(model: ModelAnalysis) -> str:
     shares = {shell: Fraction(lacked.get(shell, 0), measured[shell]) for shell in (baseline, challenger)}
     apart = abs(shares[challenger] - shares[baseline])
     if apart < MISSING_PROGRAM_GAP:
-        return f"{said} The arms differ by {points(apart)} points in the first, less than {LEAST_PP}."
+        return f"{said} The shells differ by {points(apart)} points in the first, less than {LEAST_PP}."
     spared = min(shares, key=shares.__getitem__)
     gaps = {line.key: signed(line.estimate.paired.gap) if line.estimate else "n/a" for line in model.sensitivities}
     return (
-        f"{said} **The room may favour {SHELLS[spared].short_title}**: the arms differ by {points(apart)} points in "
-        f"the first, {LEAST_PP} or more. The gap is {gaps['missing_left_out']} pp with those cells left out and "
+        f"{said} **The sandbox may favour {SHELLS[spared].short_title}**: the shells differ by {points(apart)} points "
+        f"in the first, {LEAST_PP} or more. The gap is {gaps['missing_left_out']} pp with those cells left out and "
         f"{gaps['missing_passed']} pp with all of them passed, against {gaps['headline']} pp as designed."
     )
 

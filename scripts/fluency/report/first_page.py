@@ -1,0 +1,315 @@
+"""The first page: what may be decided, a line for each model, what could change it, and where the shells differ.
+
+Sentences are plain text, for a terminal too; a template escapes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from fluency.analysis.estimate import GapEstimate
+from fluency.analysis.plan import DIRECTION_PP, DIRECTIONS, MIN_INFORMATIVE, NOISE_PP, Band, band_of, edge_of
+from fluency.analysis.robustness import conditions_of
+from fluency.analysis.simulated import STOPPING
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis
+from fluency.common.words import escape_controls, plural
+from fluency.core.provenance import Provenance
+from fluency.core.shells import CONDITIONS, SHELLS
+from fluency.core.study import Study
+from fluency.core.study_view import StudyView
+from fluency.core.tasks import set_name
+from fluency.report.numbers import probability, signed, span
+from fluency.report.sentences import listed, short_names, unofficial_builds, who_is_ahead
+
+TEN, FIVE = f"{DIRECTION_PP} points or more", f"{NOISE_PP} points or more"
+
+
+def printed(analysis: Analysis, view: StudyView, folder: Path) -> str:
+    """The page's first lines for a terminal, with the paths of report and explorer."""
+    lines = ["", decides(analysis), ""]
+    lines += [f"  {model.model} {model_sentence(model)}" for model in analysis.models]
+    lines += ["", " ".join(study_sentences(analysis, view))]
+    lines += [f"Report:   {folder / 'report.md'}", f"Explorer: {folder / 'explorer.html'}"]
+    return escape_controls("\n".join(lines))
+
+
+def decides(analysis: Analysis) -> str:
+    """What may be decided: the first line of the report."""
+    judged = [model for model in analysis.models if model.gap and model.verdict.band]
+    if not judged:
+        return _compares_nothing(analysis)
+    sentences = [_policy(analysis, judged)]
+    if open_models := [model.model for model in judged if model.verdict.provisional]:
+        sentences.append(
+            f"Missing runs could still change the verdict for {listed(open_models)}: finish the study before deciding."
+        )
+    return " ".join(sentences)
+
+
+def _compares_nothing(analysis: Analysis) -> str:
+    measured = {shell for model in analysis.models for shell, tally in model.tallies.items() if tally.measured}
+    lacking = [shell for shell in analysis.contrast if shell not in measured]
+    if not lacking:
+        return "Too little was measured for a verdict: this report decides nothing."
+    were = "was" if len(lacking) == 1 else "were"
+    return f"{listed(short_names(lacking))} {were} not measured here: this report compares nothing."
+
+
+def _policy(analysis: Analysis, judged: list[ModelAnalysis]) -> str:
+    ahead = {
+        side: [model.model for model in judged if model.gap and model.gap.claims.ahead == side] for side in DIRECTIONS
+    }
+    if all(ahead.values()):
+        who = " and ".join(f"{_shell(side, analysis)} is ahead for {listed(ahead[side])}" for side in DIRECTIONS)
+        return f"The models disagree: {who}; no common change is supported."
+    settled: dict[Band, list[str]] = {}
+    for model in judged:
+        band, verdict = model.verdict.band, model.verdict
+        if band and band != "inconclusive" and verdict.resolved and not verdict.provisional:
+            settled.setdefault(band, []).append(model.model)
+    rest = [model.model for model in analysis.models if not any(model.model in names for names in settled.values())]
+    if settled:
+        return _settled(analysis, settled, rest)
+    mild = [
+        f"{_shell(model.verdict.band, analysis)} is ahead by {TEN} for {model.model} (95 % interval {span(gap.s95)})"
+        for model in judged
+        if (gap := model.gap) and model.verdict.band in DIRECTIONS and not model.verdict.edge
+        if not model.verdict.resolved
+    ]
+    if mild:
+        return f"By the decision table {listed(mild)}, but the data do not resolve it: no change can rest on it yet."
+    although = "".join(
+        f", although {_shell(side, analysis)} is ahead for {listed(names)}" for side, names in ahead.items() if names
+    )
+    return f"Nothing in this study supports a change of policy{although}."
+
+
+def _settled(analysis: Analysis, settled: dict[Band, list[str]], rest: list[str]) -> str:
+    """At most one of the directions is in `settled`, since models that disagree have their own sentence."""
+    count = len(analysis.models)
+    if not rest and len(settled) == 1:
+        (band,) = settled
+        if band == "falsified":
+            return f"No difference of {FIVE}: change nothing."
+        every = f"every model tested ({count} of {count})" if count > 1 else "the model tested"
+        return f"{_shell(band, analysis)} was ahead for {every}: {analysis.words[band].reading}, by the decision table."
+    parts = [
+        f"no difference of {FIVE} for {listed(names)}"
+        if band == "falsified"
+        else f"{_shell(band, analysis)} was ahead for {listed(names)}: {analysis.words[band].reading}"
+        for band, names in sorted(settled.items(), key=lambda item: item[0] == "falsified")
+    ]
+    parts += [f"undecided for {listed(rest)}"] if rest else []
+    changes = [names for band, names in settled.items() if band in DIRECTIONS]
+    only = f" The change is supported for {listed(changes[0])} only." if changes else ""
+    said = "; ".join(parts)
+    return f"{said[0].upper()}{said[1:]}.{only}"
+
+
+def _shell(side: Band | None, analysis: Analysis | ModelAnalysis) -> str:
+    contrast = analysis.contrast if isinstance(analysis, Analysis) else analysis.outcomes.contrast
+    return SHELLS[contrast[side == "challenger"]].short_title
+
+
+def model_sentence(model: ModelAnalysis) -> str:
+    """What one model did, to be read after its name."""
+    gap, verdict = model.gap, model.verdict
+    if gap is None or verdict.band is None:
+        seen = "; ".join(
+            f"{SHELLS[shell].title} passed {rate.passes} of {rate.scored} runs"
+            for shell in model.tallies
+            if (rate := model.rates[shell])
+        )
+        return f"was not compared: {'; '.join(verdict.refused)}{seen and f' ({seen})'}."
+    baseline, challenger = short_names(model.outcomes.contrast)
+    below, above = gap.paired.baseline_rate, gap.paired.challenger_rate
+    if not below.passes + above.passes:
+        return "solved nothing in either shell: for this model the tasks are too hard to compare the shells."
+    return (
+        f"wrote a working command in {below.passes} of {below.scored} {baseline} runs and in {above.passes} of "
+        f"{above.scored} {challenger} runs: {challenger} {signed(gap.value, 0)} points "
+        f"(95 % interval {span(gap.s95, 0)}). {' '.join(_found(model, gap))}"
+    )
+
+
+def _found(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
+    claims = gap.claims
+    ahead = who_is_ahead(claims, model.outcomes.contrast, model.verdict.provisional)
+    if not claims.edge:
+        yield ahead
+        return
+    this, other = ("hard", "easier") if claims.edge == "floor" else ("easy", "harder")
+    if claims.alike_at_edge:
+        yield f"On tasks this {this} the shells differ by less than {NOISE_PP} points; {other} ones may not."
+    else:
+        yield f"For this model the tasks are too {this} to compare the shells."
+    if len(claims.out_of_reach) == len(DIRECTIONS):
+        yield f"Neither shell can be ahead by {TEN} here."
+    elif claims.out_of_reach:
+        yield f"{_shell(claims.out_of_reach[0], model)} cannot be ahead by {TEN} here."
+    yield f"{ahead.removesuffix('.')} (p = {probability(gap.p)})."
+
+
+def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
+    """The design, what of it is missing, and whether it was registered."""
+    tallies = [(model, shell, tally) for model in analysis.models for shell, tally in model.tallies.items()]
+    planned, measured = (sum(getattr(tally, what) for *_, tally in tallies) for what in ("planned", "measured"))
+    named = set_name([task.id for task in view.tasks])
+    design = [(len(analysis.shells), "shell"), (analysis.trials, "trial"), (len(analysis.models), "model")]
+    yield (
+        f"{plural(len(analysis.tasks), 'task')} ({named or 'no named set'}) × "
+        f"{' × '.join(plural(number, noun) for number, noun in design)}, {measured} of {planned} runs measured."
+    )
+    if missing := [
+        f"{tally.missing} of {tally.planned} in {SHELLS[shell].short_title} for {model.model}"
+        for model, shell, tally in tallies
+        if tally.missing
+    ]:
+        yield f"Missing: {', '.join(missing)}."
+    for shell in dict.fromkeys(shell for _, shell, tally in tallies if tally.state == "not-measured"):
+        yield f"To measure {SHELLS[shell].short_title}, {SHELLS[shell].install_hint}."
+    later = [(model.model, list(map(str, model.trials_added_later))) for model in analysis.models]
+    if grew := [f"{listed(trials)} for {name}" for name, trials in later if trials]:
+        yield (
+            f"The study grew: trials beyond {', '.join(grew)} were asked for when the earlier ones had been answered; "
+            f"who stops at a result of choice finds one where there is none in up to {STOPPING} of studies."
+        )
+    yield _registered(view.study, view.provenance)
+    yield from unofficial_builds(view.provenance)
+
+
+def _registered(study: Study, provenance: Provenance) -> str:
+    made = provenance.registration
+    if made is None:
+        return f"Exploratory: not registered in advance{'' if study.decision else ', and no decision named'}."
+    if made.precedes(provenance.first_answer_utc) is False:
+        return "Exploratory: registered after its first answer."
+    if count := len(provenance.deviations):
+        return f"Registered, but it departs from its registration in {plural(count, 'point')}."
+    return "Registered in advance, no deviations." if made.utc else "Registered, at a time that is not known."
+
+
+HOW = {
+    "lenient": "with commands taken out of prose",
+    "structural": "by structure alone",
+    "exit": "by exit status alone",
+    "output": "by output alone",
+    "no_refusals": "with refusals left out",
+    "no_delegation": "with answers that call another shell failed",
+    "missing_left_out": "with answers that lack a program left out",
+    "missing_passed": "with answers that lack a program passed",
+} | {condition.name: condition.title for condition in CONDITIONS.values()}
+"""Key of a definition of a pass -> how it counts."""
+MAX_NAMED = 3
+
+
+def could_change(analysis: Analysis) -> Iterator[str]:
+    """What the result hangs on, a sentence for each; nothing is said of models without a verdict or at an edge."""
+    for model in analysis.models:
+        if (gap := model.gap) and model.verdict.band and not model.verdict.edge:
+            of = f" for {model.model}" if len(analysis.models) > 1 else ""
+            yield from _other_definitions(model, gap, of)
+            yield from _other_tasks(model, gap, of)
+            if model.verdict.provisional:
+                low, high = gap.bounds
+                yield f"The missing runs could move the gap{of} to anything from {signed(low)} to {signed(high)}."
+
+
+def _other_definitions(model: ModelAnalysis, gap: GapEstimate, of: str) -> Iterator[str]:
+    other: dict[str, list[str]] = {}
+    for line in model.sensitivities:
+        if (found := line.estimate) and found.band != band_of(gap.value):
+            counted = f"{HOW[line.key]} ({signed(found.paired.gap)})"
+            other.setdefault(model.words[found.band].label, []).append(counted)
+    for label, ways in other.items():
+        yield f"Counting a pass {listed(ways)}, the table would say {label}{of}."
+    for condition in conditions_of(model.outcomes.contrast):
+        found = model.under(condition)
+        if condition.in_summary and found is None:
+            yield f"The gap {condition.title}{of} was not measured."
+        elif condition.in_summary and found and found.band == band_of(gap.value):
+            same = " as well" if found.paired.gap == gap.value else ""
+            yield f"The gap {condition.title}{of} is {signed(found.paired.gap)}{same}."
+
+
+def _other_tasks(model: ModelAnalysis, gap: GapEstimate, of: str) -> Iterator[str]:
+    flat, tasks = gap.ceiling_and_floor, len(gap.paired.tasks)
+    if flat.informative < max(MIN_INFORMATIVE, tasks // 2):
+        how = (
+            "solved by no run"
+            if not flat.ceiling
+            else "solved by every run"
+            if not flat.floor
+            else "solved always or never"
+        )
+        needed = ""
+        if gap.needed and not gap.claims.ahead:
+            needed = f" About {gap.needed.ahead} tasks of this kind would show who is ahead by {DIRECTION_PP} points."
+        yield f"{flat.informative} of {tasks} tasks decide{of}; the others were {how} in either shell.{needed}"
+    parts = [
+        f"{listed(out.flips)}" if len(out.flips) <= MAX_NAMED else f"any one of {len(out.flips)} {nouns}"
+        for out, nouns in ((gap.tasks_out, "tasks"), (gap.categories_out, "categories"))
+        if out and out.flips
+    ]
+    parts += [
+        f"the tasks that lean to {listed(short_names(less.left_out))}"
+        for less in model.without
+        if less.gap and band_of(less.gap.value) != band_of(gap.value)
+    ]
+    if parts:
+        yield f"Without {' or '.join(parts)} the table would say otherwise{of}."
+    for shell, rate in zip(
+        model.outcomes.contrast, (gap.paired.baseline_rate, gap.paired.challenger_rate), strict=True
+    ):
+        if edge := edge_of(rate.value):
+            most = "nearly nothing" if edge == "floor" else "nearly everything"
+            yield f"{SHELLS[shell].short_title} passes {most}{of}, which draws the gap towards 0."
+
+
+def how_measured(analysis: Analysis, view: StudyView) -> Iterator[str]:
+    """How a run was made and judged, in a few sentences."""
+    worlds = len(view.study.seeds)
+    each = (
+        "a fresh container without network, in a generated world"
+        if worlds == 1
+        else (f"{worlds} fresh containers without network, in {worlds} generated worlds")
+    )
+    where = {1: "", 2: " in both"}.get(worlds, " in all of them")
+    yield f"Each command ran as written in {each}; it passes if it exits with 0 and prints the right answer{where}."
+    yield "Prompts differ in one line, the shell's."
+    sent = dict.fromkeys(t for model in analysis.models for t, _ in model.answer_summary.temperatures)
+    if sent:
+        yield f"Temperature {' or '.join(sent)}."
+    yield from asking_order(analysis)
+    versions = {name: v for image in view.provenance.images for name, v in image.shells.items() if name in SHELLS}
+    if versions:
+        yield f"{', '.join(f'{SHELLS[name].short_title} {version}' for name, version in versions.items())}."
+    yield "Not measured: follow-up on errors, safety, any other language, Windows."
+
+
+def asking_order(analysis: Analysis) -> Iterator[str]:
+    """Whether the answers came in the planned order, by model; nothing where none came."""
+    models: dict[str, list[str]] = {}
+    for model, order in analysis.orders.items():
+        if any(own.model == model and own.answer_summary.answers for own in analysis.models):
+            models.setdefault(order.state, []).append(model)
+    every = len(models) == 1
+    for state, names in models.items():
+        said = ORDERS[state]
+        worst = min((analysis.orders[name].correlation or 0.0 for name in names), default=0.0)
+        number = (
+            f" (rank correlation with the planned order {worst:.2f})"
+            if state in ("kept", "resumed", "departed")
+            else ""
+        )
+        yield f"{said}{'' if every else f' for {listed(names)}'}{number}."
+
+
+ORDERS = {
+    "kept": "The shells were asked in one mixed, seeded order",
+    "resumed": "The shells were asked in one mixed, seeded order, resumed after a pause",
+    "departed": "CAUTION: the answers did not come in the planned mixed order",
+    "batch": "Asked as a batch, which has no order",
+    "unknown": "The order of asking is not known",
+}
