@@ -1,10 +1,14 @@
-"""Drift by hand and by its properties: every answer once, in order, whatever the order of the rows."""
+"""Drift by hand and by its properties: every answer once, in order, whatever the order of the rows. The order of asking."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
 import pytest
 
-from fluency.analysis.descriptive import TIME_SLICES, drift
+from fluency.analysis.descriptive import ORDER_KEPT, TIME_SLICES, asking_order, drift, trials_added_later
+from fluency.core.study import Cell
 from fluency.core.table import to_frame
 from tests.synthetic_tables import make_frame, make_rows, make_study, make_tasks, random_passes
 
@@ -45,3 +49,70 @@ def test_few_answers_make_few_stretches(answers: int) -> None:
 def test_batches_have_no_time_of_generation() -> None:
     found = drift(make_frame(STUDY, TASKS, lambda cell: True, t_gen_s=None), SHELLS)
     assert {shell.t_gen for stretch in found for shell in stretch.by_shell.values()} == {None}
+
+
+FIVE_TRIALS, TWENTY = make_study(trials=5), make_tasks(20)
+
+
+def asked(late: Callable[[Cell, float], float], **more):
+    """Answers in the planned order, one a minute and eight at a time, each as many hours later as `late` says.
+
+    late: takes a cell and its planned place, from 0 to 1.
+    """
+    rows = {
+        Cell(row.model, row.shell, row.task, row.trial): row for row in make_rows(FIVE_TRIALS, TWENTY, passes, **more)
+    }
+    for place, cell in enumerate(sorted(rows, key=lambda cell: -FIVE_TRIALS.priority(cell))):
+        minutes = place + place * 37 % 8 + 60 * late(cell, place / len(rows))
+        time = (datetime(2026, 5, 1) + timedelta(minutes=minutes)).isoformat(timespec="seconds")
+        rows[cell] = rows[cell].model_copy(update={"asked_utc": f"{time}Z"})
+    return to_frame(list(rows.values()))
+
+
+def passes(cell: Cell) -> bool:
+    return cell.trial < 5 or cell.task > "task-10"
+
+
+# fmt: off
+ORDERS: dict[str, tuple[Callable[[Cell, float], float], str, tuple[float, float]]] = {
+    "honest": (lambda cell, place: 0, "kept", (0.99, 1)),
+    "resumed": (lambda cell, place: 9 * (place > 0.3), "resumed", (0.99, 1)),
+    "one shell a day after the other": (lambda cell, place: 24 * (cell.shell == "pwsh"), "departed", (0.4, 0.6)),
+    "failing answers asked for again after two hours": (
+        lambda cell, place: 0 if passes(cell) else 2 + 3 * (1 - place), "departed", (0.7, 0.9)),
+    "tasks added after a look": (lambda cell, place: 24 * (cell.task > "task-10"), "departed", (0.4, 0.6)),
+    "two tasks asked first": (lambda cell, place: 24 * (cell.task > "task-02"), "departed", (0.7, 0.9)),
+    "trials added after a look": (lambda cell, place: 24 * (cell.trial > 2), "departed", (0.4, 0.6)),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_the_order_of_the_answers_is_compared_with_the_planned_one(name: str) -> None:
+    late, state, (low, high) = ORDERS[name]
+    found = asking_order(asked(late), "model-x", FIVE_TRIALS)
+    assert found.correlation is not None
+    assert (
+        found.state == state
+        and low < found.correlation < high
+        and (found.correlation < ORDER_KEPT) == (state == "departed")
+    )
+    assert asking_order(asked(late).sample(frac=1, random_state=1), "model-x", FIVE_TRIALS) == found
+    if "shell" in name:
+        assert found.mean_places["bash"] == pytest.approx(0.25, abs=0.01)
+        assert found.mean_places["pwsh"] == pytest.approx(0.75, abs=0.01)
+
+
+def test_a_batch_and_few_answers_have_no_order() -> None:
+    frame = asked(ORDERS["one shell a day after the other"][0], t_gen_s=None)
+    batch = FIVE_TRIALS.models[0].model_copy(update={"transport": "batch"})
+    assert asking_order(frame, "model-x", FIVE_TRIALS.model_copy(update={"models": [batch]})).state == "batch"
+    assert asking_order(frame, "model-x", FIVE_TRIALS).state == "departed"
+    assert asking_order(frame.head(39), "model-x", FIVE_TRIALS).state == "unknown"
+    assert asking_order(frame.assign(asked_utc="2026-05-01T10:00:00Z"), "model-x", FIVE_TRIALS).state == "unknown"
+
+
+def test_tasks_that_were_asked_first_do_not_hide_that_trials_were_added_later() -> None:
+    late = lambda cell, place: 24 * (cell.trial > 2 and cell.task > "task-02")  # noqa: E731
+    assert trials_added_later(asked(late)) == (2,)
+    assert trials_added_later(asked(ORDERS["honest"][0])) == trials_added_later(asked(ORDERS["resumed"][0])) == ()

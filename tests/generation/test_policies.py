@@ -10,7 +10,7 @@ from fluency.common.errors import UserError
 from fluency.core.study import ModelConfig
 from fluency.generation.policies import resolve, table
 from fluency.generation.providers.messages import body_of
-from fluency.generation.request import order_key, request_for, request_key
+from fluency.generation.request import request_for, request_key
 from tests.generation.studies import cells_of, study_of
 
 PRICE = {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2, "dated": "2026-11-01"}
@@ -137,7 +137,7 @@ def test_keys_bought_today_are_found_tomorrow():
 
 def test_the_order_mixes_the_shells_evenly_and_follows_the_seed():
     study = study_of(trials=5)
-    cells = sorted(cells_of(study, tasks=20), key=lambda cell: order_key(study, cell))
+    cells = sorted(cells_of(study, tasks=20), key=study.priority)
     first_half = [cell.shell for cell in cells[:100]].count("bash")
     assert 35 <= first_half <= 65
     longest = max(
@@ -145,5 +145,5 @@ def test_the_order_mixes_the_shells_evenly_and_follows_the_seed():
     )
     assert longest < 15
     other = study_of(trials=5, order_seed=1)
-    assert cells != sorted(cells, key=lambda cell: order_key(other, cell))
-    assert len({order_key(study, cell) for cell in cells}) == 200
+    assert cells != sorted(cells, key=other.priority)
+    assert len(set(map(study.priority, cells))) == 200

@@ -11,8 +11,10 @@ from fluency.analysis.estimate import Claims
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.core.provenance import Provenance, Registered
 from fluency.core.shells import DESIGN_SHELLS
+from fluency.core.study import Cell
 from fluency.core.table import to_frame
 from fluency.report import summary
+from fluency.report.sentences import order_of_asking
 from fluency.report.summary import claim_sentence
 from tests.analysis.test_claims import GRID, MIDDLE, claimed
 from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks
@@ -253,3 +255,24 @@ def test_runs_of_more_than_one_attempt_are_counted() -> None:
 
     assert "Runs with more than one attempt, as the engine or somebody outside ended one: 4 for model-x." in of(2)
     assert "attempt" not in of(1)
+
+
+@pytest.mark.parametrize(
+    ("apart", "sentence", "warned"),
+    [
+        (lambda cell, place: 0, "in one mixed, seeded order (rank correlation with the planned order 1.00; mean place Bash 0.", False),
+        (lambda cell, place: place > 30, "in one mixed, seeded order, resumed, 2 runs (rank correlation with", False),
+        (lambda cell, place: cell.shell == "pwsh", "not in the planned order, 2 runs (rank correlation with the planned order 0.5", True),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_the_order_of_asking_follows_from_the_times(apart, sentence, warned) -> None:
+    study = make_study()
+    rows = {Cell(row.model, row.shell, row.task, row.trial): row for row in make_rows(study, TASKS, lambda cell: True)}
+    for place, cell in enumerate(sorted(rows, key=study.priority, reverse=True)):
+        time = f"2026-05-0{1 + apart(cell, place)}T1{place // 60}:{place % 60:02d}:00Z"
+        rows[cell] = rows[cell].model_copy(update={"asked_utc": time})
+    analysis = analyse(to_frame(list(rows.values())), study, TASKS)
+    assert order_of_asking(analysis).startswith(f"model-x: {sentence}")
+    assert (
+        "not asked for in the planned order (rank correlation with it: model-x 0.5" in paragraph(analysis)
+    ) == warned

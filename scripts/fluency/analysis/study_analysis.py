@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fluency.analysis.descriptive import (
+    AskingOrder,
     CategoryLine,
     FailureLine,
     ResourceUse,
@@ -17,6 +18,7 @@ from fluency.analysis.descriptive import (
     ShellComposition,
     TimeSlice,
     VarianceShares,
+    asking_order,
     category_lines,
     composition,
     drift,
@@ -214,7 +216,7 @@ def _counted(values: pd.Series) -> tuple[tuple[str, int], ...]:
 class Analysis:
     """One `ModelAnalysis` a model, never pooled. `shells`: the study's; `shells_shown`: those tables have a place for.
 
-    `pairs`: aliases of one model id side by side.
+    `orders`: model -> how its answers came. `pairs`: aliases of one model id side by side.
     """
 
     study: str
@@ -224,6 +226,7 @@ class Analysis:
     tasks: tuple[str, ...]
     categories: dict[str, str]
     models: tuple[ModelAnalysis, ...]
+    orders: dict[str, AskingOrder]
     pairs: tuple[AliasPair, ...] = ()
 
     @property
@@ -260,5 +263,8 @@ def analyse(frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOutTas
         tasks=tuple(categories),
         categories=categories,
         models=models,
+        orders={
+            model.model: asking_order(frame[frame["model"] == model.model], model.model, study) for model in models
+        },
         pairs=alias_pairs(study.models, {model.model: model.outcomes for model in models}),
     )

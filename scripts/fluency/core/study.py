@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -279,6 +280,10 @@ class Study(StrictModel):
         aliases = [model.alias for model in self.models]
         for design in product(aliases, self.shells, task_ids, range(1, self.trials + 1)):
             yield Cell(*design)
+
+    def priority(self, cell: Cell) -> int:
+        """Decides when a cell is asked, 0 … 2^31 - 1, the largest first: seeded, which mixes the shells in time."""
+        return int(sha256(canonical_json([self.order_seed, *astuple(cell)]))[:8], 16) >> 1
 
 
 def read_study(*overrides: str | Path, merged: dict[str, Any] | None = None) -> Study:

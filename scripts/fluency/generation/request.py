@@ -1,9 +1,8 @@
-"""What a cell asks: its prompt, its request, the request's key, and its place in the order of asking. Pure."""
+"""What a cell asks: its prompt, its request and the request's key. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple
 from typing import Any
 
 from fluency.common.canonical import canonical_json
@@ -68,8 +67,3 @@ def seed_of(request: Request, form: Callable[[Any], str] = canonical_json) -> in
     """A sampling seed in 1 … 2^31 - 1 made from the request, so that a rerun gets the same text."""
     unseeded = request.model_copy(update={"seed": None})
     return int(request_key(unseeded, form)[:8], 16) % (2**31 - 1) + 1
-
-
-def order_key(study: Study, cell: Cell) -> int:
-    """A cell's place in the seeded random order, 0 … 2^31 - 1, which mixes the shells in time: drift affects both."""
-    return int(sha256(canonical_json([study.order_seed, *astuple(cell)]))[:8], 16) >> 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from fluency.analysis.descriptive import ORDER_KEPT
 from fluency.analysis.estimate import GapEstimate
 from fluency.analysis.plan import DIRECTION_PP, DIRECTIONS, MIN_INFORMATIVE, NOISE_PP, Band, band_of, edge_of
 from fluency.analysis.robustness import conditions_of
@@ -175,6 +176,14 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
             f"The study grew: trials beyond {', '.join(grew)} were asked for when the earlier ones had been answered; "
             f"who stops at a result of choice finds one where there is none in up to {STOPPING} of studies."
         )
+    departed = [
+        f"{order.correlation:.2f} for {name}" for name, order in analysis.orders.items() if order.state == "departed"
+    ]
+    if departed:
+        yield (
+            f"The answers did not come in the planned order (rank correlation with it {', '.join(departed)}; kept from "
+            f"{ORDER_KEPT}): who chooses which to ask for later, or again, can move the gap."
+        )
     yield _registered(view.study, view.provenance)
     yield from unofficial_builds(view.provenance)
 
@@ -281,35 +290,11 @@ def how_measured(analysis: Analysis, view: StudyView) -> Iterator[str]:
     sent = dict.fromkeys(t for model in analysis.models for t, _ in model.answer_summary.temperatures)
     if sent:
         yield f"Temperature {' or '.join(sent)}."
-    yield from asking_order(analysis)
+    orders = [order for order in analysis.orders.values() if order.state in ("kept", "resumed")]
+    if orders and len(orders) == len(analysis.orders):
+        least = min(order.correlation or 0.0 for order in orders)
+        yield f"One mixed, seeded order of asking (rank correlation with the planned order {least:.2f})."
     versions = {name: v for image in view.provenance.images for name, v in image.shells.items() if name in SHELLS}
     if versions:
         yield f"{', '.join(f'{SHELLS[name].short_title} {version}' for name, version in versions.items())}."
     yield "Not measured: follow-up on errors, safety, any other language, Windows."
-
-
-def asking_order(analysis: Analysis) -> Iterator[str]:
-    """Whether the answers came in the planned order, by model; nothing where none came."""
-    models: dict[str, list[str]] = {}
-    for model, order in analysis.orders.items():
-        if any(own.model == model and own.answer_summary.answers for own in analysis.models):
-            models.setdefault(order.state, []).append(model)
-    every = len(models) == 1
-    for state, names in models.items():
-        said = ORDERS[state]
-        worst = min((analysis.orders[name].correlation or 0.0 for name in names), default=0.0)
-        number = (
-            f" (rank correlation with the planned order {worst:.2f})"
-            if state in ("kept", "resumed", "departed")
-            else ""
-        )
-        yield f"{said}{'' if every else f' for {listed(names)}'}{number}."
-
-
-ORDERS = {
-    "kept": "The shells were asked in one mixed, seeded order",
-    "resumed": "The shells were asked in one mixed, seeded order, resumed after a pause",
-    "departed": "CAUTION: the answers did not come in the planned mixed order",
-    "batch": "Asked as a batch, which has no order",
-    "unknown": "The order of asking is not known",
-}

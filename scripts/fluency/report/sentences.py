@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from fluency.analysis.descriptive import AskingOrder
 from fluency.analysis.estimate import Claims, GapEstimate, Size
 from fluency.analysis.plan import DIRECTION_PP, MISSING_PROGRAM_GAP, NOISE_PP
 from fluency.analysis.power import SampleSizes
@@ -325,6 +326,20 @@ def _share(name: str, counts: dict[str, int], measured: dict[str, int]) -> str:
 
 def _counts_by_shell(counts: dict[str, int], measured: dict[str, int]) -> str:
     return ", ".join(f"{SHELLS[shell].short_title} {counts.get(shell, 0)}/{of}" for shell, of in measured.items())
+
+
+def order_of_asking(analysis: Analysis) -> str:
+    """For each model, how the order of its answers compares with the planned one."""
+    return "; ".join(f"{name}: {_order_words(order)}" for name, order in analysis.orders.items())
+
+
+def _order_words(order: AskingOrder) -> str:
+    if order.correlation is None:
+        return "no order: batch" if order.batch else "no order: too few answers with a time of their own"
+    kept = "not in the planned order" if order.state == "departed" else "in one mixed, seeded order"
+    pauses = f", {'resumed, ' * (order.state == 'resumed')}{order.runs} runs" if order.runs > 1 else ""
+    places = ", ".join(f"{SHELLS[shell].short_title} {place:.2f}" for shell, place in order.mean_places.items())
+    return f"{kept}{pauses} (rank correlation with the planned order {order.correlation:.2f}; mean place {places})"
 
 
 MAX_LISTED = 8

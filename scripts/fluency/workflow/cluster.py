@@ -35,7 +35,6 @@ from fluency.execution.engine import find_engine
 from fluency.execution.image import find_image
 from fluency.execution.image_content import image_tag
 from fluency.execution.powershell import powershell_source
-from fluency.generation.request import order_key
 from fluency.workflow.plan import Job, jobs_to_run
 from fluency.workflow.snakemake_process import node_name, run_snakemake, snakemake_command
 
@@ -87,7 +86,7 @@ def cells_to_measure(loaded: LoadedStudy, jobs: Sequence[Job]) -> list[Cell]:
     """
     cells = {job.cell for job in jobs if job.rule in ("execute", "score") and job.cell}
     answered = [cell for cell in cells if record_path(RESULTS, "generations", cell).exists()]
-    return sorted(answered, key=lambda cell: order_key(loaded.study, cell))
+    return sorted(answered, key=loaded.study.priority)
 
 
 def share_image() -> None:

@@ -38,7 +38,6 @@ from fluency.execution.execute import MAX_ATTEMPTS, add_failed_attempt, execute_
 from fluency.generation.estimate import CostEstimate
 from fluency.generation.generator import Generator
 from fluency.generation.local_model.server import address_of
-from fluency.generation.request import order_key
 from fluency.generation.store import AnswerStore
 from fluency.scoring.score_cell import score_cell
 from fluency.workflow import progress, snakemake_internals
@@ -126,7 +125,7 @@ class Pipeline:
 
     def priority(self, wildcards: Any) -> int:
         """The place of a cell in the seeded order of asking, which mixes shells, tasks and trials in time."""
-        return order_key(self.study, cell_of(wildcards))
+        return self.study.priority(cell_of(wildcards))
 
     # ------------------------------------------------------------ actions
 
