@@ -29,7 +29,7 @@ from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.common.words import plural
 from fluency.core.shells import SHELLS
 from fluency.report.numbers import points, seconds, signed, span
-from fluency.report.sentences import listed, short_names
+from fluency.report.sentences import listed, short_names, telling_first
 
 INK, MID, LIGHT, PALE, PAPER = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#efefef", "#ffffff"
 _STYLE: dict[Any, Any] = {
@@ -125,21 +125,21 @@ GAP_ROW = 0.55
 
 def draw_gaps(analysis: Analysis) -> Drawing | None:
     """A forest of gaps; None if no model has one."""
-    gaps = {model.model: model.gap for model in analysis.models if model.gap}
+    gaps = {model.model: model.gap for model in telling_first(analysis) if model.gap}
     if not gaps:
         return None
     baseline, challenger = short_names(analysis.contrast)
     reach = max(abs(100 * edge) for gap in gaps.values() for edge in (*gap.s95, float(gap.value)))
     limit = min(100, max(20, 5 * ceil((reach + 3) / 5)))
     left = max(0.9, _text_width(list(gaps)) + 0.25)
-    figure, axes = _new_axes(left + 4.6 + 1.8, 1.55 + GAP_ROW * len(gaps), (left, 0.72, 1.8, 0.75))
+    figure, axes = _new_axes(left + 4.6 + 1.8, 1.65 + GAP_ROW * len(gaps), (left, 0.88, 1.8, 0.7))
     axes.set_xlim(-limit, limit)
     axes.set_ylim(len(gaps) - 0.5, -0.5)
     _bands(axes, limit, baseline, challenger)
     for row, gap in enumerate(gaps.values()):
         _gap_row(axes, row, gap)
     _label_rows(axes, list(gaps))
-    axes.set_xlabel(f"{baseline} better  ←  gap in points  →  {challenger} better")
+    axes.set_xlabel(f"← {baseline} better  ·  gap in points  ·  {challenger} better →")
     legend = "thin line: 95 % interval for tasks like these (thick: 90 %) · grey bar: for these very tasks"
     if any(gap.claims.edge for gap in gaps.values()):
         legend += "\ndashed, hollow: these tasks cannot tell the shells apart"
@@ -198,7 +198,7 @@ def _gap_row(axes: Axes, row: int, gap: GapEstimate) -> None:
         axes.plot(ends, [row + 0.24] * 2, color="#9a9a9a", linewidth=4, solid_capstyle="butt", zorder=2)
     fill, rim = (PAPER, INK) if edge else (INK, PAPER)
     axes.plot([value], [row], marker="D", markersize=6.5, color=fill, markeredgecolor=rim, zorder=4)
-    note = f"{signed(gap.value)}  ({span(gap.s95)})" + (f"\ncannot tell: both at the {edge}" if edge else "")
+    note = f"{signed(gap.value)}  ({span(gap.s95)})" + (f"\ncannot tell ({edge})" if edge else "")
     _text_beside(axes, note, (1.0, row), 8)
 
 
@@ -217,7 +217,7 @@ class Mark(NamedTuple):
     below: float = 0.0
 
 
-BASELINE_MARK = Mark("o", 72, 1.3, "none")
+BASELINE_MARK = Mark("o", 72, 1.3, PAPER)
 CHALLENGER_MARK = Mark("D", 22, 0.8, INK)
 FURTHER_MARKS = tuple(Mark(shape, 24, 0.8, LIGHT, 0.3) for shape in "^sv")
 
@@ -255,8 +255,8 @@ def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
 
 def _flat_tasks(told: Mapping[str, set[float | None]]) -> str:
     counts = [
-        f"{plural(count, 'task')} passed {how} in every shell"
-        for how, rate in (("always", 100.0), ("never", 0.0))
+        f"{plural(count, 'task')} {how}"
+        for how, rate in (("always passed in every shell", 100.0), ("never passed in any shell", 0.0))
         if (count := sum(values == {rate} for values in told.values()))
     ]
     return f"Not shown: {listed(counts)}." if counts else ""
@@ -299,11 +299,11 @@ def _leads(rates: Sequence[Rates], model: ModelAnalysis, shown: Sequence[str]) -
 
 def _dots(axes: Axes, rates: Sequence[Rates], marks: Mapping[str, Mark], contrast: tuple[str, str]) -> None:
     """The rows' rules, a level line between the contrasted shells, and the marks; the challenger's fits in the ring."""
-    rows = range(len(rates))
-    axes.hlines(rows, -4, 104, color=LIGHT, linewidth=0.5, zorder=0)
-    baseline, challenger = ([by_shell[shell] for by_shell in rates] for shell in contrast)
-    both = [row for row in rows if baseline[row] is not None and challenger[row] is not None]
-    axes.hlines(both, [baseline[row] for row in both], [challenger[row] for row in both], color=MID, linewidth=1.3)
+    axes.hlines(range(len(rates)), -4, 104, color=LIGHT, linewidth=0.5, zorder=0)
+    pairs = {row: (by_shell[contrast[0]], by_shell[contrast[1]]) for row, by_shell in enumerate(rates)}
+    for row, (one, other) in pairs.items():
+        if one is not None and other is not None:
+            axes.plot([one, other], [row, row], color=MID, linewidth=1.3, zorder=1)
     for shell, mark in reversed(list(marks.items())):
         places = [
             (rate, row + mark.below) for row, by_shell in enumerate(rates) if (rate := by_shell[shell]) is not None
@@ -316,7 +316,7 @@ def _dots(axes: Axes, rates: Sequence[Rates], marks: Mapping[str, Mark], contras
             facecolor=mark.fill,
             edgecolor=INK,
             linewidth=mark.outline,
-            zorder=3,
+            zorder=2 if mark is BASELINE_MARK else 3,
         )
 
 

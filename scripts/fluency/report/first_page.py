@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
+
 from fluency.analysis.descriptive import ORDER_KEPT
 from fluency.analysis.estimate import GapEstimate
 from fluency.analysis.plan import DIRECTION_PP, DIRECTIONS, MIN_INFORMATIVE, NOISE_PP, Band, band_of, edge_of
 from fluency.analysis.robustness import conditions_of
 from fluency.analysis.simulated import STOPPING
-from fluency.analysis.study_analysis import Analysis, ModelAnalysis
+from fluency.analysis.study_analysis import Analysis, ModelAnalysis, analyse
 from fluency.common.words import escape_controls, plural
 from fluency.core.provenance import Provenance
 from fluency.core.shells import CONDITIONS, SHELLS
@@ -21,16 +23,20 @@ from fluency.core.study import Study
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name
 from fluency.report.numbers import probability, signed, span
-from fluency.report.sentences import listed, short_names, unofficial_builds, who_is_ahead
+from fluency.report.sentences import listed, short_names, telling_first, unofficial_builds, who_is_ahead
+from fluency.report.tables import control_sentence
 
 TEN, FIVE = f"{DIRECTION_PP} points or more", f"{NOISE_PP} points or more"
 
 
-def printed(analysis: Analysis, view: StudyView, folder: Path) -> str:
-    """The page's first lines for a terminal, with the paths of report and explorer."""
+def printed(frame: pd.DataFrame, view: StudyView, folder: Path) -> str:
+    """The page's lines for a terminal, with the paths of report and explorer."""
+    analysis = analyse(frame, view.study, view.tasks)
     lines = ["", decides(analysis), ""]
-    lines += [f"  {model.model} {model_sentence(model)}" for model in analysis.models]
+    lines += [f"  {model.model} {model_sentence(model)}" for model in telling_first(analysis)]
     lines += ["", " ".join(study_sentences(analysis, view))]
+    if view.control:
+        lines.append(control_sentence(view.control))
     lines += [f"Report:   {folder / 'report.md'}", f"Explorer: {folder / 'explorer.html'}"]
     return escape_controls("\n".join(lines))
 
@@ -213,52 +219,48 @@ HOW = {
 MAX_NAMED = 3
 
 
-def could_change(analysis: Analysis) -> Iterator[str]:
-    """What the result hangs on, a sentence for each; nothing is said of models without a verdict or at an edge."""
-    for model in analysis.models:
-        if (gap := model.gap) and model.verdict.band and not model.verdict.edge:
-            of = f" for {model.model}" if len(analysis.models) > 1 else ""
-            yield from _other_definitions(model, gap, of)
-            yield from _other_tasks(model, gap, of)
-            if model.verdict.provisional:
-                low, high = gap.bounds
-                yield f"The missing runs could move the gap{of} to anything from {signed(low)} to {signed(high)}."
+def could_change(analysis: Analysis) -> dict[str, list[str]]:
+    """Model -> what its result hangs on, a sentence for each; nothing of models without a verdict or at an edge."""
+    said = {
+        model.model: [*_other_definitions(model, model.gap), *_other_tasks(model, model.gap)]
+        for model in analysis.models
+        if model.gap and model.verdict.band and not model.verdict.edge
+    }
+    return {model: sentences for model, sentences in said.items() if sentences}
 
 
-def _other_definitions(model: ModelAnalysis, gap: GapEstimate, of: str) -> Iterator[str]:
+def _other_definitions(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
     other: dict[str, list[str]] = {}
     for line in model.sensitivities:
         if (found := line.estimate) and found.band != band_of(gap.value):
-            counted = f"{HOW[line.key]} ({signed(found.paired.gap)})"
-            other.setdefault(model.words[found.band].label, []).append(counted)
+            ways = other.setdefault(model.words[found.band].label, [])
+            ways.append(f"{HOW[line.key]}{'' if ways else ' gives'} {signed(found.paired.gap)}")
     for label, ways in other.items():
-        yield f"Counting a pass {listed(ways)}, the table would say {label}{of}."
+        yield f"Counting a pass {', '.join(ways)}: the table would then say {label}."
     for condition in conditions_of(model.outcomes.contrast):
         found = model.under(condition)
         if condition.in_summary and found is None:
-            yield f"The gap {condition.title}{of} was not measured."
+            yield f"The gap {condition.title} was not measured."
         elif condition.in_summary and found and found.band == band_of(gap.value):
             same = " as well" if found.paired.gap == gap.value else ""
-            yield f"The gap {condition.title}{of} is {signed(found.paired.gap)}{same}."
+            yield f"The gap {condition.title} is {signed(found.paired.gap)}{same}."
+    if model.verdict.provisional:
+        low, high = gap.bounds
+        yield f"The missing runs could move the gap to anything from {signed(low)} to {signed(high)}."
 
 
-def _other_tasks(model: ModelAnalysis, gap: GapEstimate, of: str) -> Iterator[str]:
+def _other_tasks(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
     flat, tasks = gap.ceiling_and_floor, len(gap.paired.tasks)
     if flat.informative < max(MIN_INFORMATIVE, tasks // 2):
-        how = (
-            "solved by no run"
-            if not flat.ceiling
-            else "solved by every run"
-            if not flat.floor
-            else "solved always or never"
-        )
+        both, neither = "always solved in both", "never solved in either shell"
+        how = f"{both} or {neither}" if flat.ceiling and flat.floor else both if flat.ceiling else neither
         needed = ""
         if gap.needed and not gap.claims.ahead:
             needed = f" About {gap.needed.ahead} tasks of this kind would show who is ahead by {DIRECTION_PP} points."
-        yield f"{flat.informative} of {tasks} tasks decide{of}; the others were {how} in either shell.{needed}"
+        yield f"{flat.informative} of {tasks} tasks decide; the others were {how}.{needed}"
     parts = [
-        f"{listed(out.flips)}" if len(out.flips) <= MAX_NAMED else f"any one of {len(out.flips)} {nouns}"
-        for out, nouns in ((gap.tasks_out, "tasks"), (gap.categories_out, "categories"))
+        f"{_any(len(out.flips), noun)} ({', '.join([*out.flips[:MAX_NAMED], *['…'] * (len(out.flips) > MAX_NAMED)])})"
+        for out, noun in ((gap.tasks_out, "task"), (gap.categories_out, "category"))
         if out and out.flips
     ]
     parts += [
@@ -267,13 +269,17 @@ def _other_tasks(model: ModelAnalysis, gap: GapEstimate, of: str) -> Iterator[st
         if less.gap and band_of(less.gap.value) != band_of(gap.value)
     ]
     if parts:
-        yield f"Without {' or '.join(parts)} the table would say otherwise{of}."
+        yield f"Without {' or '.join(parts)} the table would say otherwise."
     for shell, rate in zip(
         model.outcomes.contrast, (gap.paired.baseline_rate, gap.paired.challenger_rate), strict=True
     ):
         if edge := edge_of(rate.value):
             most = "nearly nothing" if edge == "floor" else "nearly everything"
-            yield f"{SHELLS[shell].short_title} passes {most}{of}, which draws the gap towards 0."
+            yield f"{SHELLS[shell].short_title} passes {most}, which draws the gap towards 0."
+
+
+def _any(count: int, noun: str) -> str:
+    return f"one {noun}" if count == 1 else f"any one of {count} {'categories' if noun == 'category' else 'tasks'}"
 
 
 def how_measured(analysis: Analysis, view: StudyView) -> Iterator[str]:
@@ -294,7 +300,11 @@ def how_measured(analysis: Analysis, view: StudyView) -> Iterator[str]:
     if orders and len(orders) == len(analysis.orders):
         least = min(order.correlation or 0.0 for order in orders)
         yield f"One mixed, seeded order of asking (rank correlation with the planned order {least:.2f})."
-    versions = {name: v for image in view.provenance.images for name, v in image.shells.items() if name in SHELLS}
-    if versions:
-        yield f"{', '.join(f'{SHELLS[name].short_title} {version}' for name, version in versions.items())}."
+    found = {(name, version) for image in view.provenance.images for name, version in image.shells.items()}
+    if versions := [
+        f"{SHELLS[name].short_title} {(version or 'unknown').split('(')[0]}"
+        for name, version in sorted(found)
+        if name in SHELLS
+    ]:
+        yield f"{', '.join(versions)}."
     yield "Not measured: follow-up on errors, safety, any other language, Windows."

@@ -27,6 +27,11 @@ def question(analysis: Analysis) -> str:
     return f"Does a model write a working one-shot command more often in {challenger} than in {baseline}?"
 
 
+def telling_first(analysis: Analysis) -> list[ModelAnalysis]:
+    """The models, those at an edge after the others, and those without a verdict last."""
+    return sorted(analysis.models, key=lambda model: (model.verdict.band is None, bool(model.verdict.edge)))
+
+
 def attempt(number: int | None, measured: bool) -> str | None:
     """At which attempt a cell was measured or the last one failed; None at the first, or where none was made."""
     if number is None or number == 1:

@@ -18,7 +18,7 @@ from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
 from fluency.report.markdown import code, table, text
 from fluency.report.marks import FAILURES, MARKS, mark_of
 from fluency.report.numbers import percent, points, probability, seconds, signed, span
-from fluency.report.sentences import listed, short_names
+from fluency.report.sentences import listed, short_names, telling_first
 
 
 def first_table(analysis: Analysis) -> str:
@@ -27,7 +27,7 @@ def first_table(analysis: Analysis) -> str:
     headers = ["model", *rates, "gap in points (95 % interval)", "who is ahead", "decision table"]
     rows = [
         [model.model, *(rate_cell(model, shell, brief=True) for shell in analysis.shells_shown), *_found(model)]
-        for model in analysis.models
+        for model in telling_first(analysis)
     ]
     return table(headers, rows, "l" + "r" * (len(rates) + 1))
 
