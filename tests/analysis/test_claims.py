@@ -22,7 +22,8 @@ OPPOSITE = {"challenger": "baseline", "baseline": "challenger"}
 def claimed(gap: Fraction, width: Fraction, p: Fraction, rates=MIDDLE, fixed: float | None = 0.05) -> Claims:
     """Exact intervals, so that a bound on an edge is on the edge."""
     near = width * Fraction(5, 6)
-    return claims_of(rates, gap, Interval(gap - width, gap + width), Interval(gap - near, gap + near), p, fixed)
+    wide, narrow = (Interval(gap - half, gap + half) for half in (width, near))
+    return claims_of(rates, gap, wide, narrow, wide, p, fixed)
 
 
 def points(gap: Fraction, width: Fraction) -> list[Fraction]:
@@ -121,6 +122,13 @@ def test_a_row_is_out_of_reach_at_an_edge_where_no_rate_of_the_other_shell_gets_
         below, above = rates
         reached = [{band_of(x - below) for x in grid}, {band_of(above - x) for x in grid}]
         expected = [side for side in OPPOSITE if not all(side in bands for bands in reached)]
-        found = claims_of(rates, above - below, Interval(-1, 1), Interval(-1, 1), 1.0, None)
+        found = claims_of(rates, above - below, *[Interval(-1, 1)] * 3, 1.0, None)
         assert list(found.out_of_reach) == expected, rates
     assert claimed(Fraction(0), Fraction(1), Fraction(1), (Fraction(95, 100), Fraction(1, 2))).out_of_reach == ()
+
+
+def test_who_is_ahead_is_asked_without_the_widening_near_an_edge() -> None:
+    wide, tested, p = Interval(-0.01, 0.21), Interval(0.01, 0.19), Fraction(3, 100)
+    found = claims_of(MIDDLE, Fraction(1, 10), wide, tested, tested, p, 0.01)
+    assert (found.ahead, found.size) == ("challenger", "open") and "falsified" in found.rows
+    assert claims_of(MIDDLE, Fraction(1, 10), tested, tested, wide, p, 0.01).ahead is None

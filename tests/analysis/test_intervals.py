@@ -21,7 +21,7 @@ from fluency.analysis.intervals import (
     floored_interval,
     t_interval,
 )
-from fluency.analysis.outcomes import Outcomes, ShellPasses, integers
+from fluency.analysis.outcomes import ShellPasses, integers, pair_by_task
 from fluency.analysis.plan import BANDS, RESAMPLE_SEED
 from tests.synthetic_tables import contrasted
 
@@ -91,26 +91,27 @@ def test_intervals_stay_within_what_a_gap_can_be() -> None:
     assert t_interval([Fraction(1, 5)]) is None
 
 
-def fixed(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5) -> Outcomes:
+def fixed(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5) -> float | None:
     counts = [ShellPasses(tuple(c for c, _ in shell), tuple(n for _, n in shell)) for shell in (bash, pwsh)]
-    return contrasted(*counts, trials)
+    outcomes = contrasted(*counts, trials)
+    return fixed_task_halfwidth(outcomes, pair_by_task(outcomes))
 
 
 def test_the_fixed_task_interval_by_hand() -> None:
-    half = fixed_task_halfwidth(fixed([(1, 5), (5, 5)], [(4, 5), (2, 3)]))
+    half = fixed([(1, 5), (5, 5)], [(4, 5), (2, 3)])
     variance = 0.2 * 0.8 / 4 + 0.8 * 0.2 / 4 + (2 / 3) * (1 / 3) / 2
     assert half == pytest.approx(1.959964 * variance**0.5 / 2, rel=1e-6)
 
 
 def test_the_fixed_task_interval_is_undefined_with_one_trial_and_zero_without_variation() -> None:
-    assert fixed_task_halfwidth(fixed([(1, 1)], [(0, 1)], trials=1)) is None
-    assert fixed_task_halfwidth(fixed([(0, 5)], [(5, 5)])) == 0.0
-    assert fixed_task_halfwidth(fixed([(0, 1)], [(5, 5)])) is None
+    assert fixed([(1, 1)], [(0, 1)], trials=1) is None
+    assert fixed([(0, 5)], [(5, 5)]) == 0.0
+    assert fixed([(0, 1)], [(5, 5)], trials=1) is None
 
 
 def test_a_dropped_task_does_not_enter_the_fixed_task_interval() -> None:
-    with_it = fixed_task_halfwidth(fixed([(1, 5), (1, 2)], [(4, 5), (1, 2)]))
-    assert with_it == fixed_task_halfwidth(fixed([(1, 5)], [(4, 5)]))
+    with_it = fixed([(1, 5), (1, 2)], [(4, 5), (1, 2)])
+    assert with_it == fixed([(1, 5)], [(4, 5)])
 
 
 @given(differences)

@@ -39,6 +39,10 @@ def counted(*pairs: tuple[int, int]):
     return level_but_for(TASKS, *pairs)
 
 
+def pairs(*counts: tuple[int, int]):
+    return from_counts(dict(zip([task.id for task in TASKS], counts, strict=True)))
+
+
 def test_exactly_ten_points_is_a_direction_and_exactly_five_is_in_the_hole() -> None:
     ten = one(counted(*[(1, 3)] * 5))
     assert ten.gap.value == Fraction(1, 10)
@@ -78,17 +82,27 @@ def test_a_large_even_gap_is_resolved_and_a_large_uneven_one_is_not() -> None:
 
 
 def test_noise_is_resolved_only_when_the_ninety_percent_interval_lies_inside() -> None:
-    near = one(counted((2, 3), (3, 2)))
+    flat = [(5, 5), (0, 0)] * 8
+    near = one(pairs(*flat, *[(4, 5), (5, 4)] * 2))
     assert near.verdict.band == "falsified"
     assert near.gap.s90.high < 0.05
     assert near.verdict.resolved
-    wide = one(counted((0, 5), (5, 0), (0, 5), (5, 0)))
-    assert wide.verdict.band == "falsified"
-    assert not wide.verdict.resolved
+    for others in ([(0, 5), (5, 0)] * 2, [(2, 2)] * 4):
+        wide = one(pairs(*flat, *others))
+        assert wide.verdict.band == "falsified" and not wide.verdict.resolved
+
+
+def test_the_interval_is_as_wide_as_the_trials_alone_make_it_and_near_an_edge_at_least_the_floored_one() -> None:
+    noisy, near, apart = (
+        one(pairs(*some)).gap for some in ([(3, 3)] * 20, [(5, 5)] * 16 + [(4, 5)] * 4, [(0, 5), (5, 2)] * 10)
+    )
+    assert noisy.s95.high == noisy.fixed > noisy.s95_floored.high and noisy.tested == noisy.s95
+    assert near.s95 == near.s95_floored and near.tested.low > near.s95.low
+    assert apart.s95 == apart.tested != apart.s95_floored and apart.s95.high - apart.value > apart.fixed
 
 
 def test_the_two_intervals_are_those_of_95_and_of_90_percent() -> None:
-    gap = one(counted((0, 5), (1, 4), (5, 2))).gap
+    gap = one(pairs(*[(0, 5), (1, 4), (5, 2), (2, 2)] * 5)).gap
     student = stats.ttest_1samp([float(value) for value in gap.paired.differences], 0)
     assert gap.s95 == pytest.approx(tuple(student.confidence_interval(0.95)))
     assert gap.s90 == pytest.approx(tuple(student.confidence_interval(0.90)))

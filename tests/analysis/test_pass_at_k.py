@@ -39,6 +39,8 @@ def test_the_table_of_tasks_holds_only_complete_ones() -> None:
     assert found.any_of["bash"].tasks == 10
     assert found.any_of["pwsh"].value == Fraction(4, 11)
     assert found.all_of["pwsh"].value == Fraction(2, 11)
+    # The gap is over the ten complete tasks: the eleventh, which PowerShell always passes, is in neither side of it.
+    assert (found.any_gap, found.all_gap) == (Fraction(3 - 5, 10), Fraction(1 - 1, 10))
     assert found.all_of["bash"].interval == pytest.approx(proportion_confint(1, 10, method="beta"))
     assert found.challenger_share == pytest.approx(proportion_confint(1, 4, method="beta"))
 
@@ -51,5 +53,5 @@ def test_with_one_trial_both_are_pass_at_1() -> None:
 
 def test_nothing_measured_is_undefined() -> None:
     found = pass_k(contrasted(ShellPasses((0,), (0,)), ShellPasses((0,), (0,))))
-    assert found.any_of["bash"].value is None
+    assert found.any_of["bash"].value is None and found.any_gap is None and found.all_gap is None
     assert found.challenger_share is None

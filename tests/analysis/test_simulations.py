@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fluency.analysis.estimate import claims_of
-from fluency.analysis.intervals import fixed_task_halfwidth, floored_interval, sign_flip, t_interval
+from fluency.analysis.estimate import estimate_gap
+from fluency.analysis.intervals import floored_interval
 from fluency.analysis.outcomes import ShellPasses, pair_by_task
 from fluency.analysis.plan import BANDS, band_of
 from fluency.analysis.robustness import leave_tasks_out
@@ -17,7 +17,7 @@ from tests.synthetic_tables import contrasted
 from tools.simulate import methods
 from tools.simulate.figures import TABLES, at_80, design_row, optional_stopping, rng_for
 from tools.simulate.pages import BLOCKS, FIGURES, MARKED, PLACE, pages
-from tools.simulate.studies import population, studies
+from tools.simulate.studies import Studies, population, studies
 
 FOUND = json.loads(FIGURES.read_text())
 
@@ -46,31 +46,52 @@ def test_a_row_simulated_again_is_the_one_of_the_table(name: str, gap: float) ->
 
 def test_in_scenario_a_the_interval_covers_the_true_gap_and_the_test_keeps_its_level() -> None:
     rows = {row["gap"]: row for row in FOUND["design"]["rows"] if row["scenario"] == "A"}
-    assert min(rows[gap]["t covers"] for gap in (0.0, 0.10)) >= 0.93
+    assert min(rows[gap]["S covers"] for gap in (0.0, 0.10)) >= 0.93
     assert rows[0.0]["sign-flip rejects"] <= 0.05 and 0.70 <= rows[0.20]["sign-flip rejects"] <= 0.85
 
 
+def test_the_interval_covers_as_often_as_the_t_interval_and_near_an_edge_more_often() -> None:
+    rows = [*FOUND["design"]["rows"], *FOUND["weak_places"]["rows"]]
+    assert all(row["S covers"] >= row["t covers"] for row in rows)
+    assert max(row["half-width S"] - row["half-width t"] for row in FOUND["design"]["rows"]) <= 0.0051
+    assert min(row["t covers"] for row in rows) < 0.90 and min(row["S covers"] for row in rows) >= 0.92
+
+
+def test_the_mid_p_keeps_the_level_and_finds_more() -> None:
+    null, power = ([row for row in FOUND["said_ahead"]["rows"] if bool(row["gap"]) == other] for other in (0, 1))
+    assert max(row["mid-p"] for row in null) <= 0.055 and {row["tasks"] for row in null} == {20, 60}
+    assert [row["mid-p"] > row["full p"] + 0.04 for row in power] == [True, True]
+
+
 def test_on_arrays_the_methods_are_the_reports() -> None:
-    found = studies(population("D", 0.05), 40, 20, 5, rng_for("test"))
+    edges = studies(population("D", 0.05, 0.9), 40, 20, 5, rng_for("test"))
+    for found in (studies(population("A2", 0.05), 40, 20, 5, rng_for("test")), edges):
+        _assert_as_reported(found)
+    assert {True, False} == set((methods.half(methods.report_interval(edges)) > methods.half(
+        methods.report_interval(edges, near_edge=False))).tolist())  # fmt: skip
+
+
+def _assert_as_reported(found: Studies) -> None:
     d = methods.differences(found)
-    t95, t90, floored = methods.t_interval(d), methods.t_interval(d, 0.90), methods.floored_interval(d)
+    s95, s90, floored = (
+        methods.report_interval(found),
+        methods.report_interval(found, 0.90),
+        methods.floored_interval(d),
+    )
     fixed, side, p = methods.fixed_half(found), methods.ahead(found), methods.flip_p(found)
-    rows, kept = methods.rows_of(found.steps.sum(axis=1), 100), methods.survives(found)
+    full, rows, kept = methods.full_p(found), methods.rows_of(found.steps.sum(axis=1), 100), methods.survives(found)
     for i in range(40):
         outcomes = contrasted(
             *(ShellPasses(tuple(shell[i].tolist()), (5,) * 20) for shell in (found.baseline, found.challenger))
         )
         paired = pair_by_task(outcomes)
-        exact = paired.differences
-        own, near = (t_interval(exact, level) or floored_interval(exact, level) for level in (0.95, 0.90))
-        assert (t95[0][i].clip(-1), t95[1][i].clip(-1, 1)) == pytest.approx(own)
-        assert (t90[0][i], t90[1][i]) == pytest.approx(near)
+        exact, gap = paired.differences, estimate_gap(outcomes, dict.fromkeys(paired.tasks, "one"))
+        assert (s95[0][i].clip(-1), s95[1][i].clip(-1, 1)) == pytest.approx(gap.s95)
+        assert (s90[0][i], s90[1][i]) == pytest.approx(gap.s90)
         assert (floored[0][i], floored[1][i]) == pytest.approx(floored_interval(exact))
-        assert fixed[i] == pytest.approx(fixed_task_halfwidth(outcomes))
-        assert p[i] == pytest.approx(float(sign_flip(exact).value))
-        rates = (paired.baseline_rate.value, paired.challenger_rate.value)
-        claims = claims_of(rates, paired.gap, own, near, sign_flip(exact).upper, fixed[i])
-        assert {1: "challenger", -1: "baseline", 0: None}[side[i]] == claims.ahead
+        assert fixed[i] == pytest.approx(gap.fixed)
+        assert p[i] == pytest.approx(float(gap.p.value)) and full[i] >= p[i]
+        assert {1: "challenger", -1: "baseline", 0: None}[side[i]] == gap.claims.ahead
         assert BANDS[rows[i]] == band_of(paired.gap)
         assert bool(kept[i]) == (not leave_tasks_out(paired).flips)
 

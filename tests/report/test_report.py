@@ -71,13 +71,14 @@ def row_of(text: str, start: str) -> str:
 
 
 def test_one_model_leads_with_a_paragraph_that_weighs_the_verdict(tmp_path: Path) -> None:
-    passes = from_counts({task.id: (3, 4) if i < 11 else (3, 3) for i, task in enumerate(TASKS)})
+    counts = [(4, 5)] * 6 + [(0, 1)] * 5 + [(5, 5)] * 6 + [(0, 0)] * 3
+    passes = from_counts(dict(zip([task.id for task in TASKS], counts, strict=True)))
     text = report(tmp_path, passes)
     assert "1 model was asked 20 tasks" in lead(text)
-    assert "PowerShell passed 71 of 100 runs, Bash 60 of 100 runs, a gap of +11.0 points" in lead(text)
+    assert "PowerShell passed 65 of 100 runs, Bash 54 of 100 runs, a gap of +11.0 points" in lead(text)
     assert "**resolved**" in lead(text)
     assert "nothing wider" in lead(text)
-    assert "71.0 % (71/100)" in row_of(text, "model-x")
+    assert "65.0 % (65/100)" in row_of(text, "model-x")
 
 
 def test_an_unresolved_verdict_is_called_a_label(tmp_path: Path) -> None:
@@ -175,14 +176,14 @@ def test_few_tasks_get_no_verdict_and_a_reason(tmp_path: Path) -> None:
 def test_missing_cells_are_counted_bounded_and_called_provisional(tmp_path: Path) -> None:
     def passes(cell):
         lost = cell.shell == "pwsh" and cell.trial == 1 and cell.task <= "task-06"
-        return None if lost else cell.trial <= (4 if cell.shell == "pwsh" and cell.task <= "task-13" else 3)
+        return None if lost else cell.task > "task-09" or (cell.shell == "pwsh" and cell.trial == 2)
 
     text = report(tmp_path, passes)
     assert "**resolved**, provisional" in lead(text)
     assert "finish the study before deciding" in lead(text)
     assert "if every unmeasured run had gone against PowerShell" in text
     assert "194/200" in row_of(text, "model-x")
-    assert "·●●●○" in text
+    assert "·●○○○" in text
 
 
 def test_tasks_with_too_few_trials_are_named(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_gap_beyond_ten_is_not_called_doubtful() -> None:
 
 
 def test_a_gap_that_lies_in_the_hole_is_said_to() -> None:
-    text = told((10, (10, 11)), (10, (10, 12)), trials=20)
+    text = told((5, (0, 1)), (5, (0, 2)), (5, (19, 20)), (5, (18, 20)), trials=20)
     assert "a gap of +7.5 points" in text and "**resolved**" in text
     assert (
         "The data carry that PowerShell is ahead for model-x, and that the gap is 5 to 10 points, "

@@ -32,7 +32,7 @@ def rows(*pairs: tuple[int, int]) -> list[list[str]]:
         ([(0, 4)] * 15 + [(1, 4)] * 5, "PowerShell, resolved"),
         ([(4, 0)] * 15 + [(4, 1)] * 5, "Bash, resolved"),
         ([(0, 5), (0, 5), (0, 3)], "PowerShell, not resolved"),
-        ([(2, 3), (3, 2)], "noise, resolved"),
+        ([(5, 5), (0, 0)] * 8 + [(4, 5), (5, 4)] * 2, "noise, resolved"),
         ([(5, 5)] * 20, "cannot tell, both at the ceiling (label: noise)"),
     ],
 )

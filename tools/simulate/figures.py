@@ -13,7 +13,7 @@ from scipy.stats import norm
 from fluency.analysis.plan import BANDS, CEILING, FLOOR
 from fluency.analysis.scenarios import SCENARIOS
 from tools.simulate import methods
-from tools.simulate.studies import Studies, by_category, population, shifted, studies
+from tools.simulate.studies import Studies, by_category, passing, population, shifted, studies
 
 Row = dict[str, Any]
 GAPS = (0.0, 0.05, 0.10, 0.15, 0.20)
@@ -34,7 +34,8 @@ def design_row(name: str, gap: float, count: int) -> Row:
     found = studies(population(name, gap), count, 20, 5, rng_for("design", name, gap))
     d = methods.differences(found)
     row = methods.rows_of(found.steps.sum(axis=1), 100)
-    ends, near, fixed = methods.t_interval(d), methods.t_interval(d, 0.90), methods.fixed_half(found)
+    ends, near, fixed = methods.report_interval(found), methods.report_interval(found, 0.90), methods.fixed_half(found)
+    plain, floored = methods.t_interval(d), methods.floored_interval(d)
     side, p = methods.ahead(found), methods.flip_p(found)
     own = d.mean(axis=1)
     noise = row == BANDS.index("falsified")
@@ -45,16 +46,19 @@ def design_row(name: str, gap: float, count: int) -> Row:
         "resolved direction": share((side == 1) & (row == 0) | (side == -1) & (row == 3)),
         "resolved false direction": share((side == -1) & (row == 3) | (side == 1) & (row == 0) & (gap == 0)),
         "resolved noise": share(noise & (near[0] > -0.05) & (near[1] < 0.05)),
-        "t covers": methods.covered(ends, found.truth),
-        "floored covers": methods.covered(methods.floored_interval(d), found.truth),
+        "S covers": methods.covered(ends, found.truth),
+        "t covers": methods.covered(plain, found.truth),
+        "floored covers": methods.covered(floored, found.truth),
         "runs independent cover": methods.covered(methods.wald(found), found.truth),
         "F covers": methods.covered((own - fixed, own + fixed), found.fixed),
         "sign-flip rejects": share(p <= 0.05),
-        "t rejects": share((ends[0] > 0) | (ends[1] < 0)),
+        "full p rejects": share(methods.full_p(found) <= 0.05),
+        "t rejects": share((plain[0] > 0) | (plain[1] < 0)),
         "McNemar rejects": share(methods.mcnemar_p(found, rng_for("pairs", name, gap)) <= 0.05),
         "stratified rejects": share(methods.stratified_p(found) <= 0.05),
-        "half-width S": median((ends[1] - ends[0]) / 2),
-        "half-width floored": median(np.subtract(*methods.floored_interval(d)[::-1]) / 2),
+        "half-width S": median(methods.half(ends)),
+        "half-width t": median(methods.half(plain)),
+        "half-width floored": median(methods.half(floored)),
         "half-width F": median(fixed),
         "survives": share(methods.survives(found)),
     }
@@ -109,13 +113,13 @@ def says_ahead(found: Studies) -> np.ndarray:
 
 def says_ten(found: Studies) -> np.ndarray:
     """Whether it says rightly that the gap is 10 points or more."""
-    low, _ = methods.t_interval(methods.differences(found))
+    low, _ = methods.report_interval(found)
     return says_ahead(found) & (low >= 0.10)
 
 
 def says_noise(found: Studies) -> np.ndarray:
     """Whether it says that the gap is less than 5 points either way."""
-    low, high = methods.t_interval(methods.differences(found), 0.90)
+    low, high = methods.report_interval(found, 0.90)
     return (low > -0.05) & (high < 0.05)
 
 
@@ -129,35 +133,71 @@ QUESTIONS: tuple[tuple[str, float, float, Callable[[Studies], np.ndarray]], ...]
 
 def weak_places(count: int) -> list[Row]:
     """Coverage where the t interval for tasks like these is at its worst."""
-    places = [
-        (f"Bash passes {mean:.0%}", population("D", gap, mean), gap)
-        for mean in (0.05, 0.10, 0.90, 0.95)
-        for gap in (-0.10, -0.05, 0.0, 0.05, 0.10)
-        if 0.01 <= mean + gap <= 0.99
+    designs = [(20, mean, gap) for mean in (0.05, 0.10, 0.90, 0.95) for gap in (-0.10, -0.05, 0.0, 0.05, 0.10)]
+    designs += [
+        (tasks, mean, gap) for tasks in (60, 100) for mean in (0.90, 0.95, 0.97) for gap in (-0.10, -0.05, 0.0, 0.02)
     ]
     rows = []
-    for words, rates, gap in places:
-        rows.append(_coverage(words, gap, studies(rates, count, 20, 5, rng_for("weak", words, gap))))
-    for spread in (0.05, 0.10, 0.15):
-        words = f"effect shared by a category, up to {100 * spread:.0f} points either way"
-        rows.append(_coverage(words, 0.0, by_category(spread, count, rng_for("category", spread))))
+    for tasks, mean, gap in designs:
+        if 0.01 <= mean + gap <= 0.99:
+            rng = rng_for("weak", tasks, mean, gap)
+            rows.append(_coverage(mean, gap, studies(population("D", gap, mean), count, tasks, 5, rng)))
     return rows
 
 
-def _coverage(words: str, gap: float, found: Studies) -> Row:
-    d = methods.differences(found)
-    plain, floored = methods.t_interval(d), methods.floored_interval(d)
+def shared_effects(count: int) -> list[Row]:
+    """Coverage at a true gap of 0 where the tasks of a category share an effect, up to `spread` either way."""
+    spreads = (0.05, 0.10, 0.15)
+    return [{"spread": s} | _coverage(0.5, 0.0, by_category(s, count, rng_for("category", s))) for s in spreads]
+
+
+def _coverage(mean: float, gap: float, found: Studies) -> Row:
+    d, side = methods.differences(found), methods.ahead(found)
+    plain, report = methods.t_interval(d), methods.report_interval(found)
     return {
-        "place": words,
+        "tasks": d.shape[1],
+        "baseline": mean,
         "gap": gap,
         "t covers": methods.covered(plain, found.truth),
-        "floored covers": methods.covered(floored, found.truth),
-        "half-width S": median((plain[1] - plain[0]) / 2),
-        "half-width floored": median((floored[1] - floored[0]) / 2),
-        "wrongly ahead": share(methods.ahead(found) * np.sign(gap or 1) < 0)
-        if gap
-        else share(methods.ahead(found) != 0),
+        "S covers": methods.covered(report, found.truth),
+        "half-width t": median(methods.half(plain)),
+        "half-width S": median(methods.half(report)),
+        "wrongly ahead": share(side * np.sign(gap) < 0 if gap else side != 0),
+        "rightly ahead": share(side * np.sign(gap) > 0),
+        "cannot tell": share(at_an_edge(found)),
     }
+
+
+def said_ahead(count: int) -> list[Row]:
+    """How often a shell is said to be ahead, by the mid-p and by the full one: wrongly at a true gap of 0."""
+    cases = [
+        (words, tasks, 0.0, rates)
+        for name in SCENARIOS
+        for words, rates in (
+            (name, population(name, 0.0)),
+            (f"{name}, no task differs", (population(name, 0.0)[0],) * 2),
+        )
+        for tasks in (20, 60)
+    ]
+    for mean in (0.90, 0.95):
+        cases += [(f"D, Bash passes {mean:.0%}", tasks, 0.0, population("D", 0.0, mean)) for tasks in (20, 60)]
+    for tasks, below, above in ((20, 0.85, 0.95), (60, 0.90, 0.95)):
+        words = f"Bash passes {below:.0%}, PowerShell {above:.0%}"
+        cases.append((words, tasks, round(above - below, 2), passing(below, above)))
+    rows = []
+    for words, tasks, gap, rates in cases:
+        found = studies(rates, count, tasks, 5, rng_for("ahead", words, tasks))
+        sides = {"mid-p": methods.ahead(found), "full p": methods.ahead(found, methods.full_p)}
+        said = {name: share(side * np.sign(gap) > 0 if gap else side != 0) for name, side in sides.items()}
+        rows.append({"place": words, "tasks": tasks, "gap": gap} | said)
+    return rows
+
+
+def at_an_edge(found: Studies) -> np.ndarray:
+    """Where both shells pass nearly all runs, or both hardly any."""
+    runs = found.trials * found.steps.shape[1]
+    passed = [c.sum(axis=1) for c in (found.baseline, found.challenger)]
+    return (np.maximum(*passed) <= runs * FLOOR) | (np.minimum(*passed) >= runs * CEILING)
 
 
 def no_room(count: int) -> list[Row]:
@@ -168,8 +208,6 @@ def no_room(count: int) -> list[Row]:
             rates = shifted(logit, effect, rng_for("ability", effect, logit))
             found = studies(rates, count, 20, 5, rng_for("no room", effect, logit))
             row = methods.rows_of(found.steps.sum(axis=1), 100)
-            passed = [c.sum(axis=1) for c in (found.baseline, found.challenger)]
-            edge = (np.maximum(*passed) <= 100 * FLOOR) | (np.minimum(*passed) >= 100 * CEILING)
             rows.append(
                 {
                     "effect": effect,
@@ -177,7 +215,7 @@ def no_room(count: int) -> list[Row]:
                     "gap": found.truth,
                     "reads noise": share(row == BANDS.index("falsified")),
                     "reads a direction": share((row == 0) | (row == 3)),
-                    "cannot tell": share(edge),
+                    "cannot tell": share(at_an_edge(found)),
                     "ahead": share(methods.ahead(found) != 0),
                 }
             )
@@ -258,6 +296,8 @@ TABLES: dict[str, tuple[Callable[[int], list[Row]], int]] = {
     "resampling": (resampling, 2000),
     "sizes": (sizes, 2000),
     "weak_places": (weak_places, 4000),
+    "shared_effects": (shared_effects, 4000),
+    "said_ahead": (said_ahead, 10_000),
     "no_room": (no_room, 2000),
     "optional_stopping": (optional_stopping, 4000),
     "shares_of_resamples": (shares_of_resamples, 4000),

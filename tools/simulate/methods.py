@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 from scipy.stats import binom, norm
 from scipy.stats import t as student
 
 from fluency.analysis.intervals import sign_flip
-from fluency.analysis.plan import BANDS
+from fluency.analysis.plan import BANDS, CEILING, FLOOR
 from tools.simulate.studies import Studies
 
 Ends = tuple[np.ndarray, np.ndarray]
@@ -18,29 +21,44 @@ def differences(found: Studies) -> np.ndarray:
     return found.steps / found.trials
 
 
+def report_interval(found: Studies, level: float = 0.95, *, near_edge: bool = True) -> Ends:
+    """S as in the report; not `near_edge`: as it is for the test of who is ahead."""
+    d, runs = differences(found), found.trials * found.steps.shape[1]
+    passed = np.array([found.baseline.sum(axis=1), found.challenger.sum(axis=1)]) / runs
+    edge = ((passed <= float(FLOOR)) | (passed >= float(CEILING))).any(axis=0)
+    floored = np.where(edge & near_edge, half(floored_interval(d, level)), 0)
+    return around(d, np.maximum.reduce([half(t_interval(d, level)), floored, fixed_half(found, level)]))
+
+
 def t_interval(d: np.ndarray, level: float = 0.95) -> Ends:
-    """As in the report: the paired t interval, and the floored one where all tasks of a study differ alike."""
+    """The paired t interval, and the floored one where all tasks of a study differ alike."""
     size = d.shape[1]
-    half = student.ppf((1 + level) / 2, size - 1) * d.std(axis=1, ddof=1) / np.sqrt(size)
-    low, high = floored_interval(d, level)
-    flat = np.ptp(d, axis=1) < 1e-12
-    centre = d.mean(axis=1)
-    return np.where(flat, low, centre - half), np.where(flat, high, centre + half)
+    halves = student.ppf((1 + level) / 2, size - 1) * d.std(axis=1, ddof=1) / np.sqrt(size)
+    return around(d, np.where(np.ptp(d, axis=1) < 1e-12, half(floored_interval(d, level)), halves))
+
+
+def around(d: np.ndarray, halves: np.ndarray) -> Ends:
+    """The ends of intervals about the gaps."""
+    return d.mean(axis=1) - halves, d.mean(axis=1) + halves
+
+
+def half(ends: Ends) -> np.ndarray:
+    """Half the width of each interval."""
+    return (ends[1] - ends[0]) / 2
 
 
 def floored_interval(d: np.ndarray, level: float = 0.95) -> Ends:
     """Two pseudo-tasks at ±1/2 in the variance."""
-    size, centre = d.shape[1], d.mean(axis=1)
-    squares = ((d - centre[:, None]) ** 2).sum(axis=1) + 0.5
-    half = student.ppf((1 + level) / 2, size + 1) * np.sqrt(squares / ((size + 1) * (size + 2)))
-    return centre - half, centre + half
+    size = d.shape[1]
+    squares = ((d - d.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) + 0.5
+    return around(d, student.ppf((1 + level) / 2, size + 1) * np.sqrt(squares / ((size + 1) * (size + 2))))
 
 
-def fixed_half(found: Studies) -> np.ndarray:
+def fixed_half(found: Studies, level: float = 0.95) -> np.ndarray:
     """F: the half-width on these tasks."""
     m = found.trials
     variance = sum((c * (m - c) / m**2 / (m - 1)).sum(axis=1) for c in (found.baseline, found.challenger))
-    return norm.ppf(0.975) * np.sqrt(variance) / found.baseline.shape[1]
+    return norm.ppf((1 + level) / 2) * np.sqrt(variance) / found.baseline.shape[1]
 
 
 def wald(found: Studies) -> Ends:
@@ -86,6 +104,21 @@ def flip_p(found: Studies) -> np.ndarray:
     return np.array([float(sign_flip(row).value) for row in found.steps.tolist()])
 
 
+def full_p(found: Studies) -> np.ndarray:
+    """The sign-flip p in which a tie counts in full, as in version 2 of the analysis plan: by adding up its sums."""
+    found_p = []
+    for row in found.steps.tolist():
+        sums = np.ones(1)
+        for size in filter(None, map(abs, row)):
+            moved = np.zeros(len(sums) + 2 * size)
+            moved[: len(sums)] += sums / 2
+            moved[2 * size :] += sums / 2
+            sums = moved
+        beyond = np.abs(np.arange(len(sums)) - len(sums) // 2) >= abs(sum(row))
+        found_p.append(float(sums[beyond].sum()))
+    return np.array(found_p)
+
+
 def mcnemar_p(found: Studies, rng: np.random.Generator) -> np.ndarray:
     """Exact McNemar over runs, the j-th trial of one shell against the j-th of the other."""
     both = rng.hypergeometric(found.baseline, found.trials - found.baseline, found.challenger)
@@ -118,10 +151,10 @@ def survives(found: Studies) -> np.ndarray:
     return (without == rows_of(total, tasks * found.trials)[:, None]).all(axis=1)
 
 
-def ahead(found: Studies) -> np.ndarray:
+def ahead(found: Studies, p: Callable[[Studies], np.ndarray] = flip_p) -> np.ndarray:
     """Who the report says is ahead: 1 the challenger, -1 the baseline, 0 neither."""
-    low, high = t_interval(differences(found))
+    low, high = report_interval(found, near_edge=False)
     side = np.where(low > 0, 1, np.where(high < 0, -1, 0))
-    for place in np.flatnonzero(side):
-        side[place] *= float(sign_flip(found.steps[place].tolist()).value) <= 0.05
+    asked = np.flatnonzero(side)
+    side[asked] *= p(replace(found, baseline=found.baseline[asked], challenger=found.challenger[asked])) <= 0.05 + 1e-12
     return side

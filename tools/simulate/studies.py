@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from scipy.optimize import brentq
 
 from fluency.analysis.scenarios import SCENARIOS, Scenario, draw_rates
 
@@ -57,6 +58,16 @@ def shifted(logit: float, effect: float, rng: np.random.Generator) -> tuple[np.n
     odds = rng.normal(logit, 2.0, POOL)
     moved = odds + rng.normal(effect, 0.5, POOL)
     return 1 / (1 + np.exp(-odds)), 1 / (1 + np.exp(-moved))
+
+
+def passing(below: float, above: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rates as in `shifted`, of these means."""
+
+    def at(logit: float, effect: float) -> tuple[np.ndarray, np.ndarray]:
+        return shifted(logit, effect, np.random.default_rng(11))
+
+    logit = brentq(lambda x: at(x, 0.0)[0].mean() - below, -10, 10)
+    return at(logit, brentq(lambda x: at(logit, x)[1].mean() - above, -10, 10))
 
 
 def by_category(spread: float, count: int, rng: np.random.Generator) -> Studies:

@@ -14,8 +14,9 @@ from fluency.analysis.intervals import (
     clopper_pearson,
     fixed_task_halfwidth,
     floored_interval,
+    gap_interval,
     sign_flip,
-    t_interval,
+    task_interval,
     task_sd,
 )
 from fluency.analysis.outcomes import Outcomes, PairedRates, Tally, missing_bounds, pair_by_task
@@ -50,9 +51,9 @@ class GapEstimate:
     """The gap of one model; fractions of one throughout.
 
     s95, s90: for tasks like these; the floored interval (`floored` says so) where all tasks differ alike.
-    fixed: half-width on these tasks, None where a task has a single trial. needed: tasks for
-    each question, None where the spread is zero. differing_bound: Clopper-Pearson upper limit of the share of tasks
-    that differ.
+    tested: s95 without what a shell near an edge adds, for who is ahead. fixed: half-width on these tasks, None where
+    a task has a single trial. needed: tasks for each question, None where the spread is zero. differing_bound:
+    Clopper-Pearson upper limit of the share of tasks that differ.
     """
 
     paired: PairedRates
@@ -60,6 +61,7 @@ class GapEstimate:
     sd: float
     s95: Interval
     s90: Interval
+    tested: Interval
     floored: bool
     s95_floored: Interval
     fixed: float | None
@@ -93,12 +95,9 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
     paired = pair_by_task(outcomes)
     if paired is None:
         return None
-    differences = paired.differences
-    spread = task_sd(differences)
-    primary = t_interval(differences)
-    s95 = primary or floored_interval(differences)
-    s90 = t_interval(differences, 1 - 2 * ALPHA) or floored_interval(differences, 1 - 2 * ALPHA)
-    fixed, p = fixed_task_halfwidth(outcomes), sign_flip(differences)
+    differences, fixed = paired.differences, fixed_task_halfwidth(outcomes, paired)
+    spread, p, tested = task_sd(differences), sign_flip(differences), task_interval(differences, least=fixed)
+    s95, s90 = (gap_interval(outcomes, paired, level) for level in (1 - ALPHA, 1 - 2 * ALPHA))
     rates = (paired.baseline_rate.value, paired.challenger_rate.value)
     return GapEstimate(
         paired=paired,
@@ -106,11 +105,12 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
         sd=spread,
         s95=s95,
         s90=s90,
-        floored=primary is None,
+        tested=tested,
+        floored=len(set(differences)) == 1,
         s95_floored=floored_interval(differences),
         fixed=fixed,
         p=p,
-        claims=claims_of(rates, paired.gap, s95, s90, p.upper, fixed),
+        claims=claims_of(rates, paired.gap, s95, s90, tested, p.upper, fixed),
         shares=band_shares(differences),
         bounds=missing_bounds(outcomes),
         needed=sample_sizes(spread),
@@ -193,14 +193,15 @@ def claims_of(
     gap: Fraction,
     s95: Interval,
     s90: Interval,
+    tested: Interval,
     p: Fraction | float,
     fixed: float | None,
 ) -> Claims:
-    """The claims of a gap; `rates`: pass@1 of baseline and challenger, `fixed`: the half-width on these tasks."""
+    """The claims of a gap; `rates`: pass@1 of baseline and challenger, the others as in `GapEstimate`."""
     edge = common_edge(rates)
     ahead: Direction | None = None
-    if p <= ALPHA and (s95.low > 0 or s95.high < 0):
-        ahead = "challenger" if s95.low > 0 else "baseline"
+    if p <= ALPHA and (tested.low > 0 or tested.high < 0):
+        ahead = "challenger" if tested.low > 0 else "baseline"
     size = _size(ahead, s95, s90)
     return Claims(
         band=band_of(gap),
@@ -218,10 +219,10 @@ def _size(ahead: Direction | None, s95: Interval, s90: Interval) -> Size:
     """Ten or more: by the 95 % interval, as who is ahead. Within bounds: by the 90 %, a test at 5 % at either bound."""
     if max(abs(s90.low), abs(s90.high)) < NOISE:
         return "under-five"
-    if ahead and min(abs(s95.low), abs(s95.high)) >= DIRECTION:
+    if ahead and (s95.low >= DIRECTION or s95.high <= -DIRECTION):
         return "ten-or-more"
     if max(abs(s90.low), abs(s90.high)) < DIRECTION:
-        return "five-to-ten" if ahead and min(abs(s90.low), abs(s90.high)) >= NOISE else "under-ten"
+        return "five-to-ten" if ahead and (s90.low >= NOISE or s90.high <= -NOISE) else "under-ten"
     return "open"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import beta, norm
 from scipy.stats import t as student
 
-from fluency.analysis.outcomes import Outcomes, integers, mean
+from fluency.analysis.outcomes import Outcomes, PairedRates, integers, mean, trial_noise
 from fluency.analysis.plan import (
     ALPHA,
     BANDS,
@@ -22,6 +22,7 @@ from fluency.analysis.plan import (
     SIGN_FLIP_SAMPLES,
     Band,
     band_of,
+    edge_of,
 )
 
 
@@ -65,19 +66,32 @@ def floored_interval(differences: Sequence[Fraction], level: float = 1 - ALPHA) 
     return _around(centre, float(student.ppf((1 + level) / 2, size + 1)) * error)
 
 
-def fixed_task_halfwidth(outcomes: Outcomes, level: float = 1 - ALPHA) -> float | None:
-    """F: z(level) · √(ΣΣ p(1-p)/(n-1)) / T over the tasks that enter; None where a task has one trial."""
-    variance = 0.0
-    tasks = 0
-    for i in range(len(outcomes.tasks)):
-        cells = [(counts.passes[i], counts.scored[i]) for counts in (outcomes.baseline, outcomes.challenger)]
-        if min(n for _, n in cells) < outcomes.min_trials:
-            continue
-        if min(n for _, n in cells) < 2:
-            return None
-        tasks += 1
-        variance += sum(c * (n - c) / n**2 / (n - 1) for c, n in cells)
-    return float(norm.ppf((1 + level) / 2) * sqrt(variance) / tasks) if tasks else None
+def task_interval(
+    differences: Sequence[Fraction], level: float = 1 - ALPHA, *, near_edge: bool = False, least: float | None = None
+) -> Interval:
+    """S as reported: the t interval; the floored one where there is no t, and near an edge where that is wider.
+
+    Never narrower than `least`, the half-width on these tasks: with no spread between tasks the trials still vary.
+    """
+    found = [interval for interval in (t_interval(differences, level),) if interval]
+    if near_edge or not found:
+        found.append(floored_interval(differences, level))
+    if least:
+        found.append(_around(mean(differences), least))
+    return Interval(min(low for low, _ in found), max(high for _, high in found))
+
+
+def gap_interval(outcomes: Outcomes, paired: PairedRates, level: float = 1 - ALPHA) -> Interval:
+    """S of a gap."""
+    near_edge = any(edge_of(rate.value) for rate in (paired.baseline_rate, paired.challenger_rate))
+    fixed = fixed_task_halfwidth(outcomes, paired, level)
+    return task_interval(paired.differences, level, near_edge=near_edge, least=fixed)
+
+
+def fixed_task_halfwidth(outcomes: Outcomes, paired: PairedRates, level: float = 1 - ALPHA) -> float | None:
+    """F: z(level) · √(mean over the compared tasks of Σ p(1-p)/(n-1) / T); None where a task has one trial."""
+    noise = trial_noise(outcomes, paired)
+    return None if noise is None else float(norm.ppf((1 + level) / 2)) * sqrt(noise[1] / len(paired.tasks))
 
 
 def band_shares(differences: Sequence[Fraction]) -> dict[Band, Fraction]:
@@ -117,9 +131,11 @@ class PValue(NamedTuple):
 
 
 def sign_flip(differences: Sequence[Fraction]) -> PValue:
-    """The p of one model's per-task differences."""
+    """The mid-p of one model's per-task differences: twice the one-sided one, in which a tie counts half."""
     steps = reduced_steps(differences)
     observed, sizes = abs(sum(steps)), sorted(map(abs, steps), reverse=True)
+    if not observed:
+        return PValue(Fraction(1))
     return _sampled_p(sizes, observed) if sum(sizes) > MAX_EXACT_UNITS else PValue(_exact_p(sizes, observed))
 
 
@@ -132,25 +148,25 @@ def reduced_steps(differences: Sequence[Fraction]) -> list[int]:
 
 def _exact_p(sizes: Sequence[int], observed: int) -> Fraction:
     """All 2^T sign patterns, as the coefficients of Π (1 + x^size), packed side by side into one integer."""
-    if not observed:
-        return Fraction(1)
     width, ways = len(sizes) + 1, 1
     for size in sizes:
         ways += ways << size * width
     beyond = ways >> (sum(sizes) + observed) // 2 * width
     # The digits of a number to the base 2^width add up to it modulo 2^width - 1, and to less than that here.
-    return Fraction(2 * (beyond % ((1 << width) - 1)), 1 << len(sizes))
+    as_far, ties = beyond % ((1 << width) - 1), beyond % (1 << width)
+    return Fraction(2 * as_far - ties, 1 << len(sizes))
 
 
 def _sampled_p(sizes: Sequence[int], observed: int) -> PValue:
-    """The share of seeded sign patterns at least as far out, the observed one counted among them.
+    """Of seeded sign patterns, the observed one among them, the share further out and half the share of ties.
 
-    In shares of the largest difference, since the units can be too small for machine integers; a tie counts as far out.
+    In shares of the largest difference, since the units can be too small for machine integers.
     """
     rng, values = np.random.default_rng(RESAMPLE_SEED), np.array([size / sizes[0] for size in sizes])
-    beyond, edge = 0, observed / sizes[0] - 1e-9
+    halves, edge = 1, observed / sizes[0]
     for size in [SIGN_FLIP_SAMPLES // 10] * 10:
         signs = 2.0 * rng.integers(0, 2, size=(size, len(values)), dtype=np.int8) - 1
-        beyond += int((np.abs(signs @ values) >= edge).sum())
-    p = Fraction(beyond + 1, SIGN_FLIP_SAMPLES + 1)
+        far = np.abs(signs @ values)
+        halves += int((far > edge - 1e-9).sum() + (far > edge + 1e-9).sum())
+    p = Fraction(halves, 2 * (SIGN_FLIP_SAMPLES + 1))
     return PValue(p, sqrt(max(float(p * (1 - p)), 1 / SIGN_FLIP_SAMPLES) / SIGN_FLIP_SAMPLES))

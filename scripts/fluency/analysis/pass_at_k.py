@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,7 +41,10 @@ class ShareOfTasks:
 
 @dataclass(frozen=True)
 class PassK:
-    """Both measures in every shell, and the table of tasks that the contrasted ones solved at least once."""
+    """Both measures in every shell; and, over the `complete` tasks, their gaps and the table of those solved at all.
+
+    complete: tasks with every trial measured in both contrasted shells; the gaps are None without one.
+    """
 
     k: int
     any_of: dict[str, ShareOfTasks]
@@ -50,17 +54,18 @@ class PassK:
     baseline_only: int
     neither: int
     complete: int
+    any_gap: Fraction | None
+    all_gap: Fraction | None
     challenger_share: tuple[float, float] | None
 
 
 def pass_k(outcomes: Outcomes) -> PassK:
-    """pass@k, pass^k and the 2x2 table over tasks with every trial measured in both contrasted shells."""
+    """pass@k, pass^k, and how the contrasted shells compare on the tasks with every trial measured in both."""
     k = outcomes.trials
-    table = {(False, False): 0, (False, True): 0, (True, False): 0, (True, True): 0}
     baseline, challenger = outcomes.baseline, outcomes.challenger
-    for place in range(len(outcomes.tasks)):
-        if min(baseline.scored[place], challenger.scored[place]) >= k:
-            table[baseline.passes[place] > 0, challenger.passes[place] > 0] += 1
+    cells = zip(baseline.passes, baseline.scored, challenger.passes, challenger.scored, strict=True)
+    complete = [(below, above) for below, m, above, n in cells if min(m, n) >= k]
+    table = Counter((below > 0, above > 0) for below, above in complete)
     discordant = table[False, True] + table[True, False]
     return PassK(
         k=k,
@@ -70,7 +75,9 @@ def pass_k(outcomes: Outcomes) -> PassK:
         challenger_only=table[False, True],
         baseline_only=table[True, False],
         neither=table[False, False],
-        complete=sum(table.values()),
+        complete=len(complete),
+        any_gap=mean([Fraction((above > 0) - (below > 0)) for below, above in complete]) if complete else None,
+        all_gap=mean([Fraction((above == k) - (below == k)) for below, above in complete]) if complete else None,
         challenger_share=clopper_pearson(table[False, True], discordant) if discordant else None,
     )
 

@@ -125,7 +125,7 @@ def _policy_only(words: BandWords, baseline: Shell, challenger: Shell) -> BandWo
     )
 
 
-VERSION = "2"
+VERSION = "3"
 ALPHA = 0.05
 POWER = 0.80
 MIN_TASKS = 15
@@ -135,7 +135,7 @@ RESAMPLE_SEED = 20260430
 MAX_EXACT_UNITS = 100_000
 SIGN_FLIP_SAMPLES = 100_000
 MIN_INFORMATIVE = 10
-MIN_DIFFERING = 6
+MIN_DIFFERING = 5
 CEILING = Fraction(9, 10)
 FLOOR = Fraction(1, 10)
 HORIZON_S = 60.0
@@ -168,17 +168,19 @@ def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
         },
         "task_enters": "at least ceil(trials / 2) measured trials in both shells",
         "no_verdict": {"tasks_below": MIN_TASKS, "missing_above": str(MAX_MISSING)},
-        "no_room": f"pass@1 of both arms <= {FLOOR}, or of both >= {CEILING}: the tasks cannot tell, the band is a "
-        "label, nothing is claimed of the size of the gap, and nothing proposed",
+        "no_room": f"pass@1 of both shells <= {FLOOR}, or of both >= {CEILING}: the tasks cannot tell, the band is a "
+        "label, nothing is proposed, and of the size of the gap nothing is claimed but that it is less than 5 pp on "
+        "tasks as hard or easy",
         "carried": {
-            "ahead": "p <= alpha and the 95 % interval leaves out 0",
+            "ahead": "p <= alpha, and the 95 % interval, not widened near 0 or 1, leaves out 0",
             "10 pp or more": "ahead, and the whole 95 % interval is beyond 10 pp",
             "less than 5 pp, less than 10 pp": "the 90 % interval is within",
             "5 to 10 pp": "ahead, and the 90 % interval is between",
         },
-        "primary_interval": "paired t over the per-task differences",
-        "primary_p": f"exact sign-flip over tasks, two-sided; {SIGN_FLIP_SAMPLES} seeded flips where its sums are more "
-        f"than {MAX_EXACT_UNITS} units apart, held against alpha with the end of their 95 % interval",
+        "primary_interval": "paired t over the per-task differences, never narrower than the fixed-task interval, nor "
+        f"than the floored one where a shell's pass@1 is <= {FLOOR} or >= {CEILING} or all differences are alike",
+        "primary_p": f"mid-p of the exact sign-flip over tasks, two-sided; {SIGN_FLIP_SAMPLES} seeded flips where its "
+        f"sums are more than {MAX_EXACT_UNITS} units apart, compared with alpha by the end of their 95 % interval",
         "fixed_task_interval": "normal, binomial trial noise within task and shell",
         "floored_interval": "two pseudo-tasks at +-1/2 in the variance only, df = T + 1",
         "alpha": ALPHA,

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pandas as pd
 
-from fluency.analysis.intervals import Interval, PValue, floored_interval, sign_flip, t_interval
+from fluency.analysis.intervals import Interval, PValue, gap_interval, sign_flip
 from fluency.analysis.outcomes import Outcomes, PairedRates, count_outcomes, mean, ordered_shells, pair_by_task
 from fluency.analysis.plan import MIN_DIFFERING, MIN_INFORMATIVE, Band, band_of, common_edge, edge_of
 from fluency.core.records import EARLIER_CLASS, FailureClass
@@ -101,10 +101,9 @@ def ceiling_and_floor(paired: PairedRates, contrast: tuple[str, str]) -> Ceiling
             if (edge := edge_of(rate))
         ]
     if paired.differing < MIN_DIFFERING:
-        least = Fraction(2, 2**paired.differing) if paired.differing else Fraction(1)
         warnings.append(
             f"only {paired.differing} of {len(both)} tasks differ between the shells: no test can reject "
-            f"(smallest possible p = {float(min(least, Fraction(1))):.3g})"
+            f"(smallest possible p = {2.0**-paired.differing:.3g})"
         )
     return CeilingAndFloor(ceiling, floor, informative, tuple(warnings), at_ceiling, at_floor)
 
@@ -184,6 +183,5 @@ def sensitivity(key: str, label: str, outcomes: Outcomes) -> Sensitivity:
     paired = pair_by_task(outcomes)
     if paired is None:
         return Sensitivity(key, label, None)
-    differences = paired.differences
-    interval = t_interval(differences) or floored_interval(differences)
-    return Sensitivity(key, label, BriefEstimate(paired, band_of(paired.gap), interval, sign_flip(differences)))
+    interval, p = gap_interval(outcomes, paired), sign_flip(paired.differences)
+    return Sensitivity(key, label, BriefEstimate(paired, band_of(paired.gap), interval, p))

@@ -12,14 +12,14 @@ SURVIVES_AT_10 = "35 to 41 %"
 """The same at a true gap of 10 points."""
 SHARES_RIGHT = "38 to 57 %"
 """How often a share of resamples of 80 to 90 % named the true row."""
-STOPPING = "10 %"
+STOPPING = "14 %"
 """The most that looking at 5, 10, 15 and 20 trials rejects a true gap of 0."""
 SAMPLE_SIZES: dict[str, tuple[int | None, int | None, int | None]] = {
-    "A": (70, 81, 297),
-    "A2": (66, 67, 273),
-    "B": (150, 156, 702),
-    "C": (159, 127, 726),
-    "D": (51, None, 222),
+    "A": (66, 81, 297),
+    "A2": (63, 67, 273),
+    "B": (147, 156, 702),
+    "C": (155, 127, 726),
+    "D": (47, None, 222),
 }
 """Scenario -> tasks of 5 trials at which 80 % of studies say who is ahead (of a true gap of 10),
 that it is 10 or more (of 20), that there is no difference (of 0); None: more than the scenario holds."""

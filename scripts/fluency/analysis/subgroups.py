@@ -9,8 +9,9 @@ from itertools import combinations
 
 from fluency.analysis.descriptive import CategoryLine, category_lines
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
-from fluency.analysis.intervals import Interval, floored_interval, t_interval
+from fluency.analysis.intervals import Interval, task_interval
 from fluency.analysis.outcomes import Outcomes, PairedRates, PoolingError, ShellPasses, Tally, mean
+from fluency.analysis.plan import edge_of
 from fluency.core.study import ModelConfig
 
 UNDECLARED = "not declared"
@@ -132,13 +133,12 @@ def _difference(
     differences = [b - a for a, b in zip(firsts, seconds, strict=True)]
     # The intervals are made for values within ±1: what lies within ±2 is halved for them, and they are doubled.
     halved = [d / len(signs) for d in differences]
-    interval = t_interval(halved)
-    low, high = interval or floored_interval(halved)
+    low, high = task_interval(halved, near_edge=any(edge_of(mean(rate)) for rate in rates))
     return AliasDifference(
         name=name,
         tasks=len(kept),
         rates=(mean(firsts), mean(seconds)),
         value=mean(differences),
         interval=Interval(low * len(signs), high * len(signs)),
-        floored=interval is None,
+        floored=len(set(halved)) == 1,
     )

@@ -11,8 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from fluency.analysis.intervals import Interval, PValue, fixed_task_halfwidth, floored_interval, sign_flip, t_interval
+from fluency.analysis.intervals import Interval, PValue, fixed_task_halfwidth, sign_flip, task_interval
 from fluency.analysis.outcomes import Outcomes, ShellPasses, count_outcomes, mean, pair_by_task
+from fluency.analysis.plan import edge_of
 from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.common.paths import RESULTS
@@ -25,7 +26,7 @@ from fluency.report.sentences import short_names
 
 CAVEAT = (
     "Paired over tasks, each task weighing the same. The interval is 95 % for tasks like these; ± is for these very "
-    "tasks. p is the exact two-sided sign-flip over tasks, not adjusted for the number of rows. With fewer than 6 "
+    "tasks. p is the two-sided sign-flip over tasks (mid-p), not adjusted for the number of rows. With fewer than 5 "
     "changed tasks it cannot fall below 0.05. Models are never pooled."
 )
 GAP = "gap"
@@ -220,14 +221,16 @@ def _quantity_change(what: str, a: Outcomes, b: Outcomes) -> Change | None:
         return None
     rates = [[_quantity(outcomes, what, i) for i in kept] for outcomes in (a, b)]
     differences = [after - before for before, after in zip(*rates, strict=True)]
+    fixed = None if what == GAP else _fixed(a.by_shell[what], b.by_shell[what], kept)
+    near_edge = what != GAP and any(edge_of(mean(rate)) for rate in rates)
     return Change(
         what=what,
         tasks=len(kept),
         before=mean(rates[0]),
         after=mean(rates[1]),
         change=mean(differences),
-        interval=t_interval(differences) or floored_interval(differences),
-        fixed=None if what == GAP else _fixed(a.by_shell[what], b.by_shell[what], kept),
+        interval=task_interval(differences, near_edge=near_edge, least=fixed),
+        fixed=fixed,
         p=sign_flip(differences),
         differing=sum(difference != 0 for difference in differences),
     )
@@ -246,7 +249,8 @@ def _fixed(a: ShellPasses, b: ShellPasses, kept: list[int]) -> float | None:
     as_contrast = Outcomes(
         "A against B", tuple(str(i) for i in kept), 1, dict(zip("AB", pair, strict=True)), ("A", "B")
     )
-    return fixed_task_halfwidth(as_contrast) if pair_by_task(as_contrast) else None
+    paired = pair_by_task(as_contrast)
+    return fixed_task_halfwidth(as_contrast, paired) if paired else None
 
 
 def run_differences(a: StudyTable, b: StudyTable, models: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:

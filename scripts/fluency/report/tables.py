@@ -219,15 +219,13 @@ def without_table(model: ModelAnalysis) -> str:
 
 def pass_k_table(model: ModelAnalysis) -> str:
     """pass@k and pass^k with the tasks they are defined for."""
-    shells = short_names(model.outcomes.by_shell)
-    k = model.pass_k.k
-    rows = []
-    for name, shares in ((f"pass@{k}", model.pass_k.any_of), (f"pass^{k}", model.pass_k.all_of)):
-        below, above = (shares[shell] for shell in model.outcomes.contrast)
-        gap = "n/a"
-        if below.value is not None and above.value is not None and below.tasks == above.tasks:
-            gap = signed(above.value - below.value)
-        rows.append([name, *map(_share_of_tasks, shares.values()), gap])
+    shells, found, rows = short_names(model.outcomes.by_shell), model.pass_k, []
+    k = found.k
+    for name, shares, gap in (
+        (f"pass@{k}", found.any_of, found.any_gap),
+        (f"pass^{k}", found.all_of, found.all_gap),
+    ):
+        rows.append([name, *map(_share_of_tasks, shares.values()), "n/a" if gap is None else signed(gap)])
     return table(["measure", *shells, "gap, pp"], rows, "lr" + "r" * len(shells))
 
 
