@@ -142,20 +142,20 @@ def model_sentence(model: ModelAnalysis) -> str:
 
 def _found(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
     claims = gap.claims
+    if claims.edge:
+        this, other = ("hard", "easier") if claims.edge == "floor" else ("easy", "harder")
+        what = "to say by how much the shells differ" if claims.ahead else "to compare the shells"
+        if claims.alike_at_edge:
+            yield f"On tasks this {this} the shells differ by less than {NOISE_PP} points; {other} ones may not."
+        else:
+            yield f"For this model the tasks are too {this} {what}."
+        if claims.out_of_reach:
+            both = len(claims.out_of_reach) == len(DIRECTIONS)
+            none = "Neither shell can" if both else f"{_shell(claims.out_of_reach[0], model)} cannot"
+            yield f"{none} be ahead by {TEN} here."
     ahead = who_is_ahead(claims, model.outcomes.contrast, model.verdict.provisional)
-    if not claims.edge:
-        yield ahead
-        return
-    this, other = ("hard", "easier") if claims.edge == "floor" else ("easy", "harder")
-    if claims.alike_at_edge:
-        yield f"On tasks this {this} the shells differ by less than {NOISE_PP} points; {other} ones may not."
-    else:
-        yield f"For this model the tasks are too {this} to compare the shells."
-    if len(claims.out_of_reach) == len(DIRECTIONS):
-        yield f"Neither shell can be ahead by {TEN} here."
-    elif claims.out_of_reach:
-        yield f"{_shell(claims.out_of_reach[0], model)} cannot be ahead by {TEN} here."
-    yield f"{ahead.removesuffix('.')} (p = {probability(gap.p)})."
+    beyond_interval = claims.ahead and gap.s95.low <= 0 <= gap.s95.high
+    yield f"{ahead.removesuffix('.')} (p = {probability(gap.p)})." if claims.edge or beyond_interval else ahead
 
 
 def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:

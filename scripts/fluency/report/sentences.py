@@ -79,7 +79,7 @@ def _headline_parts(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         yield who_is_ahead(gap.claims, contrast, verdict.provisional) + missing
         if not gap.claims.edge and not verdict.resolved:
             yield tasks_needed(gap.needed) if gap.needed else "The tasks do not differ, so no size can be worked out."
-    yield f"95 % for tasks like these {span(gap.s95)}{' (widened)' if gap.floored else ''}; {_on_these_tasks(gap)}."
+    yield f"95 % for tasks like these {span(gap.s95)}{widened(gap)}; {_on_these_tasks(gap)}."
     if gap.floored and not gap.paired.differing:
         yield f"0/{tasks} tasks differ: up to {percent(gap.differing_bound)} (Clopper-Pearson) could."
     yield f"Sign-flip p={probability(gap.p)} ({gap.paired.differing} of {tasks} tasks differ)."
@@ -96,6 +96,11 @@ def _headline_parts(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
             yield f"{title} for {names} the gap is {signed(found.paired.gap)} pp."
     shares = " / ".join(f"{model.words[band].label} {percent(share, 0)}" for band, share in gap.shares.items())
     yield f"Task-resample shares {shares} (not probabilities of truth)."
+
+
+def widened(gap: GapEstimate) -> str:
+    """A note after an interval that is wider than the tasks' spread makes it; empty for others."""
+    return " (widened)" if gap.floored or gap.s95 != gap.tested else ""
 
 
 SIZES: dict[Size, str] = {

@@ -18,7 +18,7 @@ from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
 from fluency.report.markdown import code, table, text
 from fluency.report.marks import FAILURES, MARKS, mark_of
 from fluency.report.numbers import percent, points, probability, seconds, signed, span
-from fluency.report.sentences import listed, short_names, telling_first
+from fluency.report.sentences import listed, short_names, telling_first, widened
 
 
 def first_table(analysis: Analysis) -> str:
@@ -70,7 +70,7 @@ def _summary(analysis: Analysis, model: ModelAnalysis) -> list[str]:
         *row,
         signed(gap.value),
         *("n/a" if found is None else signed(found.paired.gap) for found in under),
-        span(gap.s95) + (" (widened)" if gap.floored else ""),
+        span(gap.s95) + widened(gap),
         "undefined" if gap.fixed is None else f"±{points(gap.fixed)}",
         probability(gap.p),
         _judged(model, model.verdict),
