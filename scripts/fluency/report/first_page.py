@@ -78,14 +78,15 @@ def _policy(analysis: Analysis, judged: list[ModelAnalysis]) -> str:
     rest = [model.model for model in analysis.models if not any(model.model in names for names in settled.values())]
     if settled:
         return _settled(analysis, settled, rest)
-    mild = [
-        f"{_shell(model.verdict.band, analysis)} is ahead by {TEN} for {model.model} (95 % interval {span(gap.s95)})"
-        for model in judged
-        if (gap := model.gap) and model.verdict.band in DIRECTIONS and not model.verdict.edge
-        if not model.verdict.resolved
-    ]
-    if mild:
-        return f"By the decision table {listed(mild)}, but the data do not resolve it: no change can rest on it yet."
+    mild = {
+        side: [m.model for m in judged if m.verdict.band == side and not m.verdict.edge and not m.verdict.resolved]
+        for side in DIRECTIONS
+    }
+    if any(mild.values()):
+        who = [
+            f"{_shell(side, analysis)} is ahead by {TEN} for {listed(names)}" for side, names in mild.items() if names
+        ]
+        return f"By the decision table {listed(who)}, but the data do not resolve it: no change can rest on it."
     although = "".join(
         f", although {_shell(side, analysis)} is ahead for {listed(names)}" for side, names in ahead.items() if names
     )
@@ -99,8 +100,8 @@ def _settled(analysis: Analysis, settled: dict[Band, list[str]], rest: list[str]
         (band,) = settled
         if band == "falsified":
             return f"No difference of {FIVE}: change nothing."
-        every = f"every model tested ({count} of {count})" if count > 1 else "the model tested"
-        return f"{_shell(band, analysis)} was ahead for {every}: {analysis.words[band].reading}, by the decision table."
+        every = f"every model ({count} of {count})" if count > 1 else "the model"
+        return f"{_shell(band, analysis)} was ahead for {every}: {analysis.words[band].reading}."
     parts = [
         f"no difference of {FIVE} for {listed(names)}"
         if band == "falsified"
@@ -133,29 +134,13 @@ def model_sentence(model: ModelAnalysis) -> str:
     below, above = gap.paired.baseline_rate, gap.paired.challenger_rate
     if not below.passes + above.passes:
         return "solved nothing in either shell: for this model the tasks are too hard to compare the shells."
-    return (
-        f"wrote a working command in {below.passes} of {below.scored} {baseline} runs and in {above.passes} of "
-        f"{above.scored} {challenger} runs: {challenger} {signed(gap.value, 0)} points "
-        f"(95 % interval {span(gap.s95, 0)}). {' '.join(_found(model, gap))}"
-    )
-
-
-def _found(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
     claims = gap.claims
-    if claims.edge:
-        this, other = ("hard", "easier") if claims.edge == "floor" else ("easy", "harder")
-        what = "to say by how much the shells differ" if claims.ahead else "to compare the shells"
-        if claims.alike_at_edge:
-            yield f"On tasks this {this} the shells differ by less than {NOISE_PP} points; {other} ones may not."
-        else:
-            yield f"For this model the tasks are too {this} {what}."
-        if claims.out_of_reach:
-            both = len(claims.out_of_reach) == len(DIRECTIONS)
-            none = "Neither shell can" if both else f"{_shell(claims.out_of_reach[0], model)} cannot"
-            yield f"{none} be ahead by {TEN} here."
-    ahead = who_is_ahead(claims, model.outcomes.contrast, model.verdict.provisional)
-    beyond_interval = claims.ahead and gap.s95.low <= 0 <= gap.s95.high
-    yield f"{ahead.removesuffix('.')} (p = {probability(gap.p)})." if claims.edge or beyond_interval else ahead
+    tested = f", p = {probability(gap.p)}" if claims.edge or (claims.ahead and gap.s95.low <= 0 <= gap.s95.high) else ""
+    return (
+        f"wrote a working command in {below.passes} of {below.scored} {baseline} and {above.passes} of {above.scored} "
+        f"{challenger} runs: {challenger} {signed(gap.value, 0)} points (95 % interval {span(gap.s95, 0)}{tested}). "
+        f"{who_is_ahead(claims, model.outcomes.contrast, verdict.provisional)}"
+    )
 
 
 def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
@@ -179,16 +164,16 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
     later = [(model.model, list(map(str, model.trials_added_later))) for model in analysis.models]
     if grew := [f"{listed(trials)} for {name}" for name, trials in later if trials]:
         yield (
-            f"The study grew: trials beyond {', '.join(grew)} were asked for when the earlier ones had been answered; "
-            f"who stops at a result of choice finds one where there is none in up to {STOPPING} of studies."
+            f"The study grew after its first answers (trials beyond {', '.join(grew)}): looking in between finds a "
+            f"difference where there is none in up to {STOPPING} of studies."
         )
     departed = [
         f"{order.correlation:.2f} for {name}" for name, order in analysis.orders.items() if order.state == "departed"
     ]
     if departed:
         yield (
-            f"The answers did not come in the planned order (rank correlation with it {', '.join(departed)}; kept from "
-            f"{ORDER_KEPT}): who chooses which to ask for later, or again, can move the gap."
+            f"The planned order of asking was not kept (rank correlation {', '.join(departed)}; kept from {ORDER_KEPT}): "
+            "some answers came later, or again."
         )
     yield _registered(view.study, view.provenance)
     yield from unofficial_builds(view.provenance)

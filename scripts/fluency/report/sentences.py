@@ -8,7 +8,7 @@ from typing import Any
 
 from fluency.analysis.descriptive import AskingOrder
 from fluency.analysis.estimate import Claims, GapEstimate, Size
-from fluency.analysis.plan import DIRECTION_PP, MISSING_PROGRAM_GAP, NOISE_PP
+from fluency.analysis.plan import DIRECTION_PP, DIRECTIONS, MISSING_PROGRAM_GAP, NOISE_PP
 from fluency.analysis.power import SampleSizes
 from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of, setting_for, shells_under
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
@@ -114,13 +114,21 @@ SIZES: dict[Size, str] = {
 def who_is_ahead(claims: Claims, contrast: tuple[str, str], provisional: bool = False) -> str:
     """Two questions that are easily taken for one: who is ahead, and by how much."""
     resolved = "resolved on what was measured" if provisional else "resolved"
-    who = f"{resolved} ({SHELLS[contrast[claims.ahead == 'challenger']].short_title})" if claims.ahead else "undecided"
-    size = ""
-    if claims.size in SIZES:
-        size = f"; {SIZES[claims.size]}: {resolved}"
-    elif claims.ahead and not claims.edge:
-        size = f"; {SIZES['ten-or-more']}: open"
-    return f"Who is ahead: {who}{size}."
+    ten, names = SIZES["ten-or-more"], [SHELLS[contrast[side == "challenger"]].short_title for side in DIRECTIONS]
+    by_side = dict(zip(DIRECTIONS, names, strict=True))
+    said = [f"Who is ahead: {f'{resolved} ({by_side[claims.ahead]})' if claims.ahead else 'undecided'}"]
+    this, other = ("hard", "easier") if claims.edge == "floor" else ("easy", "harder")
+    if claims.out_of_reach:
+        whose = "" if len(claims.out_of_reach) == len(DIRECTIONS) else f"{by_side[claims.out_of_reach[0]]} by "
+        said.append(f"{whose}{ten}: out of reach on tasks this {this}")
+    elif claims.edge:
+        said.append(f"by how much: the tasks are too {this} to tell")
+    elif claims.size in SIZES:
+        said.append(f"{SIZES[claims.size]}: {resolved}")
+    elif claims.ahead:
+        said.append(f"{ten}: open")
+    alike = f" On tasks this {this} the shells differ by less than {NOISE_PP} points; {other} ones may not."
+    return f"{'; '.join(said)}.{alike if claims.alike_at_edge else ''}"
 
 
 def tasks_needed(sizes: SampleSizes) -> str:
