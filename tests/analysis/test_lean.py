@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from fluency.analysis.plan import MIN_TASKS
 from fluency.analysis.study_analysis import analyse
-from fluency.core.provenance import Provenance
-from fluency.report.summary import opening_paragraph
+from fluency.report.first_page import could_change
 from fluency.report.tables import lean_table, without_table
 from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks
 
@@ -55,12 +54,12 @@ def test_the_verdict_without_each_group_and_without_both_stands_beside_the_headl
         ["Bash and PowerShell", "10", "0.0"],
     ]
     assert found.without[2].verdict.band is None and MIN_TASKS > 10
-    assert rows[3][5] == "no verdict, too little measured (label: noise)"
+    assert rows[3][5] == "no verdict"
 
 
 def test_the_first_paragraph_names_a_group_without_which_the_row_is_another() -> None:
     frame = make_frame(STUDY, TASKS, from_counts({task.id: PASSES[task.lean] for task in TASKS}))
-    said = opening_paragraph(analyse(frame, STUDY, TASKS), Provenance())
+    said = " ".join(could_change(analyse(frame, STUDY, TASKS))["model-x"])
     assert "the tasks that lean to PowerShell" in said
     assert "the tasks that lean to Bash or" not in said, "without these it stays in the row"
 
