@@ -7,7 +7,7 @@ from fractions import Fraction
 from fluency.analysis.plan import MIN_TASKS
 from fluency.analysis.study_analysis import analyse
 from fluency.report.first_page import could_change
-from fluency.report.tables import lean_table, without_table
+from fluency.report.tables import group_table, without_table
 from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks
 
 STUDY = make_study()
@@ -29,7 +29,8 @@ def test_each_lean_has_its_mean_with_the_contrasted_shells_first() -> None:
         ("neutral", 10, Fraction(0), 0),
     ]
     assert found.leans[1].rates == {"bash": Fraction(1, 5), "pwsh": Fraction(1)}
-    assert "| PowerShell" in lean_table(found) and "| neutral" in lean_table(found)
+    written = group_table("tasks lean to", found, found.leans)
+    assert "| PowerShell" in written and "| neutral" in written
 
 
 def test_without_a_leaning_group_it_is_the_study_of_the_others() -> None:
@@ -60,8 +61,8 @@ def test_the_verdict_without_each_group_and_without_both_stands_beside_the_headl
 def test_the_first_paragraph_names_a_group_without_which_the_row_is_another() -> None:
     frame = make_frame(STUDY, TASKS, from_counts({task.id: PASSES[task.lean] for task in TASKS}))
     said = " ".join(could_change(analyse(frame, STUDY, TASKS))["model-x"])
-    assert "the tasks that lean to PowerShell" in said
-    assert "the tasks that lean to Bash or" not in said, "without these it stays in the row"
+    assert "tasks that lean to PowerShell" in said
+    assert "tasks that lean to Bash;" not in said, "without these it stays in the row"
 
 
 def test_tasks_that_say_no_lean_stand_apart_and_leave_nothing_out() -> None:

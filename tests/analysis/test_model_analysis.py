@@ -13,7 +13,7 @@ from fluency.analysis.estimate import judge_gap
 from fluency.analysis.plan import plan_for, plan_sha256
 from fluency.analysis.study_analysis import analyse
 from fluency.common.errors import UserError
-from fluency.core.shells import DESIGN_SHELLS, EXTRA_CONDITIONS
+from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.table import to_frame
 from fluency.report.numbers import signed
 from fluency.report.sentences import headline_of
@@ -110,13 +110,6 @@ def test_the_two_intervals_are_those_of_95_and_of_90_percent() -> None:
     alike = one(lambda cell: True).gap
     for interval, level in ((alike.s95, 0.95), (alike.s90, 0.90)):
         assert interval.high == pytest.approx(stats.t.ppf((1 + level) / 2, 21) * (0.5 / (21 * 22)) ** 0.5)
-
-
-def test_the_headline_has_the_gap_under_the_second_condition() -> None:
-    model = one(random_passes())
-    under = next(found for condition in EXTRA_CONDITIONS if condition.in_summary and (found := model.under(condition)))
-    said = f"Without Unix tools for PowerShell the gap is {signed(under.paired.gap)} pp."
-    assert said in headline_of(model)
 
 
 @pytest.mark.parametrize("mark", [True, False])

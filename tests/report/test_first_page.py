@@ -220,7 +220,7 @@ def test_definitions_of_a_pass_that_change_the_verdict_are_named_with_their_gap(
     [
         (
             [(5, (1, 3)), (15, (3, 3))],
-            "Without any one of 5 tasks (task-01, task-02, task-03, …) or one category (file-i",
+            "Without any one of these the table would say otherwise: tasks task-01, task-02, task-03, …; categories file-i",
         ),
         ([(5, (0, 3)), (15, (0, 0))], "5 of 20 tasks decide; the others were never solved in either shell."),
         ([(5, (2, 3)), (15, (5, 5))], "5 of 20 tasks decide; the others were always solved in both."),

@@ -247,9 +247,7 @@ def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
     _task_legend(axes, marks, shown)
     flat = _flat_tasks(told)
     figure.text(0.1 / figure.get_figwidth(), 0.06 / figure.get_figheight(), flat, fontsize=7.5, color=MID)
-    alt = (
-        f"Share of passed runs of {model.model} by task and shell. {_leads(list(rates.values()), model, shown)} {flat}"
-    )
+    alt = f"Share of passed runs of {model.model} by task, in {listed(short_names(shown))}. {flat}".strip()
     return _model_drawing("tasks", "Tasks", model, figure, alt)
 
 
@@ -265,8 +263,8 @@ def _flat_tasks(told: Mapping[str, set[float | None]]) -> str:
 def _model_drawing(kind: str, title: str, model: ModelAnalysis, figure: Figure, alt: str) -> Drawing:
     height = figure.get_figheight()
     figure.text(0.1 / figure.get_figwidth(), 1 - 0.2 / height, model.model, weight="bold")
-    svg = to_svg(figure, f"{title}, {model.model}", alt.strip())
-    return Drawing(kind, model.model, f"{kind}-{model.model}.svg", svg, alt.strip())
+    svg = to_svg(figure, f"{title}, {model.model}", alt)
+    return Drawing(kind, model.model, f"{kind}-{model.model}.svg", svg, alt)
 
 
 def _rates(model: ModelAnalysis, place: int) -> Rates:
@@ -280,21 +278,6 @@ def _marks(model: ModelAnalysis) -> dict[str, Mark]:
     roles = dict(zip(model.outcomes.contrast, (BASELINE_MARK, CHALLENGER_MARK), strict=True))
     further = cycle(FURTHER_MARKS)
     return {shell: roles.get(shell) or next(further) for shell in model.outcomes.by_shell}
-
-
-def _leads(rates: Sequence[Rates], model: ModelAnalysis, shown: Sequence[str]) -> str:
-    """On how many tasks which of the contrasted shells is ahead, in a sentence."""
-    contrast = model.outcomes.contrast
-    pairs = [(by_shell[contrast[0]], by_shell[contrast[1]]) for by_shell in rates]
-    both = [(b, c) for b, c in pairs if b is not None and c is not None]
-    if not both:
-        return f"Only {listed(short_names(shown))} was measured."
-    ahead, behind = sum(c > b for b, c in both), sum(c < b for b, c in both)
-    baseline, challenger = short_names(contrast)
-    return (
-        f"Of {len(both)} tasks measured in both, {challenger} is ahead on {ahead}, {baseline} on {behind}, "
-        f"{len(both) - ahead - behind} are level."
-    )
 
 
 def _dots(axes: Axes, rates: Sequence[Rates], marks: Mapping[str, Mark], contrast: tuple[str, str]) -> None:

@@ -23,7 +23,15 @@ from fluency.core.study import Study
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name
 from fluency.report.numbers import probability, signed, span
-from fluency.report.sentences import listed, short_names, telling_first, unofficial_builds, who_is_ahead
+from fluency.report.sentences import (
+    listed,
+    refusal,
+    short_names,
+    side_name,
+    telling_first,
+    unofficial_builds,
+    who_is_ahead,
+)
 from fluency.report.tables import control_sentence
 
 TEN, FIVE = f"{DIRECTION_PP} points or more", f"{NOISE_PP} points or more"
@@ -68,8 +76,8 @@ def _policy(analysis: Analysis, judged: list[ModelAnalysis]) -> str:
         side: [model.model for model in judged if model.gap and model.gap.claims.ahead == side] for side in DIRECTIONS
     }
     if all(ahead.values()):
-        who = " and ".join(f"{_shell(side, analysis)} is ahead for {listed(ahead[side])}" for side in DIRECTIONS)
-        return f"The models disagree: {who}; no common change is supported."
+        who = [f"{side_name(side, analysis.contrast)} is ahead for {listed(ahead[side])}" for side in DIRECTIONS]
+        return f"The models disagree: {listed(who)}; no common change is supported."
     settled: dict[Band, list[str]] = {}
     for model in judged:
         band, verdict = model.verdict.band, model.verdict
@@ -84,11 +92,15 @@ def _policy(analysis: Analysis, judged: list[ModelAnalysis]) -> str:
     }
     if any(mild.values()):
         who = [
-            f"{_shell(side, analysis)} is ahead by {TEN} for {listed(names)}" for side, names in mild.items() if names
+            f"{side_name(side, analysis.contrast)} is ahead by {TEN} for {listed(names)}"
+            for side, names in mild.items()
+            if names
         ]
         return f"By the decision table {listed(who)}, but the data do not resolve it: no change can rest on it."
     although = "".join(
-        f", although {_shell(side, analysis)} is ahead for {listed(names)}" for side, names in ahead.items() if names
+        f", although {side_name(side, analysis.contrast)} is ahead for {listed(names)}"
+        for side, names in ahead.items()
+        if names
     )
     return f"Nothing in this study supports a change of policy{although}."
 
@@ -101,11 +113,11 @@ def _settled(analysis: Analysis, settled: dict[Band, list[str]], rest: list[str]
         if band == "falsified":
             return f"No difference of {FIVE}: change nothing."
         every = f"every model ({count} of {count})" if count > 1 else "the model"
-        return f"{_shell(band, analysis)} was ahead for {every}: {analysis.words[band].reading}."
+        return f"{side_name(band, analysis.contrast)} was ahead for {every}: {analysis.words[band].reading}."
     parts = [
         f"no difference of {FIVE} for {listed(names)}"
         if band == "falsified"
-        else f"{_shell(band, analysis)} was ahead for {listed(names)}: {analysis.words[band].reading}"
+        else f"{side_name(band, analysis.contrast)} was ahead for {listed(names)}: {analysis.words[band].reading}"
         for band, names in sorted(settled.items(), key=lambda item: item[0] == "falsified")
     ]
     parts += [f"undecided for {listed(rest)}"] if rest else []
@@ -115,21 +127,11 @@ def _settled(analysis: Analysis, settled: dict[Band, list[str]], rest: list[str]
     return f"{said[0].upper()}{said[1:]}.{only}"
 
 
-def _shell(side: Band | None, analysis: Analysis | ModelAnalysis) -> str:
-    contrast = analysis.contrast if isinstance(analysis, Analysis) else analysis.outcomes.contrast
-    return SHELLS[contrast[side == "challenger"]].short_title
-
-
 def model_sentence(model: ModelAnalysis) -> str:
     """What one model did, to be read after its name."""
     gap, verdict = model.gap, model.verdict
     if gap is None or verdict.band is None:
-        seen = "; ".join(
-            f"{SHELLS[shell].title} passed {rate.passes} of {rate.scored} runs"
-            for shell in model.tallies
-            if (rate := model.rates[shell])
-        )
-        return f"was not compared: {'; '.join(verdict.refused)}{seen and f' ({seen})'}."
+        return f"was not compared: {refusal(model)}."
     baseline, challenger = short_names(model.outcomes.contrast)
     below, above = gap.paired.baseline_rate, gap.paired.challenger_rate
     if not below.passes + above.passes:
@@ -172,8 +174,8 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
     ]
     if departed:
         yield (
-            f"The planned order of asking was not kept (rank correlation {', '.join(departed)}; kept from {ORDER_KEPT}): "
-            "some answers came later, or again."
+            f"The planned order of asking was not kept (rank correlation {', '.join(departed)}, below {ORDER_KEPT}): some "
+            "answers came later, or again."
         )
     yield _registered(view.study, view.provenance)
     yield from unofficial_builds(view.provenance)
@@ -244,27 +246,23 @@ def _other_tasks(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
             needed = f" About {gap.needed.ahead} tasks of this kind would show who is ahead by {DIRECTION_PP} points."
         yield f"{flat.informative} of {tasks} tasks decide; the others were {how}.{needed}"
     parts = [
-        f"{_any(len(out.flips), noun)} ({', '.join([*out.flips[:MAX_NAMED], *['…'] * (len(out.flips) > MAX_NAMED)])})"
-        for out, noun in ((gap.tasks_out, "task"), (gap.categories_out, "category"))
+        f"{nouns} {', '.join([*out.flips[:MAX_NAMED], *['…'] * (len(out.flips) > MAX_NAMED)])}"
+        for out, nouns in ((gap.tasks_out, "tasks"), (gap.categories_out, "categories"))
         if out and out.flips
     ]
     parts += [
-        f"the tasks that lean to {listed(short_names(less.left_out))}"
+        f"tasks that lean to {listed(short_names(less.left_out))}"
         for less in model.without
         if less.gap and band_of(less.gap.value) != band_of(gap.value)
     ]
     if parts:
-        yield f"Without {' or '.join(parts)} the table would say otherwise."
+        yield f"Without any one of these the table would say otherwise: {'; '.join(parts)}."
     for shell, rate in zip(
         model.outcomes.contrast, (gap.paired.baseline_rate, gap.paired.challenger_rate), strict=True
     ):
         if edge := edge_of(rate.value):
             most = "nearly nothing" if edge == "floor" else "nearly everything"
             yield f"{SHELLS[shell].short_title} passes {most}, which draws the gap towards 0."
-
-
-def _any(count: int, noun: str) -> str:
-    return f"one {noun}" if count == 1 else f"any one of {count} {'categories' if noun == 'category' else 'tasks'}"
 
 
 def how_measured(analysis: Analysis, view: StudyView) -> Iterator[str]:

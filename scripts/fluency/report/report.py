@@ -15,7 +15,7 @@ from fluency.analysis import plan, simulated
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.common.files import write_atomic
 from fluency.common.paths import REPORT
-from fluency.core.shells import SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name
 from fluency.report import first_page, markdown, sentences, tables
@@ -76,6 +76,7 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         "plan": plan,
         "simulated": simulated,
         "shells": SHELLS,
+        "design_shells": DESIGN_SHELLS,
         "baseline": SHELLS[analysis.contrast[0]].short_title,
         "challenger": SHELLS[analysis.contrast[1]].short_title,
         "figures": {(figure.kind, figure.model): figure for figure in figures},

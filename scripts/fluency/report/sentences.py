@@ -10,13 +10,13 @@ from fluency.analysis.descriptive import AskingOrder
 from fluency.analysis.estimate import Claims, GapEstimate, Size
 from fluency.analysis.plan import DIRECTION_PP, DIRECTIONS, MISSING_PROGRAM_GAP, NOISE_PP
 from fluency.analysis.power import SampleSizes
-from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of, setting_for, shells_under
+from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of, setting_for
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
 from fluency.core.provenance import Provenance
 from fluency.core.records import EARLIER_CLASS
-from fluency.core.shells import DESIGN_SHELLS, SHELLS, Condition, Shell
+from fluency.core.shells import SHELLS, Condition, Shell, other_dialect
 from fluency.core.study import Study
 from fluency.report.numbers import percent, points, probability, seconds, signed, span
 
@@ -53,9 +53,18 @@ def headline_of(model: ModelAnalysis) -> str:
     """Everything that decides about one model, in one line."""
     gap = model.gap
     if gap is None:
-        results = "; ".join(_shell_results(model, shell) for shell in model.tallies)
-        return f"{model.model}: no gap: {'; '.join(model.verdict.refused)}. {results}."
+        return f"{model.model}: no gap: {refusal(model)}."
     return f"{model.model}: {' '.join(_headline_parts(model, gap))}"
+
+
+def refusal(model: ModelAnalysis) -> str:
+    """Why there is no verdict, and what was seen all the same."""
+    seen = "; ".join(
+        f"{SHELLS[shell].title} passed {rate.passes} of {rate.scored} runs"
+        for shell in model.tallies
+        if (rate := model.rates[shell])
+    )
+    return "; ".join(model.verdict.refused) + (f" ({seen})" if seen else "")
 
 
 def _headline_parts(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
@@ -77,25 +86,11 @@ def _headline_parts(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
     if verdict.band:
         missing = " Missing runs could change the verdict." if verdict.provisional else ""
         yield who_is_ahead(gap.claims, contrast, verdict.provisional) + missing
-        if not gap.claims.edge and not verdict.resolved:
-            yield tasks_needed(gap.needed) if gap.needed else "The tasks do not differ, so no size can be worked out."
     yield f"95 % for tasks like these {span(gap.s95)}{widened(gap)}; {_on_these_tasks(gap)}."
     if gap.floored and not gap.paired.differing:
         yield f"0/{tasks} tasks differ: up to {percent(gap.differing_bound)} (Clopper-Pearson) could."
     yield f"Sign-flip p={probability(gap.p)} ({gap.paired.differing} of {tasks} tasks differ)."
     yield f"Compatible with: {', '.join(model.words[band].label for band in gap.claims.rows)}."
-    if gap.tasks_out:
-        flips = ", ".join(gap.tasks_out.flips)
-        flipped = f", another verdict without {flips}" if flips else ", the verdict survives each deletion"
-        yield f"Leave-one-task-out {signed(gap.tasks_out.low)} to {signed(gap.tasks_out.high)}{flipped}."
-    for condition in conditions_of(contrast):
-        found = model.under(condition)
-        if condition.in_summary and found is not None:
-            names = " and ".join(short_names(shells_under(condition, contrast)))
-            title = condition.title[0].upper() + condition.title[1:]
-            yield f"{title} for {names} the gap is {signed(found.paired.gap)} pp."
-    shares = " / ".join(f"{model.words[band].label} {percent(share, 0)}" for band, share in gap.shares.items())
-    yield f"Task-resample shares {shares} (not probabilities of truth)."
 
 
 def widened(gap: GapEstimate) -> str:
@@ -114,12 +109,15 @@ SIZES: dict[Size, str] = {
 def who_is_ahead(claims: Claims, contrast: tuple[str, str], provisional: bool = False) -> str:
     """Two questions that are easily taken for one: who is ahead, and by how much."""
     resolved = "resolved on what was measured" if provisional else "resolved"
-    ten, names = SIZES["ten-or-more"], [SHELLS[contrast[side == "challenger"]].short_title for side in DIRECTIONS]
-    by_side = dict(zip(DIRECTIONS, names, strict=True))
-    said = [f"Who is ahead: {f'{resolved} ({by_side[claims.ahead]})' if claims.ahead else 'undecided'}"]
+    ten, who = (
+        SIZES["ten-or-more"],
+        f"{resolved} ({side_name(claims.ahead, contrast)})" if claims.ahead else "undecided",
+    )
+    said = [f"Who is ahead: {who}"]
     this, other = ("hard", "easier") if claims.edge == "floor" else ("easy", "harder")
     if claims.out_of_reach:
-        whose = "" if len(claims.out_of_reach) == len(DIRECTIONS) else f"{by_side[claims.out_of_reach[0]]} by "
+        both = len(claims.out_of_reach) == len(DIRECTIONS)
+        whose = "" if both else f"{side_name(claims.out_of_reach[0], contrast)} by "
         said.append(f"{whose}{ten}: out of reach on tasks this {this}")
     elif claims.edge:
         said.append(f"by how much: the tasks are too {this} to tell")
@@ -147,29 +145,13 @@ def these_tasks(claims: Claims, contrast: tuple[str, str], fixed: float | None) 
         return f"too little is known ({why})"
     if claims.these_tasks == "open":
         return "undecided"
-    return f"{SHELLS[contrast[claims.these_tasks == 'challenger']].short_title} is ahead"
+    return f"{side_name(claims.these_tasks, contrast)} is ahead"
 
 
 def _on_these_tasks(gap: GapEstimate) -> str:
     if gap.fixed is None:
         return "on these tasks: undefined with one trial"
     return f"on these tasks ±{points(gap.fixed)}" + ("" if gap.fixed else " (no trial varied; not certainty)")
-
-
-def _shell_results(model: ModelAnalysis, shell: str) -> str:
-    rate, tally = model.rates[shell], model.tallies[shell]
-    if rate is None:
-        return f"{SHELLS[shell].title}: {tally.measured}/{tally.planned} runs measured"
-    return (
-        f"{SHELLS[shell].title} pass@1 {percent(rate.value)} ({rate.passes}/{rate.scored} runs, {rate.tasks} tasks, "
-        f"{tally.measured}/{tally.planned} measured)"
-    )
-
-
-def composition_title(analysis: Analysis) -> str:
-    """The question that the classification of the answers is for."""
-    names = listed([shell.short_title for shell in _with_foreign_programs(analysis.shells_shown)])
-    return f"How much of {names} is {names}?" if names else "What the answers are made of"
 
 
 def composition_sentences(analysis: Analysis) -> str:
@@ -243,20 +225,21 @@ def leakage_sentence(model: ModelAnalysis) -> str:
     counts = next((line.counts for line in model.failures if line.failure_class == "other-dialect"), {})
     parts = [
         f"{counts.get(shell, 0)} of {tally.measured} measured {SHELLS[shell].title} answers failed "
-        f"for being written in {_other_language(SHELLS[shell])}"
+        f"for being written in {other_dialect(SHELLS[shell]).short_title}"
         for shell, tally in model.tallies.items()
         if tally.measured
     ]
     return f"Dialect leakage: {'; '.join(parts)}." if parts else ""
 
 
-def _other_language(shell: Shell) -> str:
-    return next(other.short_title for other in SHELLS.values() if other.grammar != shell.grammar)
-
-
 def short_names(shells: Iterable[str]) -> list[str]:
     """As they appear in sentences and headers."""
     return [SHELLS[shell].short_title for shell in shells]
+
+
+def side_name(side: str | None, contrast: tuple[str, str]) -> str:
+    """The short name of the challenger, or of the baseline."""
+    return SHELLS[contrast[side == "challenger"]].short_title
 
 
 def listed(names: Sequence[str]) -> str:
@@ -303,11 +286,6 @@ def missing_programs(model: ModelAnalysis) -> str:
         f"in the first, {LEAST_PP} or more. The gap is {gaps['missing_left_out']} pp with those cells left out and "
         f"{gaps['missing_passed']} pp with all of them passed, against {gaps['headline']} pp as designed."
     )
-
-
-def has_sandbox_table(analysis: Analysis) -> bool:
-    """Whether the study contrasts the two shells that the table of the image is about."""
-    return analysis.contrast == DESIGN_SHELLS
 
 
 def sandbox_effects(model: ModelAnalysis) -> str:

@@ -18,7 +18,7 @@ from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
 from fluency.report.markdown import code, table, text
 from fluency.report.marks import FAILURES, MARKS, mark_of
 from fluency.report.numbers import percent, points, probability, seconds, signed, span
-from fluency.report.sentences import listed, short_names, telling_first, widened
+from fluency.report.sentences import listed, short_names, side_name, telling_first, widened
 
 
 def first_table(analysis: Analysis) -> str:
@@ -40,7 +40,7 @@ def _found(model: ModelAnalysis) -> list[str]:
     who = "cannot tell" if verdict.edge else "undecided"
     if gap.claims.ahead:
         missing = ", on what was measured" if verdict.provisional else ""
-        who = SHELLS[model.outcomes.contrast[gap.claims.ahead == "challenger"]].short_title + missing
+        who = side_name(gap.claims.ahead, model.outcomes.contrast) + missing
     return [shown, who, _judged(model, verdict)]
 
 
@@ -85,7 +85,7 @@ def _judged(model: ModelAnalysis, verdict: Verdict) -> str:
         return f"does not apply ({verdict.edge})"
     if verdict.band == "inconclusive":
         return model.words[verdict.band].label
-    name = SHELLS[model.outcomes.contrast[verdict.band == "challenger"]].short_title
+    name = side_name(verdict.band, model.outcomes.contrast)
     said = "change nothing" if verdict.band == "falsified" else f"mild evidence for {name}"
     if not verdict.resolved:
         return f"{said}, not resolved"
@@ -180,17 +180,8 @@ def sensitivity_table(model: ModelAnalysis) -> str:
     return table(["a pass is", *shells, "gap, pp", "95 %, tasks like these", "p", "by the table"], rows, "lrrrrrl")
 
 
-def category_table(model: ModelAnalysis) -> str:
-    """Means by category; descriptive."""
-    return _group_table("category", model, model.categories)
-
-
-def lean_table(model: ModelAnalysis) -> str:
-    """Means by the shell that tasks lean to; descriptive."""
-    return _group_table("tasks lean to", model, model.leans)
-
-
-def _group_table(title: str, model: ModelAnalysis, lines: Sequence[CategoryLine]) -> str:
+def group_table(title: str, model: ModelAnalysis, lines: Sequence[CategoryLine]) -> str:
+    """Means of groups of tasks; descriptive."""
     shells = short_names(model.outcomes.by_shell)
     rows = [
         [_leaning(line.category), line.tasks, *map(percent, line.rates.values()), signed(line.gap), line.differing]
