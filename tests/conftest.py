@@ -1,7 +1,5 @@
 """What every test may use: the real sandbox, opened once a session; and which tests share a worker."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -20,9 +18,9 @@ SLOW = (
     "generation/local_model/",
     "generation/test_killed.py",
     "generation/test_replies.py::test_the_deadline_ends_slow_replies",
-    "generation/test_wires.py::test_killed",
     "mutate/",
     "project/test_bench.py",
+    "report/test_explorer_answers.py",
     "report/test_explorer_hostile.py",
     "report/test_figures.py",
     "report/test_explorer_use.py",

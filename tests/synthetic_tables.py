@@ -1,7 +1,5 @@
 """Cells tables made up for tests: the numbers are chosen, the shape is the real one."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import asdict
 from types import SimpleNamespace

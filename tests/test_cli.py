@@ -1,9 +1,6 @@
 """What a person mistypes, and a file that cannot be used, is one sentence with a hint and exit code 2."""
 
-from __future__ import annotations
-
 import inspect
-import subprocess
 import sys
 from importlib import import_module
 
@@ -77,26 +74,13 @@ def test_a_configuration_that_cannot_be_read_is_a_sentence(command, config, caps
     assert "Error: " in (shown := capsys.readouterr().err) and "Hint:" in shown
 
 
-@pytest.mark.parametrize(
-    ("arguments", "folder"),
-    [
-        (["report"], "results"),
-        (["preregister", "--decision", "d"], "preregistrations"),
-    ],
-)
-def test_a_place_that_cannot_be_written_is_a_sentence(arguments, folder, tmp_path):
+def test_nothing_to_archive_and_a_place_that_cannot_be_written_are_sentences(tmp_path):
     """Root may write anywhere but below a file."""
     project = Project.make(tmp_path / "project")
-    (project.root / folder).write_text("")
-    command = [sys.executable, "-m", "fluency.cli", *arguments]
-    done = subprocess.run(command, cwd=project.root, env=project.environ(), capture_output=True, text=True)
-    assert done.returncode == 2 and done.stderr.startswith("Error: ") and folder in done.stderr, done.stderr
-    assert "Hint:" in done.stderr and "Traceback" not in done.stderr
-
-
-def test_a_study_without_a_record_is_not_archived(tmp_path):
-    project = Project.make(tmp_path / "project")
-    command = [sys.executable, "-m", "fluency.cli", "archive", "--partial", "--configfile", "config/test.yaml"]
-    done = subprocess.run(command, cwd=project.root, env=project.environ(), capture_output=True, text=True)
-    assert done.returncode == 2 and "test: there is nothing to archive" in done.stderr, done.stderr
+    assert "test: there is nothing to archive" in project.fluency("archive", "--partial", code=2).stderr
     assert not (project.root / "archive").exists()
+    for arguments, folder in [(["report"], "results"), (["preregister", "--decision", "d"], "preregistrations")]:
+        (project.root / folder).write_text("")
+        done = project.run([sys.executable, "-m", "fluency.cli", *arguments], 2, {})
+        assert done.stderr.startswith("Error: ") and folder in done.stderr, done.stderr
+        assert "Hint:" in done.stderr and "Traceback" not in done.stderr

@@ -176,8 +176,9 @@ _INTRODUCTION = """# Mutants of the reference commands
 Each Bash reference of the task bank gets one small fault at a time: a flag dropped, a comparison flipped, a number
 changed, a stage of the pipeline, a negation or an anchor removed. Every mutant runs in both worlds and is judged like
 an answer. It is *killed* if it fails in at least one world. A survivor is *equivalent* if no output could distinguish
-it from the reference. It is *left out* if only a world that is excluded on purpose could distinguish it, mostly
-because the prompt does not decide the case. Any other survivor shows that a world lacks a trap, which is then added.
+it from the reference. It is *left out* if only a world that is excluded on purpose could distinguish it: mostly
+because the prompt does not decide the case, in the demanding tasks also because PowerShell's references were not
+proven in such a world. Any other survivor shows that a world lacks a trap, which is then added.
 The share killed is of the mutants that are not equivalent.
 
 `make mutants` writes this page. The reasons are in `tests/data/mutant_survivors.yaml`.

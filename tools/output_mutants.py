@@ -99,7 +99,8 @@ def wrong_lines(task: Task, lines: list[str]) -> Iterator[Named]:
     if task.content == "ordered":
         for number in range(len(lines) - 1):
             swapped = [*lines[:number], lines[number + 1], lines[number], *lines[number + 2 :]]
-            yield f"lines {number + 1} and {number + 2} swapped", render(swapped)
+            if swapped != lines:
+                yield f"lines {number + 1} and {number + 2} swapped", render(swapped)
         if len(lines) > 1:
             yield "reversed", render(lines[::-1])
     yield "header", render(["Name Count", *lines])
@@ -179,7 +180,7 @@ def _changed(line: str, hexadecimal: bool) -> Iterator[tuple[str, str]]:
     if not digits:
         yield "with its last letter raised", line[:-1] + ("a" if line[-1] != "a" else "b")
     yield "without its last character", line[:-1]
-    yield "without its first character", line[1:]
+    yield "without its first character", line.lstrip()[1:]  # checks ignore the blanks before it
     if not hexadecimal and line.swapcase() != line:
         yield "in the other case", line.swapcase()
 

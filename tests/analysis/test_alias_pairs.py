@@ -1,7 +1,5 @@
 """Two aliases of one model id: the comparison is antisymmetric, nothing where both did the same, and what others compute."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Tasks enter by one rule, and two models never meet."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pandas as pd
@@ -31,9 +29,7 @@ def outcomes(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: i
 
 def test_a_task_enters_with_half_of_its_trials_rounded_up_in_both_shells() -> None:
     paired = pair_by_task(outcomes([(1, 3), (1, 2), (0, 5)], [(3, 3), (2, 5), (0, 2)]))
-    assert paired.tasks == ("t0",)
-    assert paired.dropped == ("t1", "t2")
-    assert paired.gap == Fraction(2, 3)
+    assert paired.tasks == ("t0",) and paired.dropped == ("t1", "t2") and paired.gap == Fraction(2, 3)
 
 
 def test_with_one_trial_one_is_enough_and_with_none_there_is_no_gap() -> None:
@@ -43,8 +39,7 @@ def test_with_one_trial_one_is_enough_and_with_none_there_is_no_gap() -> None:
 
 def test_tasks_weigh_the_same_however_many_trials_they_have() -> None:
     paired = pair_by_task(outcomes([(0, 3), (5, 5)], [(3, 3), (5, 5)]))
-    assert paired.gap == Fraction(1, 2)
-    assert (paired.baseline_rate.passes, paired.baseline_rate.scored) == (5, 8)
+    assert paired.gap == Fraction(1, 2) and (paired.baseline_rate.passes, paired.baseline_rate.scored) == (5, 8)
 
 
 def test_missing_bounds_are_the_best_and_worst_over_all_tasks() -> None:
@@ -82,5 +77,4 @@ def test_unknown_marks_are_no_failures() -> None:
     frame = make_frame(study, tasks, lambda cell: True)
     frame.loc[0, "lenient_passed"] = pd.NA
     counted = count_outcomes(frame, [task.id for task in tasks], 5, DESIGN_SHELLS, "lenient_passed")
-    assert counted.baseline.scored == (4, 5)
-    assert counted.baseline.passes == (4, 5)
+    assert counted.baseline.scored == (4, 5) and counted.baseline.passes == (4, 5)

@@ -1,7 +1,5 @@
 """Intervals and shares against other programs, against counting everything, and against their own symmetry."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
@@ -14,13 +12,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
-from fluency.analysis.intervals import (
-    band_shares,
-    clopper_pearson,
-    fixed_task_halfwidth,
-    floored_interval,
-    t_interval,
-)
+from fluency.analysis.intervals import band_shares, clopper_pearson, fixed_task_halfwidth, floored_interval, t_interval
 from fluency.analysis.outcomes import ShellPasses, integers, pair_by_task
 from fluency.analysis.plan import BANDS, RESAMPLE_SEED
 from tests.synthetic_tables import contrasted
@@ -81,14 +73,12 @@ def test_equal_differences_have_no_t_interval_but_a_floored_one() -> None:
         assert low < level or level == -1
         assert high > level or level == 1
     low, high = floored_interval([Fraction(0)] * 20)
-    assert high == pytest.approx(0.0684, abs=0.0005)
-    assert low == -high
+    assert high == pytest.approx(0.0684, abs=0.0005) and low == -high
 
 
 def test_intervals_stay_within_what_a_gap_can_be() -> None:
     low, high = t_interval([Fraction(1), Fraction(-1), Fraction(1)])
-    assert (low, high) == (-1.0, 1.0)
-    assert t_interval([Fraction(1, 5)]) is None
+    assert (low, high) == (-1.0, 1.0) and t_interval([Fraction(1, 5)]) is None
 
 
 def fixed(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5) -> float | None:
@@ -104,8 +94,7 @@ def test_the_fixed_task_interval_by_hand() -> None:
 
 
 def test_the_fixed_task_interval_is_undefined_with_one_trial_and_zero_without_variation() -> None:
-    assert fixed([(1, 1)], [(0, 1)], trials=1) is None
-    assert fixed([(0, 5)], [(5, 5)]) == 0.0
+    assert fixed([(1, 1)], [(0, 1)], trials=1) is None and fixed([(0, 5)], [(5, 5)]) == 0.0
     assert fixed([(0, 1)], [(5, 5)], trials=1) is None
 
 
@@ -118,12 +107,9 @@ def test_a_dropped_task_does_not_enter_the_fixed_task_interval() -> None:
 @settings(max_examples=25, deadline=None)
 def test_shares_are_exact_add_up_and_mirror_in_the_large(d: list[Fraction]) -> None:
     shares = band_shares(d)
-    assert tuple(shares) == BANDS
-    assert sum(shares.values()) == 1
-    assert band_shares(d) == shares
+    assert tuple(shares) == BANDS and sum(shares.values()) == 1 and band_shares(d) == shares
     mirrored = band_shares([-x for x in d])
-    assert mirrored["challenger"] == shares["baseline"]
-    assert mirrored["falsified"] == shares["falsified"]
+    assert mirrored["challenger"] == shares["baseline"] and mirrored["falsified"] == shares["falsified"]
 
 
 def test_shares_of_a_certain_gap_on_an_edge_are_not_split_by_rounding() -> None:

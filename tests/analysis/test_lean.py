@@ -1,7 +1,5 @@
 """The gap by the shell that tasks lean to, and the verdict without those that lean."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from fluency.analysis.plan import MIN_TASKS
@@ -35,14 +33,14 @@ def test_each_lean_has_its_mean_with_the_contrasted_shells_first() -> None:
 
 def test_without_a_leaning_group_it_is_the_study_of_the_others() -> None:
     for less in model().without[:2]:
-        kept = [task for task in TASKS if task.lean not in less.left_out]
+        kept = [task for task in TASKS if task.lean not in less.names]
         alone = model(kept)
         assert (less.tasks, less.gap, less.verdict) == (20, alone.gap, alone.verdict)
 
 
 def test_the_verdict_without_each_group_and_without_both_stands_beside_the_headline() -> None:
     found = model()
-    assert [(less.left_out, less.tasks) for less in found.without] == [
+    assert [(less.names, less.tasks) for less in found.without] == [
         (("bash",), 20),
         (("pwsh",), 20),
         (("bash", "pwsh"), 10),
@@ -73,4 +71,14 @@ def test_tasks_that_say_no_lean_stand_apart_and_leave_nothing_out() -> None:
     mixed = make_tasks(20, leans=("bash", None))
     found = analyse(make_frame(STUDY, mixed, lambda cell: cell.trial < 3), STUDY, mixed).models[0]
     assert [(line.category, line.tasks) for line in found.leans] == [("bash", 10), ("not declared", 10)]
-    assert [less.left_out for less in found.without] == [("bash",)]
+    assert [less.names for less in found.without] == [("bash",)]
+
+
+def test_a_named_set_that_is_a_part_of_the_study_has_its_row_and_is_the_study_of_its_tasks() -> None:
+    ids = [task.id for task in TASKS]
+    sets = {"first": ids[:20], "rest": ids[20:], "whole": ids, "other": [*ids[:15], "elsewhere"]}
+    frame = make_frame(STUDY, TASKS, from_counts({task.id: PASSES[task.lean] for task in TASKS}))
+    first, rest = analyse(frame, STUDY, TASKS, sets).models[0].sets
+    alone = model(TASKS[:20])
+    assert (first.names, first.tasks, first.gap, first.verdict) == (("first",), 20, alone.gap, alone.verdict)
+    assert (rest.names, rest.tasks, rest.verdict.band) == (("rest",), 10, None)

@@ -1,32 +1,15 @@
-"""pass@k and pass^k by counting subsets, and undefined where trials are missing."""
+"""pass@k and pass^k, and undefined where trials are missing."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
 
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from fluency.analysis.outcomes import ShellPasses
-from fluency.analysis.pass_at_k import pass_all, pass_any, pass_k
+from fluency.analysis.pass_at_k import pass_k
 from tests.synthetic_tables import contrasted
-
-
-@pytest.mark.parametrize("n", range(1, 7))
-def test_both_count_the_subsets_of_trials(n: int) -> None:
-    for c in range(n + 1):
-        marks = [True] * c + [False] * (n - c)
-        for k in range(1, n + 1):
-            chosen = list(combinations(marks, k))
-            assert pass_any(c, n, k) == Fraction(sum(map(any, chosen)), len(chosen))
-            assert pass_all(c, n, k) == Fraction(sum(map(all, chosen)), len(chosen))
-
-
-def test_too_few_trials_are_undefined_and_not_one() -> None:
-    assert pass_any(4, 4, 5) is None
-    assert pass_all(4, 4, 5) is None
-    assert pass_any(0, 0, 1) is None
 
 
 def test_the_table_of_tasks_holds_only_complete_ones() -> None:

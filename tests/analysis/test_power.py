@@ -1,7 +1,5 @@
 """Detectable gaps and the sizes that questions take, against statsmodels, against simulation, and against the documented table."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction
@@ -23,6 +21,8 @@ from fluency.analysis.power import (
     half_width,
     main,
     noncentrality,
+    outlook,
+    outlook_lines,
     pilot_variance,
     power_text,
     sample_sizes,
@@ -36,7 +36,9 @@ from fluency.core.study import PILOT, read_study
 from fluency.core.table import write_table
 from fluency.core.tasks import load_tasks, task_sets
 from tests.synthetic_tables import contrasted, make_rows, make_study, random_passes
+from tools.simulate import methods
 from tools.simulate.pages import FIGURES
+from tools.simulate.studies import population, studies
 
 
 @pytest.mark.parametrize("tasks", [5, 20, 60, 200])
@@ -76,10 +78,8 @@ def test_more_tasks_always_help_and_more_trials_help_down_to_a_floor() -> None:
     variance = scenario_variance(SCENARIOS["A2"])
     by_tasks = [detectable_like(variance, tasks, 5) for tasks in (20, 40, 100)]
     by_trials = [detectable_like(variance, 20, trials) for trials in (1, 5, 20, math.inf)]
-    assert by_tasks == sorted(by_tasks, reverse=True)
-    assert by_trials == sorted(by_trials, reverse=True)
-    assert by_trials[-1] > 0.10
-    assert detectable_these(variance, 20, 20) < by_trials[-1]
+    assert by_tasks == sorted(by_tasks, reverse=True) and by_trials == sorted(by_trials, reverse=True)
+    assert by_trials[-1] > 0.10 and detectable_these(variance, 20, 20) < by_trials[-1]
 
 
 def test_a_pilots_variances_are_unbiased() -> None:
@@ -100,9 +100,7 @@ def test_one_trial_cannot_tell_tasks_from_trials() -> None:
 
 def test_the_present_design_is_marked_and_the_source_is_named() -> None:
     text = power_text([], 25, 4)
-    assert "25 tasks x 4 trials" in text
-    assert text.count("*") == 2 * len(SCENARIOS) + 1
-    assert "scenario A" in text
+    assert "25 tasks x 4 trials" in text and text.count("*") == 2 * len(SCENARIOS) + 1 and "scenario A" in text
     assert "from the results of model-x;" in power_text([("model-x", Pilot(0.05, 0.3, 0.1))], 20, 5)
 
 
@@ -197,7 +195,7 @@ def test_the_study_of_sixty_asks_both_shells_five_times_and_its_sets_stand_in_on
     sets = {name: len(found.tasks) for name, found in task_sets().items()}
     lines = [line.split() for line in power_text([], 60, 5, sets).splitlines()]
     for name, scenario in SCENARIOS.items():
-        small, large = set_rows([(f"scenario {name}", scenario_variance(scenario))], sets, 5)
+        small, large, *_ = set_rows([(f"scenario {name}", scenario_variance(scenario))], sets, 5)
         assert " ".join(small).split() in lines and " ".join(large).split() in lines
         assert [small[1:3], large[1:3]] == [["pilot-20", "20"], ["full-60", "60"]]
         assert all(float(more) < float(less) for less, more in zip(small[3:], large[3:], strict=True))
@@ -205,8 +203,41 @@ def test_the_study_of_sixty_asks_both_shells_five_times_and_its_sets_stand_in_on
 
 def test_main_takes_the_studys_own_results_where_there_are_some(tmp_path, capsys) -> None:
     study = make_study()
-    assert main(study, tmp_path) == 0
-    assert "no results with two trials" in capsys.readouterr().out
+    assert main(study, tmp_path) == 0 and "no results with two trials" in capsys.readouterr().out
     write_table(tmp_path / "synthetic" / "cells.csv", make_rows(study, load_tasks(PILOT), random_passes()))
-    assert main(study, tmp_path) == 0
-    assert "from the results of model-x" in capsys.readouterr().out
+    assert main(study, tmp_path) == 0 and "from the results of model-x" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("rate", "tasks"), [(0.90, 20), (0.95, 20), (0.90, 60), (0.97, 100)])
+def test_the_chance_of_cannot_tell_is_that_of_the_simulations_and_of_the_mirrored_rate(rate: float, tasks: int) -> None:
+    rows = json.loads(FIGURES.read_text())["weak_places"]["rows"]
+    (row,) = [row for row in rows if (row["tasks"], row["baseline"], row["gap"]) == (tasks, rate, 0.0)]
+    found = outlook(rate, tasks, 5)
+    assert found.cannot_tell == pytest.approx(row["cannot tell"], abs=0.04)
+    assert found == outlook(1 - rate, tasks, 5)
+
+
+def test_the_outlook_finds_its_gap_as_often_as_it_says() -> None:
+    found = outlook(0.90, 60, 5)
+    rates = population("D", -round(found.gap, 3), 0.90)
+    share = np.mean(methods.ahead(studies(rates, 1000, 60, 5, np.random.default_rng(1))) == -1)
+    assert share == pytest.approx(POWER, abs=0.08)
+
+
+@pytest.mark.parametrize(
+    ("assume", "words"),
+    [
+        (
+            0.9,
+            "`assume: 0.9`), 45 % of studies end with *cannot tell*. A gap of 22 points is found 80 % of the time; above",
+        ),
+        (0.92, "out of reach at that rate: PowerShell ahead by 10 pp or more, Bash ahead by 10 pp or more."),
+        (0.6, "`assume: 0.6`), 0 % of studies"),
+    ],
+)
+def test_the_outlook_is_in_words(assume: float, words: str) -> None:
+    study = make_study(assume=assume)
+    assert words in " ".join(outlook_lines(study, 20))
+    assert ("out of reach" in " ".join(outlook_lines(study, 20))) == (assume > 0.9)
+    assert outlook_lines(study, 14) == ["A verdict needs 15 tasks, this study has 14."]
+    assert outlook_lines(make_study(shells=("bash",)), 20) == []

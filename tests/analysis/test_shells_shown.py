@@ -1,7 +1,5 @@
 """Any shells can be shells: a third one has its place in every table and figure, another pair has its own gap."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

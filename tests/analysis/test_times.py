@@ -1,12 +1,11 @@
 """Times by hand: what counts as a run's time, what a first pass costs, and when neither is known."""
 
-from __future__ import annotations
-
 from math import exp, inf, log
 
 import pytest
 import scipy.stats
 
+from fluency.analysis.plan import HORIZON_S
 from fluency.analysis.times import Trial, time_to_first_pass, times
 from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.table import to_frame
@@ -63,7 +62,7 @@ def test_never_passed_tasks_count_at_the_horizon_and_their_expected_time_is_infi
     )
     assert found.by_shell["bash"].t_first == 1.5
     assert found.by_shell["bash"].expected == 1.5
-    assert found.by_shell["pwsh"].t_first == found.horizon_s
+    assert found.by_shell["pwsh"].t_first == HORIZON_S
     assert found.by_shell["pwsh"].expected == inf
     assert found.by_shell["pwsh"].never_passed == 4
     assert found.by_shell["pwsh"].t_run is None

@@ -1,7 +1,5 @@
 """Where the variance of a run lies: against an analysis of variance, against known populations, in the limits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -48,10 +46,8 @@ def test_the_limits() -> None:
     shell = shares([5, 0] * 10, [0, 5] * 10)
     assert (shell.task, shell.task_and_shell, shell.trial) == (0, 1, 0)
     trial = shares([2, 3] * 10, [3, 2] * 10)
-    assert (trial.task, trial.task_and_shell, trial.trial) == (0, 0, 1)
-    assert shares([0] * 20, [0] * 20) is None
-    assert shares([0, 1], [1, 1], trials=1) is None
-    assert shares([3], [2]) is None
+    assert (trial.task, trial.task_and_shell, trial.trial) == (0, 0, 1) and shares([0] * 20, [0] * 20) is None
+    assert shares([0, 1], [1, 1], trials=1) is None and shares([3], [2]) is None
 
 
 def test_cells_that_passed_in_some_worlds_only_are_counted_by_shell() -> None:

@@ -1,7 +1,5 @@
 """One small registered study and its archive for all tests of the folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

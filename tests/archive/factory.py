@@ -3,8 +3,6 @@
 Only two things are made up: the models' replies, and what the sandbox would have said of them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,6 +37,7 @@ from fluency.world import World
 from tests.generation.endpoint import completion
 
 TASKS = ("fetch-top-crates", "session-tool-failures", "stale-lockfiles", "tree-size-bytes")
+ASKED = lambda cell: "2026-11-22T01:02:03Z"  # noqa: E731
 FACTS = {"commit": "0123456789abcdef0123456789abcdef01234567", "dirty": False, "utc_date": "2026-11-22"}
 
 
@@ -132,8 +131,8 @@ def reply_of(task: Task, cell: Cell) -> str:
     return (task.references if cell.trial == 1 else task.wrong)[cell.shell][0]
 
 
-def fill_answers(made: Made, reply=reply_of) -> None:
-    """Put what a model would have said into the store, as the client would have."""
+def fill_answers(made: Made, reply=reply_of, asked: Callable[[Cell], str] = ASKED) -> None:
+    """Put what a model would have said into the store, as the client would have, and when; what is there stays."""
     store = AnswerStore(made.answers)
     tasks = {task.id: task for task in made.tasks}
     for cell in made.cells:
@@ -143,13 +142,9 @@ def fill_answers(made: Made, reply=reply_of) -> None:
             "content": [{"type": "text", "text": reply(tasks[cell.task], cell)}],
         }  # fmt: skip
         note = {
-            "latency_s": 1.5,
-            "attempts": 1,
-            "received_utc": "2026-11-22T01:02:03Z",
-            "request_id": None,
-            "server": "embedded",
+            "latency_s": 1.5, "attempts": 1, "received_utc": asked(cell), "request_id": None, "server": "embedded",
             "client": "none",
-        }
+        }  # fmt: skip
         if request.wire == "messages":
             note["server"] = "api.anthropic.com"
         sent = message if request.wire == "messages" else completion(message)
@@ -172,18 +167,21 @@ def measure(
     sandbox=None,
     worlds: Callable[[Task, int], World] = world_for,
     files: Sequence[Path] = (),
+    asked: Callable[[Cell], str] = ASKED,
 ) -> Made:
     """The records of a study below `root`, and nothing made of them yet; `shells` are those the image holds."""
     study = study or make_study()
     made = Made(root, study, load_tasks(study.tasks), files)
-    fill_answers(made, reply)
+    fill_answers(made, reply, asked)
     executor = sandbox or Executor(made.tasks, shells)
     generator = Generator(study, store=AnswerStore(made.answers))
     tasks = {task.id: task for task in made.tasks}
     for cell in made.cells:
         task = tasks[cell.task]
         generation = generator.generate(cell, build_prompt(task.prompt, cell.shell), task.sha256)
-        execution = execute_cell(study, task, generation, executor, worlds, "2026-11-22T01:03:04Z")
+        execution = execute_cell(
+            study, task, generation, executor, worlds, max("2026-11-22T01:03:04Z", generation.answer.received_utc)
+        )
         put_cell(made, task, generation, execution, worlds)
     generator.close()
     write_atomic(

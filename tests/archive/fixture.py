@@ -4,8 +4,6 @@ It is committed once for each schema version and never made anew for the same on
 its own, so that the file stays small; the manifest says so, and verification calls them unproven.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
@@ -32,7 +30,6 @@ TASKS = ("crates-without-readme", "hidden-lockfiles")
 
 
 def small_world(task: Task, seed: int) -> World:
-    """A workspace of three or four crates."""
     return _small_world(seed)
 
 
@@ -100,7 +97,6 @@ def private_bank(folder: Path) -> Path:
 
 
 def part_of(archive: Path) -> Path:
-    """Where the private part of a fixture stands."""
     return archive.with_name(f"private-part-of-{archive.name}")
 
 

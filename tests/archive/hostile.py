@@ -1,7 +1,5 @@
 """Archives as an attacker would make them, with the standard library and not with this project's writer."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
@@ -56,7 +54,6 @@ def tar_of(members: Iterable[tuple[tarfile.TarInfo, bytes]]) -> bytes:
 
 
 def ours(files: dict[str, bytes], path: Path, **facts) -> Path:
-    """A sound archive of the given files."""
     write_entries(path, {name: Entry(name, data) for name, data in files.items()}, FACTS | facts)
     return path
 
@@ -72,7 +69,6 @@ def bomb(size: int, name: str = "z") -> Iterator[bytes]:
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    """Every file of an archive, in memory."""
     return {name: b"".join(chunks) for name, _, chunks in TarReader(path)}
 
 

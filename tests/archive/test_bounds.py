@@ -3,8 +3,6 @@
 The same archives at their full size are measured in docs/evidence.md.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource
@@ -105,10 +103,8 @@ def large_record(small: Path, out: Path) -> Path:
 
 
 HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
-    "sparse": (
-        lambda small, out: rewritten(small, out, put("worlds/11-.*/tree.tar", sparse(5 << 30)), repair=True),
-        "big is neither file nor folder",
-    ),
+    "sparse": (lambda small, out: rewritten(small, out, put("worlds/11-.*/tree.tar", sparse(5 << 30)), repair=True),
+        "big is neither file nor folder"),
     "record": (large_record, f"it is larger than {MAX_DOCUMENT:,} bytes"),
     "cells": (many_cells, f"cells; {MAX_CELLS:,} are read"),
     "names": (many_names, f"the manifest is larger than {MAX_BYTES:,} bytes"),
@@ -124,7 +120,7 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
         ),
         f"it holds more than {MAX_VALUES:,} values",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("read", [verified, replayed])

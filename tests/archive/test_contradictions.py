@@ -1,16 +1,15 @@
 """Records that contradict themselves or the study, and files left out, end in 1, whatever hashes fit."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from fluency.archive import verify
 from fluency.archive.code_hashes import code_hashes
-from fluency.archive.findings import VerifyReport
+from fluency.archive.findings import Finding, VerifyReport
+from fluency.archive.manifest import Manifest
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import canonical_json
 from fluency.common.files import pretty_json, sha256
@@ -58,7 +57,6 @@ def answer(*keys, value) -> Change:
 
 
 def every(name: str, change: Callable[[str], Change]) -> Change:
-    """Make a change in every file whose name begins so."""
 
     def changed(files: dict[str, bytes]) -> None:
         for found in [found for found in files if found.startswith(name)]:
@@ -127,13 +125,8 @@ def test_the_order_of_the_files_counts_and_what_confirms_does_not(archive, tmp_p
 
 
 DOCUMENTS = (
-    "study.json",
-    "worlds/index.json",
-    "results/image.json",
-    "results/made-up/provenance.json",
-    EXECUTION,
-    GENERATION,
-)
+    "study.json", "worlds/index.json", "results/image.json", "results/made-up/provenance.json", EXECUTION, GENERATION,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -165,3 +158,26 @@ def test_a_reply_longer_than_a_field_of_csv_is_verified_by_other_code_too(tmp_pa
     worded = forged(path, tmp_path / "a", change(b",unix-only,", b",mixed,"))
     assert worded.exit_code == 3
     assert forged(path, tmp_path / "a", change(b"measured,,False", b"measured,,True")).exit_code == 1
+
+
+def report(problems: Sequence[Finding] = (), unproven: Sequence[Finding] = ()) -> VerifyReport:
+    manifest = Manifest.model_construct()
+    return VerifyReport(Path("x"), "0" * 64, manifest, problems=list(problems), unproven=list(unproven))
+
+
+@pytest.mark.parametrize("aspect", ["evidence", "scores", "wording"])
+def test_a_contradiction_weighs_more_than_what_is_unproven(aspect) -> None:
+    found = Finding("cells.csv", "it differs", aspect)
+    assert (report().exit_code, report().verdict(aspect)) == (0, "proven")
+    assert (report(unproven=[found]).exit_code, report(unproven=[found]).verdict(aspect)) == (3, "unproven")
+    both = report([found], [found])
+    assert (both.exit_code, both.verdict(aspect), both.ok) == (1, "altered", False)
+
+
+def test_what_cannot_be_told_is_said_once():
+    """And once more where it is allowed and worth knowing, in whatever order the two come."""
+    for first, second in (("add_unproven", "note"), ("note", "add_unproven")):
+        found = report()
+        for kind in (first, first, second, second):
+            found.add_unproven("x", "it", "files") if kind == "add_unproven" else found.add_note("x", "it")
+        assert (len(found.unproven), len(found.notes)) == (1, 1)

@@ -1,15 +1,13 @@
 """The decision record says what was measured, how sure it is, and leaves the deciding to somebody."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from markdown_it import MarkdownIt
 
-from fluency.analysis.estimate import Edge, Verdict
-from fluency.analysis.plan import BANDS, band_words
+from fluency.analysis.estimate import Verdict
+from fluency.analysis.plan import BANDS, Edge, band_words
 from fluency.analysis.study_analysis import analyse
 from fluency.archive.code_hashes import code_hashes
 from fluency.archive.decision import _lines, write_decision

@@ -1,8 +1,8 @@
 """Every honest archive is proven: of each configuration of the project, and after what can happen to a run."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,10 +11,12 @@ from fluency.archive.manifest import private_archive_name
 from fluency.archive.verify import verify_archive
 from fluency.common.files import write_atomic
 from fluency.common.paths import ROOT
-from fluency.core.records import Control, ControlRun
+from fluency.core.records import Control, ControlRun, Generation
 from fluency.core.schema import read_record, write_record
-from fluency.core.study import read_study
-from tests.archive.factory import Executor, Made, archived, gather, measure, products
+from fluency.core.study import Cell, Study, read_study
+from fluency.core.table import RECORD_TYPES, record_path
+from fluency.generation.store import AnswerStore
+from tests.archive.factory import ASKED, Executor, Made, archived, gather, measure, products
 from tests.archive.fixture import TASKS as WITH_PRIVATE
 from tests.archive.fixture import private_bank
 
@@ -22,12 +24,12 @@ TASKS = ["stale-lockfiles", "crates-without-readme"]
 CONFIGS = [None, *sorted((ROOT / "config").glob("*.yaml"))]
 
 
-def made_from(root: Path, *files: Path, shells: tuple[str, ...] = ("bash", "pwsh"), **more) -> Made:
+def made_from(root: Path, *files: Path, shells: tuple[str, ...] = ("bash", "pwsh"), asked=ASKED, **more) -> Made:
     """The records of the study of these files, made small by one more, and its control where it has one."""
     override = root / "small.yaml"
     write_atomic(override, yaml.safe_dump({"tasks": TASKS, "trials": 1} | more))
     files = (*files, override)
-    made = measure(root, read_study(*files), files=files, shells=shells)
+    made = measure(root, read_study(*files), files=files, shells=shells, asked=asked)
     if made.study.control:
         write_control(made, shells)
     return made
@@ -84,8 +86,7 @@ def test_after_a_task_was_edited_and_its_answers_rescored(tmp_path, monkeypatch)
     products(made)
     path = archived(made, tmp_path / "out")
     both = verify_archive(path, private=path.with_name(private_archive_name(path.name)))
-    assert (both.problems, both.unproven) == ([], [])
-    assert verify_archive(path).exit_code == 3
+    assert (both.problems, both.unproven) == ([], []) and verify_archive(path).exit_code == 3
 
 
 def test_a_partial_study_without_products_is_proven(tmp_path):
@@ -95,3 +96,60 @@ def test_a_partial_study_without_products_is_proven(tmp_path):
     gather(made)
     report = verify_archive(archived(made, tmp_path / "out", partial=True))
     assert (report.problems, report.unproven) == ([], []) and report.manifest.partial
+
+
+MODEL = {"alias": "m", "id": "qwen2.5-coder-0.5b-instruct", "served_by": "embedded"}
+
+
+def planned(study: Study) -> list[Cell]:
+    return sorted(study.cells(TASKS), key=study.priority, reverse=True)
+
+
+def asked(root: Path, late: Callable[[Cell, int], bool]) -> Made:
+    """Forty cells that were asked one a second in the planned order; late ones five hours later."""
+
+    def time(cell: Cell) -> str:
+        place = order.index(cell)
+        return f"2026-11-22T{6 if late(cell, place) else 1:02d}:02:{place:02d}Z"
+
+    shape: dict[str, Any] = {"trials": 10, "models": [MODEL]}
+    order = planned(read_study(merged={"study": "order", "tasks": TASKS} | shape))
+    return made_from(root, asked=time, **shape)
+
+
+def test_a_resumed_study_is_proven_before_and_after_and_says_so(tmp_path):
+    made = asked(tmp_path, lambda cell, place: False)
+    for cell in planned(made.study)[16:]:
+        key = read_record(Generation, record_path(made.results, "generations", cell)).answer.request_key
+        for path in (AnswerStore(made.answers).path(key), *(record_path(made.results, s, cell) for s in RECORD_TYPES)):
+            path.unlink()
+    gather(made)
+    stopped = verify_archive(archived(made, tmp_path / "out", partial=True))
+    assert (stopped.problems, stopped.unproven, len(stopped.manifest.missing)) == ([], [], 24)
+    made = asked(tmp_path, lambda cell, place: place >= 16)
+    products(made)
+    report = verify_archive(archived(made, tmp_path / "out"))
+    assert (report.problems, report.unproven, report.exit_code, len(report.notes)) == ([], [], 0, 1)
+    text = (made.results / made.study.study / "report.md").read_text()
+    assert "m: in one mixed, seeded order, resumed, 2 runs (rank correlation with the planned order 1.00;" in text
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        lambda cell, place: cell.shell == "pwsh",
+        lambda cell, place: cell.trial > 7,
+        lambda cell, place: cell.task == TASKS[1],
+    ],
+    ids=["one shell after the other", "failing answers again", "a task after a look"],
+)
+def test_another_order_is_proven_with_a_note_and_a_caution(late, tmp_path):
+    made = asked(tmp_path, late)
+    products(made)
+    report = verify_archive(archived(made, tmp_path / "out"))
+    _, note = report.notes
+    start, _, correlation = note.what.rpartition(" ")
+    assert report.exit_code == 0 and start == "m was not asked in the planned order: rank correlation with it"
+    text = (made.results / made.study.study / "report.md").read_text()
+    assert f"not asked for in the planned order (rank correlation with it: m {correlation};" in text
+    assert 0.4 < float(correlation) < 0.8

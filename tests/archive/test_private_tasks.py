@@ -1,7 +1,5 @@
 """Private tasks: counted like others, shown by id and hash, and nothing of their texts in what is published."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
@@ -150,8 +148,7 @@ def test_nothing_of_a_private_task_is_in_the_published_archive(made, archive) ->
     assert {"results/made-up/report.md", "results/made-up/explorer.html", "results/made-up/cells.csv"} <= files.keys()
     assert any(name.startswith("preregistrations/") for name in files)
     products = {path.name: path.read_bytes() for path in (made.results / "made-up").rglob("*") if path.is_file()}
-    assert leaks(products) == []
-    assert not CANARY.search(archive.read_bytes())
+    assert leaks(products) == [] and not CANARY.search(archive.read_bytes())
 
 
 def test_the_canaries_would_be_found_where_they_are(made, archive, home, tmp_path) -> None:
@@ -168,8 +165,7 @@ def test_it_is_counted_and_shown_by_id_and_hash(made) -> None:
     report = (made.results / "made-up/report.md").read_text()
     digest = next(task.sha256 for task in made.tasks if task.id == SECRET)
     assert f"- {SECRET}, version 3, written, SHA-256 `{digest[:16]}`, private: its texts are held out" in report
-    assert HELD_OUT_TEXT in (made.results / "made-up/cells.csv").read_text()
-    assert "8/8" in report
+    assert HELD_OUT_TEXT in (made.results / "made-up/cells.csv").read_text() and "8/8" in report
 
 
 def test_who_asks_for_them_sees_them(home, tmp_path) -> None:
@@ -241,13 +237,11 @@ def edit(where: str, change):
     [
         (edit(HELD_OUT, lambda held: held["rows"][0].update(passed=False, failure_class=None)), "cells.csv"),
         (edit(HELD_OUT, lambda held: held["rows"].pop()), "states no row of this cell"),
-        (
-            edit(HELD_OUT, lambda held: held["tasks"][0].update(sha256="0" * 64)),
-            "stated deviations are not those found",
-        ),
+        (edit(HELD_OUT, lambda held: held["tasks"][0].update(sha256="0" * 64)),
+            "stated deviations are not those found"),
         (edit(HELD_OUT, lambda held: held["worlds"][SECRET].update({"11": {"sha256": "0" * 64}})), "worlds"),
     ],
-)
+)  # fmt: skip
 def test_an_edit_of_what_stands_for_them_shows(archive, tmp_path, change, told) -> None:
     found = verified(repaired(archive, tmp_path, change))
     assert found.exit_code == 1 and any(told in str(problem) for problem in found.problems), found.lines()

@@ -1,8 +1,7 @@
 """A frozen design shows its edits, and a study every way in which it is not the registered one."""
 
-from __future__ import annotations
-
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +11,7 @@ from fluency.analysis.plan import plan_for
 from fluency.archive import commands
 from fluency.archive.code_hashes import FROZEN, code_sha256
 from fluency.archive.registration import SCHEMA_VERSION, design, deviations, preregister, read_registration
+from fluency.archive.verify import verify_archive
 from fluency.common.canonical import has_valid_self_hash, with_self_hash
 from fluency.common.clock import parse_time, utc_now
 from fluency.common.errors import UserError
@@ -21,7 +21,8 @@ from fluency.core.shells import DESIGN_SHELLS
 from fluency.core.study import Budget, Limits, ModelConfig, Price, SandboxConfig, Study
 from fluency.core.tasks import load_task, load_tasks
 from fluency.world import build_world
-from tests.archive.factory import Made, make, make_study, products
+from tests.archive.factory import Made, archived, gather, make, make_study, products
+from tests.archive.hostile import rewritten
 from tools.pages.config import SECTIONS
 
 TASKS = ("fetch-top-crates", "stale-lockfiles")
@@ -70,16 +71,14 @@ CHANGES = {
     "seeds": ({"seeds": [13, 24]}, "seeds: registered [11, 24], now [13, 24]"),
     "worlds": ({"seeds": [13, 24]}, "tasks.stale-lockfiles.worlds: not as registered"),
     "shells": ({"shells": ["pwsh"]}, 'shells: registered ["bash", "pwsh"], now ["pwsh"]'),
-    "conditions": (
-        {"conditions": ["as_designed"]},
-        'conditions: registered ["as_designed", "no_unix_tools", "windows_aliases"], now ["as_designed"]',
-    ),
+    "conditions": ({"conditions": ["as_designed"]},
+        'conditions: registered ["as_designed", "no_unix_tools", "windows_aliases"], now ["as_designed"]'),
     "order": ({"order_seed": 1}, "order_seed: registered 20260430, now 1"),
     "limits": ({"sandbox": {"limits": {"memory_mb": 512}}}, "limits.memory_mb: registered 1024, now 512"),
     "name": ({"study": "other"}, 'study: registered "made-up", now "other"'),
     "decision": ({"decision": "another"}, 'decision: registered "which shell prompts name", now "another"'),
     "no decision": ({"decision": ""}, 'decision: registered "which shell prompts name", now ""'),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -144,7 +143,7 @@ DECIDES = {
 """Configuration key -> another value, of which the registration must say that it is another."""
 DECIDES_NOTHING = {
     Study: {
-        "models": "walked by itself", "sandbox": "walked by itself", "budget": "what it may cost", "confirm": "who is asked before it costs", "control": "commands of no model, in no rate", "show_private": "what is shown, and not what is measured",
+        "models": "walked by itself", "sandbox": "walked by itself", "budget": "what it may cost", "confirm": "who is asked before it costs", "control": "commands of no model, in no rate", "assume": "what is foretold before it is measured", "show_private": "what is shown, and not what is measured",
         "preregistration": "names the registration", "seeds_sealed": "frozen as the seeds", "seeds_salt": "opens a commitment to the seeds",
     },
     ModelConfig: {
@@ -285,6 +284,47 @@ def test_a_registration_holds_the_hashes_of_those_before_it(study, tasks, path):
     assert read_registration(third)["earlier_sha256"] == sorted([sha256_file(path), sha256_file(second)])
 
 
+def test_a_study_says_how_many_registrations_name_its_models_and_tasks(tmp_path):
+    """Five, one cited, one of them later; others ask another model or few of its tasks. Leaving one out ends in 1."""
+    study = make_study(TASKS, trials=1, decision=DECISION)
+    made, folder = make(tmp_path, study), tmp_path / "pre"
+    other = [study.models[0].model_dump() | {"id": "qwen2.5-coder-1.5b-instruct"}]
+    for day, change in enumerate(
+        ({"trials": 2}, {"trials": 5}, {"tasks": [TASKS[0]]}, {"models": other}, {"tasks": ["tree-size-bytes"]}, {}, {"seeds": [13, 24]}),
+        start=1,
+    ):  # fmt: skip
+        design = changed(study, **change)
+        path = preregister(design, load_tasks(design.tasks), DECISION, folder, utc=f"2026-11-{day:02d}T00:00:00Z")
+    cited = replace(made, study=changed(study, preregistration=str(folder / "made-up-2026-11-06.json")))
+    late = path.rename(tmp_path / path.name)
+    products(cited)
+    named = gather(cited).registration
+    assert named is not None and len(named.siblings) == 3 and named.others_before == 2
+    report = (made.results / "made-up/report.md").read_text()
+    assert "Its registration is one of 4 that name the same models and tasks." in report
+    assert (
+        "It is one of 4 registrations that name the same models and tasks; 2 earlier registrations of other" in report
+    )
+    late.rename(path)  # registered between report and archive
+    archive = archived(cited, tmp_path / "out")
+    verified = verify_archive(archive)
+    assert verified.exit_code == 0 and "it is one of 5 registrations that name the same" in str(verified.notes)
+
+    def less(files: dict[str, bytes]) -> None:
+        del files["preregistrations/made-up-2026-11-01.json"]
+
+    def unsaid(files: dict[str, bytes]) -> None:
+        less(files)
+        name = "results/made-up/provenance.json"
+        provenance = json.loads(files[name])
+        del provenance["registration"]["siblings"]["made-up-2026-11-01.json"]
+        files[name] = pretty_json(provenance).encode()
+
+    for change, said in ((less, "are not in the archive"), (unsaid, "it is not the registration that")):
+        forged = verify_archive(rewritten(archive, tmp_path, change, repair=True))
+        assert forged.exit_code == 1 and said in str(forged.problems), forged.problems
+
+
 def test_registering_prints_how_to_prove_the_order(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(commands, "ROOT", tmp_path)
     study = make_study(TASKS)
@@ -296,6 +336,7 @@ def test_registering_prints_how_to_prove_the_order(tmp_path, monkeypatch, capsys
         f'decision: "{DECISION}"',
         "git push",
         "openssl ts -query",
+        "A verdict needs 15 tasks",
     ):
         assert wanted in told
 

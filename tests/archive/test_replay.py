@@ -1,7 +1,5 @@
 """A replay asks no model: the answers are judged anew, or their commands run anew."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -21,7 +19,6 @@ from tests.archive.test_verify import text
 
 @pytest.fixture(autouse=True)
 def no_model(monkeypatch):
-    """Whoever asks a model fails the test."""
 
     def refuse(*_, **__):
         raise AssertionError("a replay asked a model")
@@ -94,8 +91,7 @@ def test_commands_run_anew_show_what_a_newer_image_changes(archive, made):
         and "missing-program" in only.now
         and "exit code in world 11: 0, now 127" in only.details
     )
-    assert "pwsh: archived 7.6.5, now 7.7.0" in replay.notes
-    assert replay.before != replay.after
+    assert "pwsh: archived 7.6.5, now 7.7.0" in replay.notes and replay.before != replay.after
 
 
 LIMITS = SandboxConfig().limits.model_dump()
@@ -156,7 +152,6 @@ def test_a_task_with_another_check_is_named_and_judged_by_the_present_one(archiv
 
 @pytest.mark.engine
 def test_a_real_sandbox_makes_and_replays_the_same(sandbox, tmp_path):
-    """Executed in the real sandbox, archived, verified, executed again: the same judgements."""
     from fluency.archive.verify import verify_archive
 
     held = [shell for shell in ("bash", "pwsh") if sandbox.image.shells.get(shell)]

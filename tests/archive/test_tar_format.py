@@ -1,11 +1,10 @@
 """The outer form: the same bytes for the same files, and whatever is not of that form is refused by name."""
 
-from __future__ import annotations
-
 import errno
 import os
 import tarfile
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,14 +44,6 @@ def test_other_programs_can_read_it(tmp_path):
     assert found[1:] == [("a" * 90 + "/" + "b" * 90, 4, 0o644, 0, 0), ("c", 5, 0o644, 0, 0)]
 
 
-def test_a_header_is_what_the_standard_library_writes():
-    ours_, theirs = tar_header("results/x.json", 1234), plain("results/x.json", 1234).tobuf(tarfile.USTAR_FORMAT)
-    read = [tarfile.TarInfo.frombuf(block, "utf-8", "strict") for block in (ours_, theirs)]
-    assert [(m.name, m.size, m.mode, m.mtime, m.type) for m in read[:1]] == [
-        (m.name, m.size, m.mode, m.mtime, m.type) for m in read[1:]
-    ]
-
-
 def test_a_file_that_changes_while_it_is_packed_is_told(tmp_path):
     class Growing(Entry):
         @property
@@ -65,19 +56,10 @@ def test_a_file_that_changes_while_it_is_packed_is_told(tmp_path):
 
 
 NAMES = {
-    "/etc/passwd": "absolute",
-    "C:/x": "absolute",
-    "../outside": "climbs out",
-    "a/../../outside": "climbs out",
-    "a//b": "characters",
-    "./a": "characters",
-    "a\\..\\b": "characters",
-    "a\x1b[2Jb": "characters",
-    "naïve": "characters",
-    "a/": "characters",
-    "": "characters",
-    "/".join(["abcdefghi"] * 21): "longer",
-}
+    "/etc/passwd": "absolute", "C:/x": "absolute", "../outside": "climbs out", "a/../../outside": "climbs out",
+    "a//b": "characters", "./a": "characters", "a\\..\\b": "characters", "a\x1b[2Jb": "characters",
+    "naïve": "characters", "a/": "characters", "": "characters", "/".join(["abcdefghi"] * 21): "longer",
+}  # fmt: skip
 
 
 def test_a_name_may_have_200_characters():
@@ -94,13 +76,11 @@ def test_a_name_that_could_leave_the_folder_is_refused(name):
 def test_an_archive_with_such_a_name_is_refused(name, tmp_path):
     path = squeeze(tar_of([(plain(name, 4), b"evil")]), tmp_path / "x")
     told = refusal(path, tmp_path)
-    assert "the name is refused" in told and "\x1b" not in told
-    assert not Path("/tmp/fluency-absolute").exists()
+    assert "the name is refused" in told and "\x1b" not in told and not Path("/tmp/fluency-absolute").exists()
 
 
 @pytest.mark.parametrize("kind", [*b"123456S"])
 def test_only_plain_files_are_read(kind, tmp_path):
-    """No link, device, folder, pipe or sparse file."""
     kind = bytes([kind])
     member = plain("a", type=kind, linkname="/etc/passwd" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else "")
     told = refusal(squeeze(tar_of([(member, b"")]), tmp_path / "x"), tmp_path)
@@ -129,34 +109,53 @@ def test_a_foreign_header_is_refused(values, tmp_path):
     assert "a: its header is not of the form this project writes" in refusal(path, tmp_path)
 
 
-def test_a_name_that_stands_twice_is_refused(tmp_path):
-    body = b"".join(tar_header(name, 0) for name in ("a", "a"))
-    data = _after_manifest(body)
-    assert "stands twice" in refusal(squeeze(data, tmp_path / "x"), tmp_path)
-    data = _after_manifest(b"".join(tar_header(name, 0) for name in ("A", "a")))
-    assert "stands twice (A)" in refusal(squeeze(data, tmp_path / "y"), tmp_path)
-
-
-def test_files_stand_in_the_order_of_their_names(tmp_path):
-    data = _after_manifest(b"".join(tar_header(name, 0) for name in ("b", "a")))
-    assert "order of names" in refusal(squeeze(data, tmp_path / "x"), tmp_path)
-
-
 def _after_manifest(body: bytes) -> bytes:
     files = {name: {"sha256": "0" * 64, "bytes": 0} for name in ("A", "a", "b")}
     manifest = manifest_bytes({**FACTS, "files": files})
     return tar_header(MANIFEST_NAME, len(manifest)) + manifest + bytes(-len(manifest) % 512) + body + bytes(1024)
 
 
-def test_a_file_cannot_be_a_folder_too(tmp_path):
-    path = ours({"a": b"file", "a/b": b"below it"}, tmp_path / "x")
-    assert "a file and a folder at once" in refusal(path, tmp_path)
+def _headers(*names: str) -> Callable[[Path], Path]:
+    return lambda path: squeeze(_after_manifest(b"".join(tar_header(name, 0) for name in names)), path)
 
 
-def test_a_file_the_manifest_does_not_name_is_refused(tmp_path):
-    head = Entry(MANIFEST_NAME, manifest_bytes({**FACTS, "files": {}}))
-    write_tar(tmp_path / "x", [head, Entry("a", b"1")])
-    assert "its manifest does not name" in refusal(tmp_path / "x", tmp_path)
+def _unnamed(path: Path) -> Path:
+    write_tar(path, [Entry(MANIFEST_NAME, manifest_bytes({**FACTS, "files": {}})), Entry("a", b"1")])
+    return path
+
+
+def _negative(path: Path) -> Path:
+    block = bytearray(tar_header("a", 0))
+    block[124:136] = b"\xff" * 12  # -1 in the base-256 form
+    block[148:156] = b" " * 8
+    block[148:155] = b"%06o\0" % sum(block)
+    return squeeze(_after_manifest(bytes(block)), path)
+
+
+def _wide_window(path: Path) -> Path:
+    more = {"write_checksum": True, "write_content_size": False}
+    form = zstandard.ZstdCompressionParameters.from_level(1, window_log=30, **more)
+    data = zstandard.ZstdCompressor(compression_params=form).compressobj()
+    path.write_bytes(data.compress(tar_of([])) + data.flush())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (_headers("a", "a"), "stands twice"),
+        (_headers("A", "a"), "stands twice (A)"),
+        (_headers("b", "a"), "order of names"),
+        (lambda path: ours({"a": b"file", "a/b": b"below it"}, path), "a file and a folder at once"),
+        (_unnamed, "its manifest does not name"),
+        (_negative, "larger than"),
+        (_wide_window, "does not begin as"),
+        (lambda path: ours({}, path, schema_version=SCHEMA_VERSION + 1, later=True), "this version reads up to"),
+        (lambda path: ours({}, path, schema_version=SCHEMA_VERSION + 1, later=True), "update this project"),
+    ],
+)
+def test_another_form_is_refused(make, says, tmp_path):
+    assert says in refusal(make(tmp_path / "x"), tmp_path)
 
 
 def test_a_file_the_archive_lacks_is_named(tmp_path):
@@ -165,12 +164,6 @@ def test_a_file_the_archive_lacks_is_named(tmp_path):
     write_tar(tmp_path / "y", [Entry(MANIFEST_NAME, files[MANIFEST_NAME]), Entry("a", b"1")])
     with unpacked(tmp_path / "y") as archive:
         assert [str(problem) for problem in archive.problems] == ["b: the archive does not hold it"]
-
-
-def test_a_newer_archive_says_so(tmp_path):
-    path = ours({}, tmp_path / "x", schema_version=SCHEMA_VERSION + 1, invented_later=True)
-    assert "this version reads up to" in refusal(path, tmp_path)
-    assert "update this project" in refusal(path, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -207,8 +200,7 @@ def test_a_bomb_is_refused_by_its_ratio_before_it_unfolds(tmp_path):
 
 def test_what_an_honest_table_of_zeros_compresses_to_is_no_bomb(tmp_path):
     path = ours({"z": bytes(60 << 20)}, tmp_path / "x")
-    assert path.stat().st_size < (60 << 20) // LIMITS.ratio
-    assert len(contents(path)["z"]) == 60 << 20
+    assert path.stat().st_size < (60 << 20) // LIMITS.ratio and len(contents(path)["z"]) == 60 << 20
 
 
 def test_too_large_and_too_many_are_refused(tmp_path):
@@ -232,14 +224,6 @@ def drained(path: Path, limits: ReadLimits) -> list[tuple[str, int, int]]:
     return [(name, size, sum(map(len, chunks))) for name, size, chunks in TarReader(path, limits)]
 
 
-def test_a_negative_size_is_refused(tmp_path):
-    block = bytearray(tar_header("a", 0))
-    block[124:136] = b"\xff" * 12  # -1 in the base-256 form
-    block[148:156] = b" " * 8
-    block[148:155] = b"%06o\0" % sum(block)
-    assert "larger than" in refusal(squeeze(_after_manifest(bytes(block)), tmp_path / "x"), tmp_path)
-
-
 def test_the_temporary_folder_is_removed_after_an_error_too(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
@@ -259,15 +243,6 @@ def test_a_folder_that_cannot_be_removed_costs_no_verdict(tmp_path, monkeypatch)
     with monkeypatch.context() as patch, unpacked(path) as archive:
         patch.setattr(os, "rmdir", refuse)
     assert archive.root.is_dir() and list(archive.manifest.files) == ["a/b"]
-
-
-def test_a_window_that_would_take_memory_is_refused(tmp_path):
-    form = zstandard.ZstdCompressionParameters.from_level(
-        1, window_log=30, write_checksum=True, write_content_size=False
-    )
-    data = zstandard.ZstdCompressor(compression_params=form).compressobj()
-    (tmp_path / "x").write_bytes(data.compress(tar_of([])) + data.flush())
-    assert "does not begin as" in refusal(tmp_path / "x", tmp_path)
 
 
 @pytest.mark.parametrize(

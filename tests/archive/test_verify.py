@@ -1,13 +1,13 @@
 """Verification finds every altered byte and names it, also when the attacker has made the manifest fit again."""
 
-from __future__ import annotations
-
 import json
 import re
+import shutil
 import socket
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -20,11 +20,14 @@ from fluency.archive.verify import verify_archive
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.files import pretty_json, sha256
-from fluency.common.git import git_state
+from fluency.common.git import git_state, in_history
+from fluency.common.paths import ROOT
 from fluency.core.schema import SCHEMA_VERSION
-from tests.archive.factory import FACTS, archived, make, make_study
+from tests.archive.factory import archived, make, make_study
 from tests.archive.hostile import contents, rewritten
 
+EXAMPLES = "a2e9e2164007b38b63221828b4317e40c6f35c91"
+"""The commit that made the example."""
 CELL = "qwen-0.5b/pwsh/stale-lockfiles/1"
 Change = Callable[[dict[str, bytes]], None]
 
@@ -43,10 +46,9 @@ def offline(monkeypatch):
 
 def test_a_sound_archive_is_proven_offline(archive, offline):
     report = verify_archive(archive)
-    assert (report.problems, report.unproven, report.notes) == ([], [], [])
+    assert (report.problems, report.unproven, len(report.notes)) == ([], [], 1)
     assert report.proven and report.lines()[-1] == "PROVEN. Every hash, every link and every rebuilt file fits."
-    assert report.exit_code == 0
-    assert report.sha256 == sha256(archive.read_bytes())
+    assert report.exit_code == 0 and report.sha256 == sha256(archive.read_bytes())
     profile = {
         f"sandbox/seccomp/{name}" for name in ("LICENSE", "moby-default.json", "profile.json", "reductions.yaml")
     }
@@ -476,33 +478,42 @@ def test_forged_scores_with_altered_code_hashes_are_not_reproduced(archive, tmp_
     assert verdicts(report) == ("proven", "unproven", "unproven") and report.exit_code == 3
     assert "scores not reproduced" in report.lines()[-1] and "passed: false, archived true" in report.lines()[-1]
     assert "agrees" not in "\n".join(report.lines())
-    monkeypatch.setattr(verify, "git_state", lambda: (FACTS["commit"], False))
+    monkeypatch.setattr(verify, "export", export_present)
     there = verify_archive(forged)
-    assert there.exit_code == 1 and "is not that of commit 0123456789abcdef" in str(there.problems)
+    assert there.exit_code == 1 and "is not that of its commit 0123456789abcdef" in str(there.problems)
+
+
+def export_present(commit: str, folder: Path) -> bool:
+    """Stands where git stands: every commit is what is checked out, committed or not."""
+    for name in ("scripts/fluency", "sandbox", "report"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "tasks", folder / "tasks", ignore=lambda _, names: {n for n in names if "." not in n})
+    return True
 
 
 @pytest.mark.parametrize(
-    ("state", "facts", "code"),
-    [
-        ((FACTS["commit"], False), {}, 0),
-        ((FACTS["commit"], False), {"code": {}}, 1),
-        ((FACTS["commit"], True), {"code": {}}, 0),
-        ((FACTS["commit"], False), {"code": {}, "dirty": True}, 0),
-        (("f" * 40, False), {"code": {}}, 0),
-        ((None, None), {"code": {}}, 0),
-    ],
+    ("facts", "code"), [({}, 0), ({"code": {}}, 1), ({"code": {}, "dirty": True}, 0)], ids=["its own", "none", "dirty"]
 )
-def test_the_stated_code_is_held_against_the_stated_commit_where_that_is_checked_out(
-    state, facts, code, archive, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(verify, "git_state", lambda: state)
+def test_the_stated_code_is_compared_with_that_of_its_commit(facts, code, archive, tmp_path, monkeypatch):
+    monkeypatch.setattr(verify, "export", export_present)
     report = verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **facts))
-    assert report.exit_code == code
+    assert report.exit_code == code and report.notes == []
+
+
+def test_a_known_commit_of_other_code_ends_in_1_and_an_unknown_one_is_a_note(archive, tmp_path):
+    """With the hashes of the present code."""
+    unknown = verify_archive(archive)
+    assert unknown.proven and "git does not know commit 0123456789abcdef" in str(unknown.notes[0])
+    if not in_history(EXAMPLES):
+        pytest.skip("git does not know the commit of the example")
+    known = verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, commit=EXAMPLES))
+    assert known.exit_code == 1
+    assert f"the code it states for `score` is not that of its commit {EXAMPLES}" in str(known.problems)
 
 
 def test_code_made_with_other_libraries_is_held_to_those_it_states(archive, tmp_path, monkeypatch):
     """The same commit with another version of a library is no forgery: the stated versions give the stated hashes."""
-    monkeypatch.setattr(verify, "git_state", lambda: (FACTS["commit"], False))
+    monkeypatch.setattr(verify, "export", export_present)
     versions = environment() | {"pandas": "0.0.1"}
     facts = {"environment": versions, "code": code_hashes(versions)}
     report = verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **facts))
@@ -632,8 +643,7 @@ def test_an_archive_made_without_git_says_so(made, tmp_path, monkeypatch, capsys
         monkeypatch.setattr(commands, name, place)
     monkeypatch.setattr(commands, "git_state", lambda: (None, None))
     loaded = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, files=made.config(), view=made.view)
-    assert "-nocommit" in commands.pack_study(loaded).name
-    assert "named `nocommit`" in capsys.readouterr().err
+    assert "-nocommit" in commands.pack_study(loaded).name and "named `nocommit`" in capsys.readouterr().err
 
 
 def test_the_image_goes_in_when_asked(made, tmp_path):

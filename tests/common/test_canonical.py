@@ -21,32 +21,18 @@ from fluency.common.files import sha256
 
 # RFC 8785, appendix B: the bits of a double, and its text.
 NUMBERS = {
-    "0000000000000000": "0",
-    "8000000000000000": "0",
-    "0000000000000001": "5e-324",
-    "8000000000000001": "-5e-324",
-    "7fefffffffffffff": "1.7976931348623157e+308",
-    "ffefffffffffffff": "-1.7976931348623157e+308",
-    "4340000000000000": "9007199254740992",
-    "c340000000000000": "-9007199254740992",
-    "4430000000000000": "295147905179352830000",
-    "44b52d02c7e14af5": "9.999999999999997e+22",
-    "44b52d02c7e14af6": "1e+23",
-    "44b52d02c7e14af7": "1.0000000000000001e+23",
-    "444b1ae4d6e2ef4e": "999999999999999700000",
-    "444b1ae4d6e2ef4f": "999999999999999900000",
-    "444b1ae4d6e2ef50": "1e+21",
-    "3eb0c6f7a0b5ed8c": "9.999999999999997e-7",
-    "3eb0c6f7a0b5ed8d": "0.000001",
-    "41b3de4355555553": "333333333.3333332",
-    "41b3de4355555554": "333333333.33333325",
-    "41b3de4355555555": "333333333.3333333",
-    "41b3de4355555556": "333333333.3333334",
-    "41b3de4355555557": "333333333.33333343",
-    "becbf647612f3696": "-0.0000033333333333333333",
+    "0000000000000000": "0", "8000000000000000": "0", "0000000000000001": "5e-324", "8000000000000001": "-5e-324",
+    "7fefffffffffffff": "1.7976931348623157e+308", "ffefffffffffffff": "-1.7976931348623157e+308",
+    "4340000000000000": "9007199254740992", "c340000000000000": "-9007199254740992",
+    "4430000000000000": "295147905179352830000", "44b52d02c7e14af5": "9.999999999999997e+22",
+    "44b52d02c7e14af6": "1e+23", "44b52d02c7e14af7": "1.0000000000000001e+23",
+    "444b1ae4d6e2ef4e": "999999999999999700000", "444b1ae4d6e2ef4f": "999999999999999900000",
+    "444b1ae4d6e2ef50": "1e+21", "3eb0c6f7a0b5ed8c": "9.999999999999997e-7", "3eb0c6f7a0b5ed8d": "0.000001",
+    "41b3de4355555553": "333333333.3333332", "41b3de4355555554": "333333333.33333325",
+    "41b3de4355555555": "333333333.3333333", "41b3de4355555556": "333333333.3333334",
+    "41b3de4355555557": "333333333.33333343", "becbf647612f3696": "-0.0000033333333333333333",
     "43143ff3c1cb0959": "1424953923781206.2",
-}
-NO_NUMBERS = ("7fffffffffffffff", "7ff0000000000000", "fff0000000000000")
+}  # fmt: skip
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -61,7 +47,6 @@ def double(bits):
 
 
 def as_other_languages(digits):
-    """An integer as a language reads it that has only doubles."""
     return int(digits) if abs(int(digits)) <= EXACT else float(digits)
 
 
@@ -89,13 +74,7 @@ def test_the_numbers_of_the_standard(bits, text):
     assert canonical_json(double(bits)) == text == as_ecmascript_says(double(bits))
 
 
-@pytest.mark.parametrize("value", ["\ud800", {"a": ["\ud800"]}, {"\ud800": 1}, {1: "a"}, {"a": {2: "b"}}, [{1, 2}]])
-def test_what_has_no_text_has_none(value):
-    with pytest.raises(ValueError):
-        canonical_json(value)
-
-
-@pytest.mark.parametrize("bits", NO_NUMBERS)
+@pytest.mark.parametrize("bits", ("7fffffffffffffff", "7ff0000000000000", "fff0000000000000"))
 def test_what_is_no_number_has_no_text(bits):
     with pytest.raises(ValueError, match="not representable"):
         canonical_json({"a": [double(bits)]})
@@ -128,8 +107,7 @@ def test_the_order_of_the_standard():
 @given(FLOATS)
 def test_every_number_is_as_ecmascript_writes_it(number):
     text = canonical_json(number)
-    assert text == as_ecmascript_says(number)
-    assert float(text) == number
+    assert text == as_ecmascript_says(number) and float(text) == number
 
 
 @given(VALUES)
@@ -146,7 +124,10 @@ def test_a_text_is_written_as_before(text):
 
 @pytest.mark.parametrize(
     "value",
-    [EXACT + 2, -EXACT - 2, 2**60, 10**400, {"a": [EXACT + 2]}, "\ud800", {"\udfff": 1}, {1: 2}, {1, 2}, b"", math.nan],
+    [
+        *[EXACT + 2, -EXACT - 2, 2**60, 10**400, {"a": [EXACT + 2]}, math.nan],
+        *["\ud800", {"a": ["\ud800"]}, {"\udfff": 1}, {1: 2}, {"a": {2: "b"}}, [{1, 2}], b""],
+    ],
 )
 def test_a_value_without_a_text_is_refused(value):
     with pytest.raises(ValueError):
@@ -163,9 +144,8 @@ def test_what_nests_too_deeply_is_refused_and_has_no_hash():
 
 
 def test_one_value_has_one_text():
-    assert (
-        canonical_json({"b": 30.0, "a": (1, -0.0)}) == canonical_json({"a": [1.0, 0], "b": 30}) == '{"a":[1,0],"b":30}'
-    )
+    one, other = {"b": 30.0, "a": (1, -0.0)}, {"a": [1.0, 0], "b": 30}
+    assert canonical_json(one) == canonical_json(other) == '{"a":[1,0],"b":30}'
 
 
 @pytest.mark.parametrize("value", [{"a": 1.0, "\U0001f600": 1, "\ufb33": 2}, [2**60], {"a": 1e-5}])
@@ -177,11 +157,7 @@ def test_a_hash_of_the_first_schema_is_recognised(value):
 def test_a_seal_fits_in_either_form_and_only_untouched():
     document = {"limit": 30.0}
     assert with_self_hash(document)["sha256"] == sha256('{"limit":30}')
-    assert has_valid_self_hash(with_self_hash(document)) and has_valid_self_hash(
-        document | {"sha256": sha256('{"limit":30.0}')}
-    )
+    assert has_valid_self_hash(with_self_hash(document))
+    assert has_valid_self_hash(document | {"sha256": sha256('{"limit":30.0}')})
     assert not has_valid_self_hash(with_self_hash(document) | {"limit": 31.0}) and not has_valid_self_hash(document)
-
-
-def test_what_has_neither_form_fits_no_hash():
-    assert not hashes_to({"a": math.nan}, None)
+    assert not hashes_to({"a": math.nan}, None), "what has neither form"

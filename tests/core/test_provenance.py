@@ -1,11 +1,8 @@
 """The provenance: collected from the records alone, the same after the disk, and read in its older form too."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +11,7 @@ from fluency.common import source_hash
 from fluency.common.errors import UserError
 from fluency.common.git import git_state
 from fluency.core.provenance import Provenance, Sampling, collect_provenance, parse_provenance, read_provenance
+from fluency.core.records import Execution, Generation, Score
 from fluency.core.schema import SCHEMA_VERSION, write_record
 from fluency.core.table import CellRecords, load_records
 from tests.archive.factory import make, make_study, provenance_of
@@ -53,8 +51,7 @@ def test_what_was_measured_is_in_it(made):
     provenance = collected(made, start_up_s={"bash": 0.5})
     records = [load_records(made.results, cell) for cell in made.cells]
     execution, answer = records[0].execution, records[0].generation.answer
-    assert provenance.images == [execution.image]
-    assert provenance.engines == [execution.engine]
+    assert provenance.images == [execution.image] and provenance.engines == [execution.engine]
     assert provenance.limits == [made.study.sandbox.limits]
     assert provenance.conditions == ["as_designed", "no_unix_tools"]
     assert provenance.worlds == {str(run.seed): [run.world_sha256] for run in execution.runs}
@@ -62,8 +59,7 @@ def test_what_was_measured_is_in_it(made):
     assert (provenance.started_utc, provenance.ended_utc) == ("2026-11-22T01:02:03Z", "2026-11-22T01:03:04Z")
     assert provenance.start_up_s == {"bash": 0.5}
     assert (provenance.registration, provenance.deviations, provenance.decision) == (None, [], None)
-    assert (provenance.commit, provenance.dirty) == git_state()
-    assert provenance.spent_usd == 0.0
+    assert (provenance.commit, provenance.dirty) == git_state() and provenance.spent_usd == 0.0
     sent = provenance.sampling["model-2"]
     assert (sent.id, sent.echoed) == (["model-2"], ["model-2"])
     assert (sent.temperature_requested, sent.temperature_sent, sent.max_tokens) == (["0.7"], ["0.7"], [512])
@@ -101,7 +97,6 @@ def test_of_nothing_measured_nothing_is_claimed(made):
 
 @pytest.fixture(scope="module")
 def older() -> dict:
-    """What the first schema's code wrote."""
     with unpacked(FOLDER / "schema-1-made-up-2026-11-22-0123456789ab.tar.zst") as files:
         return json.loads((files.root / "results/made-up/provenance.json").read_bytes())
 
@@ -118,8 +113,7 @@ def leaves(value) -> set[str]:
 
 def test_the_older_form_is_read_whole(older):
     provenance = parse_provenance(json.dumps(older).encode())
-    assert provenance.schema_version == 1
-    assert leaves(older) <= leaves(provenance.model_dump(mode="json"))
+    assert provenance.schema_version == 1 and leaves(older) <= leaves(provenance.model_dump(mode="json"))
     assert provenance.images[0].shells == {"bash": "5.2.15", "pwsh": "7.6.5"}
     assert provenance.engines == [{"name": "made up", "version": "0"}]
     assert provenance.sampling["qwen-0.5b"].thinking == [None]
@@ -127,7 +121,7 @@ def test_the_older_form_is_read_whole(older):
     assert provenance.limits == [] and provenance.in_schema_1() == provenance
 
 
-def test_the_older_form_of_several_is_read_whole(older):
+def test_the_older_form_of_several_and_of_nothing_measured_is_read_whole(older):
     image = older["image"]
     several = older | {
         "image": {name: image | {"image_id": name} for name in ("sha256:1", "sha256:2")},
@@ -143,9 +137,6 @@ def test_the_older_form_of_several_is_read_whole(older):
     assert provenance.worlds == {"11": [A, B]}
     assert provenance.registration.path == "a.json" and provenance.deviations == ["trials changed"]
     assert provenance.sampling["qwen-0.5b"].thinking == [None, {"type": "enabled"}]
-
-
-def test_the_older_form_of_nothing_measured_is_read(older):
     nothing = older | {"image": {}, "engine": {}, "worlds": {}, "spent_usd": None, "started_utc": None, "sampling": {}}
     provenance = parse_provenance(json.dumps(nothing).encode())
     assert provenance.images == provenance.engines == [] and provenance.spent_usd is None
@@ -154,22 +145,20 @@ def test_the_older_form_of_nothing_measured_is_read(older):
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
-        b"{",
-        b"[]",
-        b"null",
-        b'"schema_version"',
-        b'{"schema_version": 99}',
-        b'{"schema_version": 2, "invented": 1}',
-        b'{"invented": 1}',
-        b'{"image": 1}',
-        b'{"worlds": {"11": 3}}',
-        b'{"sampling": {"a": {}}}',
+        *[
+            b"", b"{", b"[]", b"null", b'"schema_version"', b'{"schema_version": 99}', b'{"invented": 1}',
+            b'{"image": 1}',
+        ],
+        *[
+            b'{"schema_version": 2, "invented": 1}',
+            b'{"worlds": {"11": 3}}',
+            b'{"sampling": {"a": {}}}',
+            b"[" * 100_000,
+        ],
         b'{"sampling": {"a": {"thinking": ["{"], "price": []}}}',
-        b"[" * 100_000,
     ],
-)
-def test_what_is_no_provenance_is_refused_in_a_sentence(data, tmp_path: Path):
+)  # fmt: skip
+def test_what_is_no_provenance_is_refused_in_a_sentence(data, tmp_path):
     with pytest.raises(ValueError):
         parse_provenance(data)
     (tmp_path / "provenance.json").write_bytes(data)
@@ -189,3 +178,62 @@ def test_a_library_that_is_not_installed_is_absent(made, monkeypatch):
 
     monkeypatch.setattr(source_hash, "version", without)
     assert collected(made).versions["xllamacpp"] == "absent"
+
+
+OTHERS = ["", "x", "../x", "A" * 64, "0" * 63, "0" * 64 + "\n", "\x1b[2J" + "0" * 60]
+
+
+def places(value, name, path=()):
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        if key == name and isinstance(item, str):
+            yield (*path, key)
+        yield from places(item, name, (*path, key))
+
+
+def changed(document, path, text):
+    copy = json.loads(json.dumps(document))
+    inner = copy
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = text
+    return copy
+
+
+def read_of(document):
+    return parse_provenance(json.dumps(document).encode())
+
+
+@pytest.mark.parametrize(
+    ("read", "place", "names"),
+    [
+        (Generation.model_validate, "generations", ["request_key", "task_sha256", "received_utc"]),
+        (Execution.model_validate, "executions", ["request_key", "world_sha256", "content_sha256", "packages_sha256"]),
+        (Score.model_validate, "scores", ["request_key", "task_sha256"]),
+        (read_of, "*/provenance.json", ["commit", "lock_sha256", "first_answer_utc", "ended_utc"]),
+    ],
+)
+def test_a_record_with_another_form_is_none(read, place, names, made):
+    document = document_of(made, place)
+    assert read(document)
+    for name in names:
+        found = next(places(document, name), (name,))
+        for text in OTHERS:
+            with pytest.raises(ValueError):
+                read(changed(document, found, text))
+
+
+def document_of(made, place):
+    files = made.results.glob(place) if place.endswith(".json") else (made.results / place).rglob("*.json")
+    document = json.loads(next(files).read_text())
+    document.pop("sha256", None)
+    return document
+
+
+def test_a_price_of_another_form_is_none(made):
+    document = document_of(made, "generations")
+    price = {"input_usd_per_mtok": 1.0, "output_usd_per_mtok": 2.0, "dated": "2026-11-21"}
+    assert Generation.model_validate(document | {"price": price})
+    for other in (price | {"dated": None}, price | {"output_usd_per_mtok": -1}, price | {"more": 1}, {}):
+        with pytest.raises(ValueError):
+            Generation.model_validate(document | {"price": other})

@@ -1,17 +1,17 @@
 """A task author's mistakes: each is one sentence with the file and the key, never a traceback."""
 
-from __future__ import annotations
-
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
 from fluency.common.errors import UserError
-from fluency.common.paths import TASKS
+from fluency.common.paths import ROOT, TASKS
 from fluency.core.records import ProcessFact
+from fluency.core.study import PILOT, read_study
 from fluency.core.task_world import world_for
-from fluency.core.tasks import load_task, load_tasks
+from fluency.core.tasks import SETS, load_task, load_tasks, set_name, task_sets
 from fluency.world import build_world
 
 GOOD = yaml.safe_load((TASKS / "tree-size-bytes" / "task.yaml").read_text(encoding="utf-8"))
@@ -53,17 +53,15 @@ def less(key: str) -> dict:
         (GOOD | {"id": "Tree Size"}, "id", "pattern"),
     ],
 )
-def test_a_wrong_key_is_named_with_its_file(tmp_path: Path, values: dict, key: str, what: str) -> None:
+def test_a_wrong_key_is_named_with_its_file(tmp_path, values, key, what):
     folder = write(tmp_path, values)
     with pytest.raises(UserError) as caught:
         load_task(folder)
-    assert str(folder / "task.yaml") in caught.value.where
-    assert key in caught.value.where
-    assert what in caught.value.what
-    assert caught.value.hint and "docs/config.md" not in caught.value.hint
+    assert str(folder / "task.yaml") in caught.value.where and key in caught.value.where
+    assert what in caught.value.what and caught.value.hint and "docs/config.md" not in caught.value.hint
 
 
-def test_what_the_author_expects_changes_neither_prompt_nor_check(tmp_path: Path) -> None:
+def test_what_the_author_expects_changes_neither_prompt_nor_check(tmp_path):
     plain = load_task(write(tmp_path / "plain", GOOD))
     leaning = load_task(write(tmp_path / "leaning", GOOD | {"lean": "pwsh", "difficulty": "hard in bash"}))
     assert (plain.lean, plain.difficulty) == (None, None)
@@ -72,22 +70,14 @@ def test_what_the_author_expects_changes_neither_prompt_nor_check(tmp_path: Path
     assert plain.sha256 != leaning.sha256
 
 
-def test_a_file_that_is_no_yaml_mapping_is_named(tmp_path: Path) -> None:
-    folder = write(tmp_path, GOOD)
+def test_a_folder_that_holds_no_task_is_named(tmp_path):
+    folder = write(tmp_path / "odd", GOOD)
     for text in ("[1, 2]\n", "a: [\n"):
         (folder / "task.yaml").write_text(text, encoding="utf-8")
-        with pytest.raises(UserError) as caught:
+        with pytest.raises(UserError, match=r"task\.yaml"):
             load_task(folder)
-        assert "task.yaml" in str(caught.value)
-
-
-def test_an_id_that_is_not_the_folders_name_is_refused_so_no_id_occurs_twice(tmp_path: Path) -> None:
-    folder = write(tmp_path, GOOD, folder="copied-task")
     with pytest.raises(UserError, match="the id is tree-size-bytes, the folder copied-task"):
-        load_task(folder)
-
-
-def test_a_task_without_an_answer_is_refused(tmp_path: Path) -> None:
+        load_task(write(tmp_path, GOOD, folder="copied-task"))
     folder = write(tmp_path, GOOD, answer=None)
     with pytest.raises(UserError, match="the task has no answer") as caught:
         load_task(folder)
@@ -104,12 +94,11 @@ def test_a_task_without_an_answer_is_refused(tmp_path: Path) -> None:
         ("import nowhere\n", "cannot be loaded: ModuleNotFoundError"),
     ],
 )
-def test_an_answer_that_cannot_be_computed_names_its_file(tmp_path: Path, answer: str, what: str) -> None:
+def test_an_answer_that_cannot_be_computed_names_its_file(tmp_path, answer, what):
     task = load_task(write(tmp_path, GOOD, answer=answer))
     with pytest.raises(UserError) as caught:
         task.expected(build_world(11))
-    assert "answer.py" in caught.value.where
-    assert what in caught.value.what
+    assert "answer.py" in caught.value.where and what in caught.value.what
 
 
 @pytest.mark.parametrize(
@@ -120,16 +109,15 @@ def test_an_answer_that_cannot_be_computed_names_its_file(tmp_path: Path, answer
         ("def extend(builder, rng):\n    builder.file('Cargo.toml', 'x')\n", "one entry a path"),
     ],
 )
-def test_a_fixture_that_fails_names_its_file_or_the_world(tmp_path: Path, fixture: str, what: str) -> None:
+def test_a_fixture_that_fails_names_its_file_or_the_world(tmp_path, fixture, what):
     folder = write(tmp_path, GOOD)
     (folder / "fixture.py").write_text(fixture, encoding="utf-8")
     with pytest.raises(UserError) as caught:
         world_for(load_task(folder), 11)
-    assert what in caught.value.what
-    assert "world 11" in caught.value.where
+    assert what in caught.value.what and "world 11" in caught.value.where
 
 
-def test_an_unknown_task_and_an_empty_bank_say_what_there_is(tmp_path: Path) -> None:
+def test_an_unknown_task_and_an_empty_bank_say_what_there_is(tmp_path):
     with pytest.raises(UserError) as caught:
         load_tasks(["tree-size"])
     assert "tree-size-bytes" in caught.value.hint
@@ -137,26 +125,86 @@ def test_an_unknown_task_and_an_empty_bank_say_what_there_is(tmp_path: Path) -> 
         load_tasks("all", tmp_path)
 
 
-def test_a_tasks_own_fixture_changes_its_world_and_no_other(tmp_path: Path) -> None:
+def test_a_tasks_own_fixture_changes_its_world_and_no_other(tmp_path):
     folder = write(tmp_path, GOOD)
     before = world_for(load_task(folder), 11)
-    (folder / "fixture.py").write_text(
-        "def extend(builder, rng):\n    builder.file('contracts/extra.json', str(rng.below(1000)))\n",
-        encoding="utf-8",
-    )
+    extend = "def extend(builder, rng):\n    builder.file('contracts/extra.json', str(rng.below(1000)))\n"
+    (folder / "fixture.py").write_text(extend)
     after = world_for(load_task(folder), 11)
-    assert before is build_world(11)
-    assert set(after.files) - set(before.files) == {"contracts/extra.json"}
-    assert after.sha256 != before.sha256
-    assert world_for(load_task(folder), 11) is after
+    assert before is build_world(11) and set(after.files) - set(before.files) == {"contracts/extra.json"}
+    assert after.sha256 != before.sha256 and world_for(load_task(folder), 11) is after
     assert build_world(11) is before
 
 
-def test_an_answer_is_worked_out_once_a_world_and_handed_out_as_a_copy(tmp_path: Path) -> None:
+def test_an_answer_is_worked_out_once_a_world_and_handed_out_as_a_copy(tmp_path):
     answer = "calls = []\ndef expected(world, processes):\n    calls.append(world.seed)\n    return [len(calls)]\n"
     task = load_task(write(tmp_path, GOOD, answer=answer))
     task.expected(build_world(11)).append("spoilt")
-    assert task.expected(build_world(11)) == [1]
-    assert task.expected(build_world(24)) == [2]
+    assert task.expected(build_world(11)) == [1] and task.expected(build_world(24)) == [2]
     fact = ProcessFact(pid=1, name="a", ppid=0, rss_bytes=1, args=[])
     assert [task.expected(build_world(11), [fact]) for _ in range(2)] == [[3], [4]]
+
+
+FULL, DEMANDING, ALL = "full-60", "demanding", "full-116"
+TWO = ["crate-versions", "tree-size-bytes"]
+
+
+@pytest.fixture
+def bank(tmp_path) -> Path:
+    for name in (*TWO, "worker-queues"):
+        shutil.copytree(TASKS / name, tmp_path / name)
+    return write_sets(tmp_path, {"small": {"description": "two", "tasks": TWO[::-1]}})
+
+
+def write_sets(bank: Path, sets: object) -> Path:
+    (bank / SETS).write_text(yaml.safe_dump(sets), encoding="utf-8")
+    return bank
+
+
+def test_the_sets_nest_as_their_names_say_and_every_folder_is_in_one():
+    sets = {name: found.tasks for name, found in task_sets().items()}
+    assert len(sets[PILOT]) == 20 and len(sets[FULL]) == 60 and set(sets[PILOT]) < set(sets[FULL])
+    assert len(sets[DEMANDING]) == 56 and len(sets[ALL]) == 116
+    assert set(sets[FULL]) | set(sets[DEMANDING]) == set(sets[ALL])
+    there = {path.name for path in TASKS.glob("[!._]*/")}
+    assert there == {task for tasks in sets.values() for task in tasks}, "name a further task in a set of its own"
+    assert len(load_tasks(PILOT)) == 20
+    asked = [read_study().tasks, *(read_study(ROOT / "config" / f"{name}.yaml").tasks for name in ("demo", "study"))]
+    assert asked == [PILOT] * 3
+
+
+def test_a_set_is_known_by_its_tasks_however_they_were_asked_for(bank):
+    assert set_name(TWO, bank) == set_name(TWO[::-1], bank) == "small"
+    assert set_name([*TWO, "worker-queues"], bank) == set_name(TWO[:1], bank) == ""
+    assert set_name(TWO, bank / "worker-queues") == "", "a bank without sets has none"
+
+
+def test_a_set_all_and_a_list_choose_their_tasks_in_the_order_of_ids_and_read_no_other(bank):
+    assert [task.id for task in load_tasks("all", bank)] == [*TWO, "worker-queues"]
+    assert [task.id for task in load_tasks(["worker-queues"], bank)] == ["worker-queues"]
+    (bank / "worker-queues" / "task.yaml").write_text("a: [\n")
+    assert [task.id for task in load_tasks("small", bank)] == TWO
+    with pytest.raises(UserError, match="not YAML"):
+        load_tasks("all", bank)
+
+
+@pytest.mark.parametrize(
+    ("sets", "wanted", "what", "where"),
+    [
+        ({}, "smal", "there are: other, all; tasks by id are a list", "tasks: smal"),
+        ({}, "othr", 'Hint: did you mean "other"?', "tasks: othr"),
+        ({}, ["tree-sise-bytes"], 'Hint: did you mean "tree-size-bytes"?', "tasks: tree-sise-bytes"),
+        ({"small": {"description": "x", "tasks": TWO, "task": []}}, "small", 'did you mean "tasks"?', "small.task"),
+        ({"small": {"description": "x", "tasks": TWO, "hue": 1}}, "small", "docs/adding-a-task.md lists", "small.hue"),
+        ({"small": {"description": "x", "tasks": ["lost"]}}, "small", "there is no such task", "tasks: small: lost"),
+        ({"small": {"description": "x", "tasks": TWO[:1] * 2}}, "small", "named twice", "small"),
+        ({"small": {"description": "x", "tasks": []}}, "small", "at least one entry", "small.tasks"),
+        ({"small": {"description": "x"}}, "small", "missing", "small.tasks"),
+        ({"small": TWO}, "small", "its keys", "small"),
+    ],
+)
+def test_a_mistake_is_named(bank, sets, wanted, what, where):
+    with pytest.raises(UserError) as caught:
+        load_tasks(wanted, write_sets(bank, {"other": {"description": "y", "tasks": TWO}} | sets))
+    assert what in str(caught.value) and where in caught.value.where, caught.value
+    assert caught.value.hint

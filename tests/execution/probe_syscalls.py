@@ -27,7 +27,6 @@ def i386():
 
 
 def call(number, arguments):
-    """The error's number, or 0."""
     given = [ctypes.c_long(argument) for argument in arguments]
     return ctypes.get_errno() if LIBC.syscall(ctypes.c_long(number), *given) == -1 else 0
 

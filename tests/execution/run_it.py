@@ -1,29 +1,36 @@
 """Short ways to run a command in the sandbox under test."""
 
-from __future__ import annotations
+import importlib.util
+import io
+import os
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
+import pytest
+
+from fluency.common.errors import SandboxError
+from fluency.common.paths import SANDBOX
 from fluency.core.records import Result
 from fluency.core.study import Limits
 from fluency.execution import container
-from fluency.execution.engine import Engine
+from fluency.execution.engine import Engine, find_engine
 from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox
-from tests.execution.worlds import SMALL
+from fluency.world import FINDINGS, JOB, Finding, HelperSpec, Job, Route
+from tests.waiting import wait_for
 
 LIMITS = Limits()
 
 
-def bash(
-    sandbox: Sandbox, command: str, *needs: str, timeout_s: float = 20, limits: Limits = LIMITS, **options
-) -> Result:
-    """The command in bash, in the small world."""
+def bash(sandbox: Sandbox, command: str, *needs: str, timeout_s=20.0, limits=LIMITS, **options) -> Result:
     return sandbox.run(Invocation("bash", command, SMALL, limits, timeout_s, needs, **options))
 
 
-def pwsh(
-    sandbox: Sandbox, command: str, *needs: str, timeout_s: float = 30, limits: Limits = LIMITS, **options
-) -> Result:
-    """The command in PowerShell, in the small world."""
+def pwsh(sandbox: Sandbox, command: str, *needs: str, timeout_s=30.0, limits=LIMITS, **options) -> Result:
     return sandbox.run(Invocation("pwsh", command, SMALL, limits, timeout_s, needs, **options))
 
 
@@ -33,6 +40,122 @@ def own_containers(engine: Engine, *, all: bool = False) -> list[str]:
     return [found["Id"] for found in engine.client().containers(all=all, filters={"label": label})]
 
 
+@contextmanager
+def own_daemon(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A dockerd that listens at DOCKER_HOST and keeps everything in a folder.
+
+    It has a network name space of its own, because a daemon without a bridge removes the one it finds.
+    """
+    places = f"--data-root {folder}/data --exec-root {folder}/exec --pidfile {folder}/pid"
+    command = f"unshare --net dockerd -H {os.environ['DOCKER_HOST']} {places} --bridge=none --iptables=false"
+    with (folder / "log").open("ab") as log:
+        daemon = subprocess.Popen(command.split(), stdout=log, stderr=log)
+    try:
+        wait_for(answers, 60)
+        yield daemon
+    finally:
+        daemon.terminate()
+        daemon.wait(40)
+
+
+def answers() -> bool:
+    with suppress(SandboxError):
+        return find_engine() is not None
+    return False
+
+
 def text(result: Result) -> str:
-    """Standard output without its last newline."""
     return result.stdout.data.rstrip("\n")
+
+
+def of_the_sandbox(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"sandbox_{name}", SANDBOX / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+AGES = {".": 3600.0, "src": 86400.0, "src/main.rs": 10 * 86400.0, "README.md": 60.0, "with space.txt": 5.0}
+
+
+def packed(files: dict[str, bytes], dirs: tuple[str, ...], modes: dict[str, int]) -> bytes:
+    """A tree's tar; modes are 0644 and 0755 where none is given."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name in dirs:
+            folder = tarfile.TarInfo(name)
+            folder.type, folder.mode = tarfile.DIRTYPE, modes.get(name, 0o755)
+            archive.addfile(folder)
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(data), modes.get(name, 0o644)
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def small_world() -> SimpleNamespace:
+    """Three files, five helpers in a tree of two, five routes; the shape of fluency.world.World."""
+    files = {"README.md": b"# read me\n", "src/main.rs": b"fn main() {}\n", "with space.txt": b"\x00\xff"}
+
+    def route(path: str, status: int, headers: dict[str, str], body: bytes) -> Route:
+        return Route("GET", path, status, headers, body)
+
+    def helper(key: str, name: str, *args: str, parent: str | None = None, rss: int = 0, virt: int = 0):
+        return HelperSpec(key, name, args, parent, rss, virt)
+
+    return SimpleNamespace(
+        seed=1,
+        sha256="0" * 64,
+        tar=packed(files, ("src",), {}),
+        ages=AGES,
+        files=files,
+        dirs=("src",),
+        http=(
+            route("/api/crates", 200, {"Content-Type": "application/json"}, b'{"crates": []}\n'),
+            route("/dl/latest", 302, {"Location": "/dl/store/1"}, b""),
+            route("/dl/store/1", 200, {"Content-Type": "application/octet-stream"}, bytes(range(256)) * 300),
+            route("/doc", 200, {"X-Tag": "1", "ETag": 'W/"a"'}, b"text\n"),
+            Route(
+                *("POST", "/lint", 422, {}, f"{JOB} {FINDINGS}\n".encode()),
+                findings=(Finding("fault$", {"code": "V1"}),),
+                job=Job("/lint/", "j", ("first\n", "then\n")),
+            ),
+        ),
+        processes=(
+            helper("sched", "vox-sched", "--config", "a b", rss=4),
+            helper("w1", "vox-worker", "--queue", "alpha", parent="sched", rss=30),
+            helper("w2", "vox-worker", "--queue", "beta", rss=5),
+            helper("relay", "vox-relay", parent="sched"),
+            helper("lspd", "vox-lspd", "", parent="relay", virt=3000),
+        ),
+    )
+
+
+SMALL = small_world()
+
+
+ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="changes its user id, as root")
+
+
+def as_nobody(question) -> str:
+    """The error a call gives when an unprivileged user makes it, from a child process."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        text = "nothing was raised"
+        try:
+            os.setgroups([])
+            os.setegid(65534)
+            os.seteuid(65534)
+            question()
+        except SandboxError as error:
+            text = str(error)
+        except BaseException as error:
+            text = repr(error)
+        finally:
+            os.write(write, text.encode())
+            os._exit(0)
+    os.close(write)
+    os.waitpid(child, 0)
+    with os.fdopen(read) as stream:
+        return stream.read()

@@ -1,7 +1,5 @@
 """Hostile answers. Each must lose in bounded time, forge nothing, and leave host and next execution as they were."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +16,7 @@ from fluency.core.tasks import load_task
 from fluency.execution.sandbox import Sandbox
 from fluency.scoring.failure_class import HeadlineRun, classify
 from fluency.scoring.verdict import judge
-from tests.execution.run_it import LIMITS, bash, own_containers, pwsh
-from tests.execution.worlds import SMALL
+from tests.execution.run_it import LIMITS, SMALL, bash, own_containers, pwsh
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
@@ -38,8 +35,6 @@ FORGED = (
 
 @dataclass
 class Attack:
-    """A command and what its result must be like."""
-
     name: str
     command: str
     holds: Callable[[Result], bool]
@@ -65,6 +60,10 @@ def cut(stream: str) -> Callable[[Result], bool]:
         return found.truncated and len(found.raw()) == MIB and found.bytes > 10 * MIB
 
     return holds
+
+
+def left(result: Result) -> bool:
+    return result.exit_code == 0 and len(result.leftover) > 0 and result.wall_s < DEADLINE_S
 
 
 def intact(result: Result) -> bool:
@@ -93,16 +92,9 @@ BASH = [
     Attack("deep-folders", "cd /tmp; while mkdir d && cd d; do :; done", lambda r: timed_out(r) or refused(r)),
     # --- outlives its end
     Attack("reads-stdin", 'cat; read x; echo "[$x]"', says("[]")),
-    Attack(
-        "background-child-holds-stdout",
-        "sleep 900 & echo done",
-        lambda r: r.exit_code == 0 and r.leftover == ["sleep"] and r.wall_s < DEADLINE_S,
-    ),
-    Attack(
-        "double-forked-daemon",
-        "(setsid sh -c 'trap \"\" HUP TERM; sleep 900' </dev/null >/dev/null 2>&1 &) ; echo done",
-        lambda r: r.exit_code == 0 and len(r.leftover) > 0,
-    ),
+    Attack("background-child-holds-stdout", "sleep 900 & echo done", lambda r: left(r) and r.leftover == ["sleep"]),
+    Attack("double-forked-daemon",
+        "(setsid sh -c 'trap \"\" HUP TERM; sleep 900' </dev/null &>/dev/null &) ; echo x", left),
     Attack("stops-itself", "kill -STOP $$; sleep 60", timed_out),
     # --- goes for the runner and its helpers
     Attack("kills-everything", "kill -9 -1; echo alive", lambda r: intact(r) and r.signal != 15, BOTH),
@@ -114,27 +106,17 @@ BASH = [
     Attack("reads-pid-1-environ", "cat /proc/1/environ", refused),
     Attack("reads-pid-1-memory", "head -c 1 /proc/1/mem; cat /proc/1/maps; ls /proc/1/fd /proc/1/cwd/", refused),
     Attack("writes-to-the-runners-stdout", f"for f in 0 1 2 3; do echo '{FORGED}' > /proc/1/fd/$f; done", refused),
-    Attack(
-        "prints-a-result", f"echo '{FORGED}'; exit 3", lambda r: r.exit_code == 3 and r.stdout.data == FORGED + "\n"
-    ),
-    Attack(
-        "prints-engine-frames",
-        "printf '\\001\\000\\000\\000\\000\\000\\000\\003abc'; exit 4",
-        lambda r: r.exit_code == 4 and r.stdout.raw() == b"\x01\0\0\0\0\0\0\x03abc",
-    ),
+    Attack("prints-a-result", f"echo '{FORGED}'; exit 3",
+        lambda r: r.exit_code == 3 and r.stdout.data == FORGED + "\n"),
+    Attack("prints-engine-frames", "printf '\\001\\000\\000\\000\\000\\000\\000\\003abc'; exit 4",
+        lambda r: r.exit_code == 4 and r.stdout.raw() == b"\x01\0\0\0\0\0\0\x03abc"),
     Attack("finds-open-files", "ls /proc/self/fd | tr '\\n' ' '", says("0 1 2 3")),  # 3 is ls's own
-    Attack(
-        "takes-a-helpers-name",
+    Attack("takes-a-helpers-name",
         "(exec -a vox-worker sleep 2) & cp /usr/bin/sleep /tmp/vox-worker; /tmp/vox-worker 1; echo $?",
-        lambda r: says("126")(r) and [f.name for f in r.processes].count("vox-worker") == 2 and intact(r),
-        BOTH,
-    ),
-    Attack(
-        "floods-the-service",
-        'for i in $(seq 20); do curl -s -o /dev/null "http://127.0.0.1:8765/[1-400]" & done; wait',
-        lambda r: r.helpers_intact,
-        ("http",),
-    ),
+        lambda r: says("126")(r) and [f.name for f in r.processes].count("vox-worker") == 2 and intact(r), BOTH),
+    Attack("floods-the-service",
+        'for i in $(seq 20); do curl -s -o /dev/null "http://127.0.0.1:8765/[1-400]" & done; wait', intact,
+        ("http",)),
     Attack(
         "breaks-the-service",
         "for i in $(seq 80); do exec {s}<>/dev/tcp/127.0.0.1/8765; printf 'GET / HTTP/9\\r\\nX: ' >&$s; done;"
@@ -164,15 +146,14 @@ BASH = [
     Attack("opens-raw-sockets", "exec 3<>/dev/udp/192.0.2.1/53", refused),
     # --- is strange
     Attack("invalid-utf-8-and-nul", "printf '\\377\\376\\000a'", lambda r: r.stdout.raw() == b"\xff\xfe\0a"),
-    Attack(
-        "escape-sequences", "printf '\\033]0;title\\007\\033[31mred\\033[2J'", lambda r: "\x1b]0;title" in r.stdout.data
-    ),
+    Attack("escape-sequences", "printf '\\033]0;title\\007\\033[31mred\\033[2J'",
+        lambda r: "\x1b]0;title" in r.stdout.data),
     Attack("one-megabyte-of-command", "echo " + "x" * MIB, lambda r: bool(r.spawn_error) and r.exit_code is None),
     Attack("nul-in-the-command", "echo a\0b", lambda r: bool(r.spawn_error) and r.exit_code is None),
     Attack("lone-surrogate", "printf '%s' '\ud800'", lambda r: r.stdout.raw() == b"\xed\xa0\x80"),
     Attack("ends-by-signal", "kill -SEGV $$", lambda r: r.signal == 11 and r.exit_code is None),
     Attack("no-python-no-perl", "for p in python3 python perl pwsh; do type $p; done 2>/dev/null", refused),
-]
+]  # fmt: skip
 PWSH = [
     # Without threads to be had .NET may also end by a signal.
     Attack("fork-bomb", "while ($true) { Start-Process /opt/tools/bin/sleep 60 }", lambda r: r.exit_code != 0),
@@ -198,7 +179,7 @@ def mount(sandbox: Sandbox, run: Callable[..., Result], attack: Attack) -> tuple
 
 
 @pytest.fixture(scope="module")
-def outcomes(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory):
+def outcomes(sandbox, tmp_path_factory):
     """All of bash's attacks, as many at once as the sandbox allows, each once; and what the host looked like around."""
     before = host_marks()
     with ThreadPoolExecutor(sandbox.parallel) as pool:
@@ -208,7 +189,6 @@ def outcomes(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory):
 
 
 def host_marks() -> dict[str, object]:
-    """What an attack could have left on the host."""
     users = set()
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
@@ -219,24 +199,23 @@ def host_marks() -> dict[str, object]:
 
 
 @pytest.mark.parametrize("attack", BASH, ids=lambda attack: attack.name)
-def test_the_attack_loses(outcomes, attack: Attack) -> None:
+def test_the_attack_loses(outcomes, attack):
     outcome = outcomes[0][attack.name]
     assert not isinstance(outcome, BaseException), outcome
     result, took = outcome
     assert attack.holds(result), result
-    assert took < DEADLINE_S + MARGIN_S
-    assert result.wall_s < DEADLINE_S + MARGIN_S / 2
+    assert took < DEADLINE_S + MARGIN_S and result.wall_s < DEADLINE_S + MARGIN_S / 2
 
 
 @pytest.mark.pwsh
 @pytest.mark.parametrize("attack", PWSH, ids=lambda attack: attack.name)
-def test_the_attack_loses_in_powershell(sandbox: Sandbox, attack: Attack) -> None:
+def test_the_attack_loses_in_powershell(sandbox, attack):
     result, took = mount(sandbox, pwsh, attack)
     assert attack.holds(result), result
     assert took < 3 * DEADLINE_S + MARGIN_S
 
 
-def test_after_all_attacks_host_and_sandbox_are_as_before(sandbox: Sandbox, outcomes) -> None:
+def test_after_all_attacks_host_and_sandbox_are_as_before(sandbox, outcomes):
     wait_for(lambda: not own_containers(sandbox._engine, all=True), 10)
     assert host_marks()["passwd"] == outcomes[1]["passwd"]
     result = bash(sandbox, "ls -A /tmp ~; pgrep -u agent -c; cat README.md", *BOTH)
@@ -244,20 +223,18 @@ def test_after_all_attacks_host_and_sandbox_are_as_before(sandbox: Sandbox, outc
     assert result.helpers_intact and not result.leftover
 
 
-def test_an_execution_finds_nothing_of_another(sandbox: Sandbox) -> None:
+def test_an_execution_finds_nothing_of_another(sandbox):
     wrote = bash(sandbox, "echo feed > /tmp/x; echo feed > ~/x; (sleep 60; echo feed) & echo wrote")
     assert wrote.stdout.data == "wrote\n"
     found = bash(sandbox, "cat /tmp/x ~/x; pgrep -c sleep")
-    assert found.stdout.data == "0\n"
-    assert found.exit_code == 1
+    assert found.stdout.data == "0\n" and found.exit_code == 1
 
 
-def test_two_at_once_do_not_see_each_other(sandbox: Sandbox) -> None:
+def test_two_at_once_do_not_see_each_other(sandbox):
     with ThreadPoolExecutor(2) as pool:
         writer = pool.submit(bash, sandbox, "for i in $(seq 20); do echo $i > /tmp/shared; sleep 0.1; done; echo end")
         reader = pool.submit(bash, sandbox, "sleep 1; ls -A /tmp; pgrep -c sleep")
-    assert writer.result().stdout.data == "end\n"
-    assert reader.result().stdout.data == "0\n"
+    assert writer.result().stdout.data == "end\n" and reader.result().stdout.data == "0\n"
 
 
 UNDOOMED = (
@@ -267,7 +244,7 @@ UNDOOMED = (
 SMALL_MEMORY = Limits(memory_mb=256, pids=256)
 
 
-def test_an_answer_that_kills_the_runner_has_failed(sandbox: Sandbox) -> None:
+def test_an_answer_that_kills_the_runner_has_failed(sandbox):
     """It takes back its place in the out-of-memory queue and fills the memory; whom the kernel takes then varies."""
     for _ in range(4):
         result = bash(sandbox, UNDOOMED, "processes", timeout_s=10, limits=SMALL_MEMORY)

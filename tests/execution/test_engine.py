@@ -1,7 +1,5 @@
 """Finding an engine, starting one, and what is said where neither can be."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -16,11 +14,10 @@ from fluency.common.errors import SandboxError
 from fluency.common.paths import ROOT
 from fluency.execution import engine
 from fluency.execution.engine import ensure_engine, find_engine, socket_paths
-from fluency.execution.sandbox import Sandbox
-from tests.execution.nobody import ROOT_ONLY, as_nobody
+from tests.execution.run_it import ROOT_ONLY, as_nobody
 
 
-def test_the_usual_places(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_usual_places(monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/7")
     assert [str(path) for path in socket_paths()] == [
         "/var/run/docker.sock",
@@ -31,7 +28,7 @@ def test_the_usual_places(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("url", ["unix:///nowhere/docker.sock", "tcp://127.0.0.1:1", "nonsense://x"])
-def test_docker_host_that_nobody_answers(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_docker_host_that_nobody_answers(url, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", url)
     with pytest.raises(SandboxError) as caught:
         ensure_engine()
@@ -40,7 +37,7 @@ def test_docker_host_that_nobody_answers(url: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.engine
 @ROOT_ONLY
-def test_an_engine_one_may_not_use(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_engine_one_may_not_use(sandbox, monkeypatch, tmp_path):
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     tmp_path.chmod(0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # another user's, closed to us, as is root's Podman's
@@ -51,7 +48,7 @@ def test_an_engine_one_may_not_use(sandbox: Sandbox, monkeypatch: pytest.MonkeyP
 
 
 @ROOT_ONLY
-def test_without_an_engine_one_sentence_says_what_to_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_an_engine_one_sentence_says_what_to_run(monkeypatch, tmp_path):
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setattr(engine, "find_engine", lambda: None)
     monkeypatch.setattr(engine, "APPARMOR", tmp_path / "nothing")
@@ -64,7 +61,7 @@ def test_without_an_engine_one_sentence_says_what_to_run(monkeypatch: pytest.Mon
     assert "install Docker or Podman and start it" in as_nobody(ensure_engine)
 
 
-def test_where_the_kernel_has_apparmor_docker_gets_its_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_where_the_kernel_has_apparmor_docker_gets_its_tools(monkeypatch, tmp_path):
     kernel = tmp_path / "enabled"
     monkeypatch.setattr(engine, "APPARMOR", kernel)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -76,9 +73,7 @@ def test_where_the_kernel_has_apparmor_docker_gets_its_tools(monkeypatch: pytest
     assert engine.lacking_packages() == []
 
 
-def test_an_installation_that_fails_gives_apts_own_words(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_installation_that_fails_gives_apts_own_words(monkeypatch, tmp_path, capsys):
     (tmp_path / "apt-get").write_text("#!/bin/sh\n[ $1 = update ] || { echo E: Unable to locate >&2; exit 100; }\n")
     (tmp_path / "apt-get").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
@@ -98,7 +93,7 @@ print(engine.start_daemon().facts["version"])
 
 
 @pytest.fixture
-def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., subprocess.CompletedProcess[str]]:
+def start(tmp_path, monkeypatch) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Start a daemon of the test's own as a process that ends then; `refuses`: a condition of sh on dockerd's arguments."""
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
     places = (
@@ -124,12 +119,11 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., subp
 
 @pytest.mark.engine
 @pytest.mark.usefixtures("second_daemon")
-def test_a_daemon_that_starts_only_without_a_bridge_outlives_its_starter(start, tmp_path: Path) -> None:
+def test_a_daemon_that_starts_only_without_a_bridge_outlives_its_starter(start, tmp_path):
     run = start('[ "$*" = "" ]', "/nowhere")
     try:
         assert find_engine().facts["version"] == run.stdout.strip(), run.stderr
-        assert os.getsid(int((tmp_path / "pid").read_text())) != os.getsid(0)
-        assert "--network host" in run.stderr
+        assert os.getsid(int((tmp_path / "pid").read_text())) != os.getsid(0) and "--network host" in run.stderr
     finally:
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGTERM)
 
@@ -139,9 +133,7 @@ def test_a_daemon_that_starts_only_without_a_bridge_outlives_its_starter(start, 
 @pytest.mark.parametrize(
     ("bridge", "tried", "hint"), [("/tmp", 1, "ip link delete docker0"), ("/nowhere", 2, "is this a container?")]
 )
-def test_a_daemon_that_does_not_start_leaves_a_bridge_in_place(
-    start, tmp_path: Path, bridge: str, tried: int, hint: str
-) -> None:
+def test_a_daemon_that_does_not_start_leaves_a_bridge_in_place(start, tmp_path, bridge, tried, hint):
     run = start("true", bridge)
     assert "dockerd does not start" in run.stderr and "no packet filter here" in run.stderr and hint in run.stderr
     assert (tmp_path / "log").read_text().count("asked:") == tried

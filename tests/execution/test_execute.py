@@ -1,12 +1,24 @@
-"""What is executed of an answer: the headline first, then what is reported beside it."""
+"""What is executed of an answer, and how often a cell is tried to be measured."""
 
-from __future__ import annotations
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from fluency.core.records import Extraction
-from fluency.core.study import Study, read_study
-from fluency.execution.execute import planned_runs
+from fluency.archive.code_hashes import code_sha256
+from fluency.common.errors import ResultLost, SandboxError
+from fluency.core.records import Execution, Extraction, Generation
+from fluency.core.schema import read_record, write_record
+from fluency.core.study import Cell, Study, read_study
+from fluency.core.table import _full_row, load_records
+from fluency.core.task_world import world_for
+from fluency.execution.execute import MAX_ATTEMPTS, add_failed_attempt, failed_attempts, planned_runs
+from fluency.report.cell_view import cell_view
+from fluency.scoring.score_cell import score_cell
+from fluency.workflow.pipeline import Pipeline
+from tests.archive.factory import Executor, Made, make_study, measure
 
 BOTH = ["as_designed", "no_unix_tools"]
 ALL = [*BOTH, "windows_aliases"]
@@ -20,30 +32,145 @@ def study_with(conditions: list[str]) -> Study:
 @pytest.mark.parametrize(
     ("shell", "conditions", "runs"),
     [
-        ("bash", BOTH, ["as_designed"]),
-        ("pwsh", BOTH, BOTH),
-        ("pwsh", BOTH[::-1], BOTH),
-        ("pwsh", ["as_designed"], ["as_designed"]),
-        ("pwsh", ALL, ALL),
-        ("bash", ALL, ["as_designed"]),
+        ("bash", BOTH, ["as_designed"]), ("pwsh", BOTH, BOTH), ("pwsh", BOTH[::-1], BOTH),
+        ("pwsh", ["as_designed"], ["as_designed"]), ("pwsh", ALL, ALL), ("bash", ALL, ["as_designed"]),
     ],
-)
-def test_an_answer_runs_under_the_conditions_that_its_shell_and_the_study_have(
-    shell: str, conditions: list[str], runs: list[str]
-) -> None:
+)  # fmt: skip
+def test_an_answer_runs_under_the_conditions_that_its_shell_and_the_study_have(shell, conditions, runs):
     assert list(planned_runs(study_with(conditions), shell, SAME)) == [("strict", "ls", run) for run in runs]
 
 
-def test_another_reading_runs_as_designed_only() -> None:
+def test_another_reading_runs_as_designed_only():
     prose = Extraction(strict="try `ls`", lenient="ls")
-    assert [(reading, condition) for reading, _, condition in planned_runs(study_with(BOTH), "pwsh", prose)] == [
-        ("strict", "as_designed"),
-        ("strict", "no_unix_tools"),
-        ("lenient", "as_designed"),
-    ]
+    runs = [(reading, condition) for reading, _, condition in planned_runs(study_with(BOTH), "pwsh", prose)]
+    assert runs == [("strict", "as_designed"), ("strict", "no_unix_tools"), ("lenient", "as_designed")]
     assert list(planned_runs(study_with(BOTH), "pwsh", Extraction(strict=None, lenient=None))) == []
 
 
-def test_the_aliases_of_windows_are_tried_on_answers_that_call_one() -> None:
+def test_the_aliases_of_windows_are_tried_on_answers_that_call_one():
     without = Extraction(strict="Get-ChildItem | Sort-Object Name", lenient=None)
     assert [condition for _, _, condition in planned_runs(study_with(ALL), "pwsh", without)] == BOTH
+
+
+class Rule(list):
+    generation = property(list)
+
+
+@dataclass
+class Broken:
+    works: Executor
+    errors: list[SandboxError] = field(default_factory=list)
+    ran: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.works, name)
+
+    def run(self, invocation):
+        self.ran += 1
+        if self.errors:
+            raise self.errors.pop(0)
+        return self.works.run(invocation)
+
+
+class OneCell:
+    """The execute rule for one cell of a made study, run as often as wanted."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.made: Made = measure(root, make_study(("stale-lockfiles",), trials=1))
+        self.cell: Cell = next(cell for cell in self.made.cells if cell.shell == "bash")
+        self.sandbox = Broken(Executor(self.made.tasks, ("bash", "pwsh")))
+        self.output = self.made.results / "executions" / f"{self.cell.path}.json"
+        self.output.unlink()
+        monkeypatch.setattr("fluency.workflow.pipeline.RESULTS", self.made.results)
+        config = self.made.study.model_dump(mode="json", exclude_none=True)
+        self.pipeline = Pipeline(config)
+        self.pipeline.sandbox = lambda: self.sandbox
+
+    def execute(self, *errors: SandboxError) -> Execution:
+        self.sandbox.errors = list(errors)
+        generation = self.made.results / "generations" / f"{self.cell.path}.json"
+        wildcards = SimpleNamespace(**{name: str(value) for name, value in asdict(self.cell).items()})
+        self.pipeline.execute(wildcards, Rule([str(generation)]), [str(self.output)], log=[str(self.made.root / "log")])
+        return read_record(Execution, self.output)
+
+
+@pytest.fixture
+def one(tmp_path, monkeypatch) -> OneCell:
+    return OneCell(tmp_path / "study", monkeypatch)
+
+
+def ended(why: str = "somebody outside ended the container (kill)") -> ResultLost:
+    return ResultLost(why, where="sandbox")
+
+
+def test_a_cell_measured_at_once_has_one_attempt(one):
+    record = one.execute()
+    assert (record.attempts, record.unmeasured) == (1, None) and record.runs
+    assert not (one.made.results / "attempts").exists()
+
+
+def test_a_cell_measured_later_says_at_which_attempt(one):
+    for _ in range(2):
+        with pytest.raises(ResultLost):
+            one.execute(ended())
+        assert not one.output.exists()
+    record = one.execute()
+    assert (record.attempts, record.unmeasured) == (3, None) and record.runs
+    row, notes = outcome(one)
+    assert (row.status, row.attempts) == ("measured", 3)
+    assert "measured at the 3rd attempt: the engine or somebody outside ended the others" in notes
+
+
+def test_what_ended_before_the_command_started_is_no_attempt(one):
+    for _ in range(2 * MAX_ATTEMPTS):
+        with pytest.raises(SandboxError):
+            one.execute(SandboxError("the engine refused", where="sandbox"))
+    assert one.execute().attempts == 1
+
+
+def test_a_cell_that_could_not_be_measured_three_times_is_given_up_and_never_tried_again(one):
+    for number in range(MAX_ATTEMPTS - 1):
+        with pytest.raises(ResultLost):
+            one.execute(ended(f"reason {number}"))
+    record = one.execute(ended("reason 2"))
+    assert record.runs == [] and record.attempts == MAX_ATTEMPTS
+    why = "its command was started 3 times, and no result came back: reason 0; reason 1; reason 2"
+    assert record.unmeasured == why
+    ran = one.sandbox.ran
+    one.output.unlink()
+    assert one.execute().unmeasured == record.unmeasured and one.sandbox.ran == ran, "not tried again"
+    row, notes = outcome(one)
+    assert (row.status, row.passed, row.reason, row.attempts) == ("missing", None, why, 3)
+    assert f"given up after the 3rd attempt: {why}" in notes
+
+
+def test_something_else_that_decides_the_result_starts_anew(one):
+    for _ in range(MAX_ATTEMPTS - 1):
+        with pytest.raises(ResultLost):
+            one.execute(ended())
+    one.execute(ended())
+    assert one.execute().unmeasured
+    one.sandbox.works.image = one.sandbox.works.image.model_copy(update={"content_sha256": "e" * 64})
+    assert (one.execute().attempts, one.execute().unmeasured) == (1, None)
+
+
+def test_a_damaged_count_is_no_count(tmp_path):
+    path = tmp_path / "a" / "1.json"
+    assert failed_attempts(path, "key") == []
+    assert add_failed_attempt(path, "key", "why") == ["why"] == failed_attempts(path, "key")
+    assert failed_attempts(path, "other") == []
+    for text in ("", "[]", "{}", '{"key": "key", "failed": 3}'):
+        path.write_text(text)
+        assert failed_attempts(path, "key") == []
+
+
+def outcome(one: OneCell):
+    """The cell's row and the notes of its view, after it was scored."""
+    task = one.made.tasks[0]
+    generation = read_record(Generation, one.made.results / "generations" / f"{one.cell.path}.json")
+    study = one.made.study
+    by = {"code_sha256": code_sha256("score"), "seeds": study.seeds, "conditions": study.conditions}
+    score = score_cell(task, generation, read_record(Execution, one.output), world_for, **by)
+    write_record(one.made.results / "scores" / f"{one.cell.path}.json", score)
+    records = load_records(one.made.results, one.cell)
+    return _full_row(one.cell, task.category, records), cell_view(one.cell, records, task)["notes"]

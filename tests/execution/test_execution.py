@@ -1,24 +1,28 @@
 """Honest commands are measured exactly: transport, environment, streams, times, facts, service, conditions."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shlex
 import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
+from fluency.common.canonical import canonical_json
 from fluency.common.errors import SandboxError
 from fluency.core.grammar import BASH, parse
+from fluency.core.records import ProcessFact, Result
 from fluency.core.shells import SHELLS, WINDOWS_ALIASES
-from fluency.core.study import Limits
-from fluency.core.tasks import load_tasks
+from fluency.core.study import PILOT, Limits
+from fluency.core.task_world import planned_processes, world_for
+from fluency.core.tasks import CATEGORIES, load_tasks
 from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox
 from fluency.scoring.commands import is_cmdlet, programs_of
-from tests.execution.run_it import LIMITS, bash, pwsh, text
-from tests.execution.worlds import AGES, SMALL
+from fluency.scoring.verdict import judge
+from fluency.world import HelperSpec
+from tests.execution.run_it import AGES, LIMITS, SMALL, bash, pwsh, text
 
 pytestmark = pytest.mark.engine
 
@@ -27,56 +31,41 @@ HARD = """quotes ' " ` and $HOME $(id) \\ \\\\ !x * ? ~ {a,b} % | & ; < > # tab:
 LONG = 100_000
 
 
-def test_the_command_arrives_byte_for_byte(sandbox: Sandbox) -> None:
+def test_the_command_arrives_byte_for_byte(sandbox):
     result = bash(sandbox, "tr '\\0' '\\n' < /proc/$$/cmdline | tail -n +5; :\n# " + HARD)
     assert result.stdout.data == "tr '\\0' '\\n' < /proc/$$/cmdline | tail -n +5; :\n# " + HARD + "\n"
 
 
-def test_quoted_text_comes_back_as_it_went(sandbox: Sandbox) -> None:
+def test_quoted_text_and_100_kb_come_back_as_they_went(sandbox):
     quoted = "'" + HARD.replace("'", "'\\''") + "'"
     assert bash(sandbox, f"printf '%s' {quoted}").stdout.data == HARD
-
-
-def test_a_command_of_100_kb(sandbox: Sandbox) -> None:
     payload = "é" * (LONG // 2)
     result = bash(sandbox, f"printf '%s' '{payload}' | sha256sum | cut -c1-64")
     assert text(result) == hashlib.sha256(payload.encode()).hexdigest()
 
 
 @pytest.mark.pwsh
-def test_powershell_gets_the_same_bytes(sandbox: Sandbox) -> None:
+def test_powershell_gets_the_same_bytes(sandbox):
     quoted = "'" + HARD.replace("'", "''") + "'"
     assert pwsh(sandbox, f"[Console]::Out.Write({quoted})").stdout.data == HARD
     payload = "é" * (LONG // 2)
     assert text(pwsh(sandbox, f"'{payload}'.Length")) == str(LONG // 2)
 
 
-def test_the_environment_is_exactly_the_agreed_one(sandbox: Sandbox) -> None:
+def test_the_environment_is_exactly_the_agreed_one(sandbox):
     result = bash(sandbox, "tr '\\0' '\\n' < /proc/$$/environ | sort; pwd; id -un; umask; hostname; date +%Z")
-    assert result.stdout.data.splitlines() == [
-        "DOTNET_EnableDiagnostics=0",
-        "HOME=/home/agent",
-        "LANG=C.UTF-8",
-        "LC_ALL=C.UTF-8",
-        "NO_COLOR=1",
-        "PATH=/opt/tools/bin:/opt/tools/bash",
-        "POWERSHELL_TELEMETRY_OPTOUT=1",
-        "POWERSHELL_UPDATECHECK=Off",
-        "TERM=dumb",
-        "TZ=UTC",
-        "/work",
-        "agent",
-        "0022",
-        "sandbox",
-        "UTC",
-    ]
+    variables = (
+        "DOTNET_EnableDiagnostics=0 HOME=/home/agent LANG=C.UTF-8 LC_ALL=C.UTF-8 NO_COLOR=1 "
+        "PATH=/opt/tools/bin:/opt/tools/bash POWERSHELL_TELEMETRY_OPTOUT=1 POWERSHELL_UPDATECHECK=Off TERM=dumb TZ=UTC"
+    )
+    assert result.stdout.data.split() == [*variables.split(), "/work", "agent", "0022", "sandbox", "UTC"]
 
 
 NOT_INSTALLED = "cargo rustc rustup rustfmt rustdoc git perl python python2 python3 pip pip3 pwsh"
 """What the prompt says is not there, by the names a command may call it, and the other shell's shell."""
 
 
-def test_the_tools_are_there(sandbox: Sandbox) -> None:
+def test_the_tools_are_there(sandbox):
     tools = (
         "awk gawk sed grep find xargs sort uniq comm jq curl wget ps pgrep pkill diff cmp file tree column hexdump "
         "bc xxd xmllint"
@@ -90,12 +79,12 @@ def test_the_tools_are_there(sandbox: Sandbox) -> None:
     assert summed.stdout.data == "3\n41\n<a>x</a>\n"
 
 
-def test_what_the_prompt_says_is_not_installed_cannot_be_run(sandbox: Sandbox) -> None:
+def test_what_the_prompt_says_is_not_installed_cannot_be_run(sandbox):
     by_name = bash(sandbox, f"for t in {NOT_INSTALLED}; do $t --version 2>/dev/null; echo $?; done")
     assert by_name.stdout.data == "127\n" * len(NOT_INSTALLED.split())
 
 
-def test_what_is_not_installed_is_nowhere_either_nor_is_the_runner_s_python_open(sandbox: Sandbox) -> None:
+def test_what_is_not_installed_is_nowhere_either_nor_is_the_runner_s_python_open(sandbox):
     """Whatever path a command names: no executable file of these names, and the runner's own is closed to the user."""
     names = "|".join([*NOT_INSTALLED.split(), "perl[0-9.]+", "python[0-9.]+", "sed"])
     anywhere = f"find / -regextype posix-extended -regex '.*/({names})' -executable ! -type d 2>/dev/null"
@@ -110,7 +99,7 @@ def test_what_is_not_installed_is_nowhere_either_nor_is_the_runner_s_python_open
         assert "denied" in closed.stderr.data
 
 
-def test_every_program_that_a_reference_calls_is_there(sandbox: Sandbox) -> None:
+def test_every_program_that_a_reference_calls_is_there(sandbox):
     wanted = set()
     for task in load_tasks():
         for shell, references in task.references.items():
@@ -123,20 +112,20 @@ def test_every_program_that_a_reference_calls_is_there(sandbox: Sandbox) -> None
     assert lacking.stdout.data == "rg\n"
 
 
-def test_without_unix_tools_the_path_is_empty(sandbox: Sandbox) -> None:
+def test_without_unix_tools_the_path_is_empty(sandbox):
     result = bash(sandbox, "echo $PATH; ls; echo $?", condition="no_unix_tools")
     assert result.stdout.data == "/opt/empty\n127\n"
     assert result.stderr.data == "bash: line 1: ls: command not found\n", "under its own name, not its path"
 
 
 @pytest.mark.pwsh
-def test_powershell_without_unix_tools_still_starts(sandbox: Sandbox) -> None:
+def test_powershell_without_unix_tools_still_starts(sandbox):
     command = "(Get-ChildItem).Count; (Get-Command ls -ErrorAction Ignore).Count"
     assert pwsh(sandbox, command, condition="no_unix_tools").stdout.data == "3\n0\n"
     assert text(pwsh(sandbox, "(Get-Command ls -CommandType Application).Count")) == "1"
 
 
-def test_the_profile_with_the_aliases_is_there_under_its_condition_alone(sandbox: Sandbox) -> None:
+def test_the_profile_with_the_aliases_is_there_under_its_condition_alone(sandbox):
     command = "cd; find . -type f -printf '%u %p\n' -exec cat {} +"
     assert bash(sandbox, command).stdout.data == ""
     owner, *lines = bash(sandbox, command, condition="windows_aliases").stdout.data.splitlines()
@@ -145,7 +134,7 @@ def test_the_profile_with_the_aliases_is_there_under_its_condition_alone(sandbox
 
 
 @pytest.mark.pwsh
-def test_powershell_has_the_aliases_of_windows_under_their_condition(sandbox: Sandbox) -> None:
+def test_powershell_has_the_aliases_of_windows_under_their_condition(sandbox):
     command = (
         "(Get-Alias -Name ls, sort, cat -ErrorAction Ignore).Definition; ls -Directory | sort -Descending | % Name"
     )
@@ -160,27 +149,21 @@ def test_powershell_has_the_aliases_of_windows_under_their_condition(sandbox: Sa
 
 
 @pytest.mark.pwsh
-def test_a_profile_says_nothing(sandbox: Sandbox) -> None:
+def test_powershell_starts_without_profile_and_telemetry_and_a_profile_says_nothing(sandbox):
     silent = pwsh(sandbox, "exit 0", condition="windows_aliases")
     assert (silent.exit_code, silent.stdout.data, silent.stderr.data) == (0, "", "")
-
-
-@pytest.mark.pwsh
-def test_powershell_starts_without_profile_and_telemetry(sandbox: Sandbox) -> None:
     result = pwsh(sandbox, "[Environment]::GetCommandLineArgs() -join ' '; $env:POWERSHELL_TELEMETRY_OPTOUT; exit 3")
-    assert "-NoProfile -NonInteractive -Command" in result.stdout.data
-    assert result.exit_code == 3
+    assert "-NoProfile -NonInteractive -Command" in result.stdout.data and result.exit_code == 3
 
 
-def test_both_streams_exit_code_and_signal(sandbox: Sandbox) -> None:
+def test_both_streams_exit_code_and_signal(sandbox):
     result = bash(sandbox, "echo out; echo err >&2; exit 42")
     assert (result.stdout.data, result.stderr.data, result.exit_code, result.signal) == ("out\n", "err\n", 42, None)
-    assert bash(sandbox, "exit 255").exit_code == 255
-    assert bash(sandbox, "kill -TERM $$").signal == 15
+    assert bash(sandbox, "exit 255").exit_code == 255 and bash(sandbox, "kill -TERM $$").signal == 15
     assert bash(sandbox, "no-such-command").exit_code == 127
 
 
-def test_streams_are_cut_and_counted(sandbox: Sandbox) -> None:
+def test_streams_are_cut_and_counted(sandbox):
     limits = Limits(output_bytes=1024)
     result = bash(sandbox, "seq 1 100000; head -c 1025 /dev/zero >&2", limits=limits)
     assert (result.stdout.bytes, result.stdout.truncated, len(result.stdout.raw())) == (588_895, True, 1024)
@@ -189,29 +172,26 @@ def test_streams_are_cut_and_counted(sandbox: Sandbox) -> None:
     assert (exact.stdout.bytes, exact.stdout.truncated) == (1024, False)
 
 
-def test_what_a_process_substitution_prints_late_is_kept(sandbox: Sandbox) -> None:
+def test_what_a_process_substitution_prints_late_is_kept(sandbox):
     result = bash(sandbox, "seq 5 | tee >(sleep 0.2; wc -l >&2) | tail -n 1")
     assert (result.stdout.data, result.stderr.data.strip()) == ("5\n", "5")
 
 
-def test_time_is_the_commands_own(sandbox: Sandbox) -> None:
+def test_time_is_the_commands_own(sandbox):
     began = time.monotonic()
     result = bash(sandbox, "sleep 0.5")
-    assert 0.5 <= result.wall_s < time.monotonic() - began
-    assert result.used.cpu_s < 0.4
+    assert 0.5 <= result.wall_s < time.monotonic() - began and result.used.cpu_s < 0.4
     busy = bash(sandbox, "for ((i = 0; i < 300000; i++)); do :; done")
-    assert busy.used.cpu_s > 0.1
-    assert busy.used.peak_rss_bytes > 1 << 20
+    assert busy.used.cpu_s > 0.1 and busy.used.peak_rss_bytes > 1 << 20
 
 
-def test_the_deadline_ends_it(sandbox: Sandbox) -> None:
+def test_the_deadline_ends_it(sandbox):
     result = bash(sandbox, "echo before; sleep 30; echo after", timeout_s=1)
     assert result.timed_out and (result.exit_code, result.signal) == (None, 9)
-    assert result.stdout.data == "before\n"
-    assert 1 <= result.wall_s < 5
+    assert result.stdout.data == "before\n" and 1 <= result.wall_s < 5
 
 
-def test_what_it_used_is_told(sandbox: Sandbox) -> None:
+def test_what_it_used_is_told(sandbox):
     result = bash(
         sandbox, "head -c 8M /dev/zero > /tmp/a; head -c 40M /dev/zero | tail -n 1 | wc -c; sleep 1 & sleep 1"
     )
@@ -221,7 +201,7 @@ def test_what_it_used_is_told(sandbox: Sandbox) -> None:
     assert not result.used.oom_killed
 
 
-def test_the_tree_is_the_worlds_and_as_old_as_it_says(sandbox: Sandbox) -> None:
+def test_the_tree_is_the_worlds_and_as_old_as_it_says(sandbox):
     now = time.time()
     result = bash(sandbox, "find . -printf '%P\\t%s\\t%y\\t%T@\\n' | sort; od -An -tx1 'with space.txt'")
     lines = result.stdout.data.splitlines()
@@ -235,7 +215,7 @@ def test_the_tree_is_the_worlds_and_as_old_as_it_says(sandbox: Sandbox) -> None:
     assert not result.tree_changed
 
 
-def test_the_facts_are_what_the_command_sees(sandbox: Sandbox) -> None:
+def test_the_facts_are_what_the_command_sees(sandbox):
     command = (
         "for p in $(pgrep -u vox); do read -r _ rss _ < /proc/$p/statm; echo $p $(ps -o ppid=,comm= -p $p) $rss; done"
     )
@@ -252,22 +232,20 @@ def test_the_facts_are_what_the_command_sees(sandbox: Sandbox) -> None:
     assert result.helpers_intact and not result.leftover
 
 
-def test_helpers_sleep_and_nobody_is_a_zombie(sandbox: Sandbox) -> None:
+def test_helpers_sleep_and_nobody_is_a_zombie(sandbox):
     command = "(sleep 0.1 &); sleep 0.4; ps -eo stat= | cut -c1 | sort | uniq -c | tr -s ' '; ps -o args= -C vox-sched"
     result = bash(sandbox, command, "processes")
-    assert " Z" not in result.stdout.data
-    assert result.stdout.data.endswith("vox-sched --config a b\n")
+    assert " Z" not in result.stdout.data and result.stdout.data.endswith("vox-sched --config a b\n")
     private = bash(sandbox, "cat /proc/$(pgrep -x vox-sched)/environ", "processes")
     assert private.exit_code == 1 and private.stdout.data == ""
 
 
-def test_only_what_a_task_needs_is_started(sandbox: Sandbox) -> None:
+def test_only_what_a_task_needs_is_started(sandbox):
     result = bash(sandbox, "pgrep -c vox; curl -s http://127.0.0.1:8765/api/crates; echo $?")
-    assert result.stdout.data == "0\n7\n"
-    assert result.processes == [] and result.http_requests == []
+    assert result.stdout.data == "0\n7\n" and result.processes == [] and result.http_requests == []
 
 
-def test_the_service_answers_and_remembers(sandbox: Sandbox) -> None:
+def test_the_service_answers_and_remembers(sandbox):
     base = "http://127.0.0.1:8765"
     command = (
         f"curl -s {base}/api/crates; curl -sL {base}/dl/latest | sha256sum | cut -c1-64; curl -s {base}/dl/latest | wc -c;"
@@ -278,32 +256,15 @@ def test_the_service_answers_and_remembers(sandbox: Sandbox) -> None:
     )
     result = bash(sandbox, command, "http")
     body = bytes(range(256)) * 300
-    assert result.stdout.data.splitlines() == [
-        '{"crates": []}',
-        hashlib.sha256(body).hexdigest(),
-        "0",
-        "404 text/plain; charset=utf-8",
-        "405",
-        f"Content-Length: {len(body)}",
-        '{"crates": []}',
-        "1",
-        "0",  # the connection was kept
-    ]
-    assert [(r.method, r.path, r.status) for r in result.http_requests] == [
-        ("GET", "/api/crates", 200),
-        ("GET", "/dl/latest", 302),
-        ("GET", "/dl/store/1", 200),
-        ("GET", "/dl/latest", 302),
-        ("GET", "/none", 404),
-        ("POST", "/api/crates", 405),
-        ("HEAD", "/dl/store/1", 200),
-        ("GET", "/api/crates?page=2", 200),
-        ("GET", "/api/crates", 200),
-        ("GET", "/api/crates", 200),
-    ]
+    crates, kept = '{"crates": []}', ["1", "0"]  # of the connection
+    answers = [crates, hashlib.sha256(body).hexdigest(), "0", "404 text/plain; charset=utf-8", "405"]
+    assert result.stdout.data.splitlines() == [*answers, f"Content-Length: {len(body)}", crates, *kept]
+    first = ["GET /api/crates 200", "GET /dl/latest 302", "GET /dl/store/1 200", "GET /dl/latest 302", "GET /none 404"]
+    then = ["POST /api/crates 405", "HEAD /dl/store/1 200", "GET /api/crates?page=2 200", *["GET /api/crates 200"] * 2]
+    assert [f"{r.method} {r.path} {r.status}" for r in result.http_requests] == first + then
 
 
-def test_the_service_reads_bodies_remembers_jobs_and_knows_entity_tags(sandbox: Sandbox) -> None:
+def test_the_service_reads_bodies_remembers_jobs_and_knows_entity_tags(sandbox):
     base = "http://127.0.0.1:8765"
     text = r"printf 'ok\n\na fault\n'"
     command = (
@@ -322,17 +283,109 @@ def test_the_service_reads_bodies_remembers_jobs_and_knows_entity_tags(sandbox: 
     assert [r.status for r in result.http_requests][:4] == [422, 405, 200, 200]
 
 
-def test_a_shell_the_image_lacks_is_not_a_failed_command(sandbox: Sandbox) -> None:
+def test_a_shell_the_image_lacks_is_not_a_failed_command(sandbox):
     without = sandbox.image.model_copy(update={"shells": {"bash": "5", "pwsh": None}})
     other = Sandbox(sandbox._engine, without, 1)
     with pytest.raises(SandboxError, match="no PowerShell 7"):
         other.run(Invocation("pwsh", "1", SMALL, LIMITS, 5))
 
 
-def test_the_image_says_what_it_is(sandbox: Sandbox) -> None:
+def test_the_image_says_what_it_is(sandbox):
     image = sandbox.image
     assert image.shells["bash"].startswith("5.")
     assert len(image.packages_sha256) == len(image.content_sha256) == 64
     assert text(bash(sandbox, "sha256sum < /opt/packages.txt | cut -c1-64")) == image.packages_sha256
     json.dumps(sandbox.engine)
     assert {"name", "version", "cgroup", "storage"} <= set(sandbox.engine)
+
+
+BOTH_SHELLS = [pytest.param("bash", id="bash"), pytest.param("pwsh", id="pwsh", marks=pytest.mark.pwsh)]
+
+
+@pytest.mark.parametrize("shell", BOTH_SHELLS)
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_a_reference_of_each_category(sandbox, category, shell):
+    task = next(task for task in load_tasks(PILOT) if task.category == category)
+    for seed in (11, 24):
+        world = world_for(task, seed)
+        for command, passes in ((task.references[shell][0], True), ("true", False)):
+            result = sandbox.run(Invocation(shell, command, world, LIMITS, 30, task.needs))
+            verdict = judge(task, result, task.expected(world, result.processes))
+            assert verdict.passed is passes, (task.id, seed, verdict.why)
+        assert result.helpers_intact and not result.tree_changed
+
+
+TIMES = 60
+COMMAND = (
+    "find . -type f -printf '%P %s\\n' | sort; ps -eo user=,comm= --sort=user,comm; curl -sL http://127.0.0.1:8765/dl/latest"
+    " | sha256sum; printf '\\377'; echo note >&2; cat /nowhere; (exit 5)"
+)
+
+
+def lasting(result: Result) -> str:
+    """The document without what may differ: times, process ids, memory."""
+    document = result.model_dump(exclude={"wall_s", "used"})
+    document["processes"] = sorted([p["name"], p["args"]] for p in document["processes"])
+    return canonical_json(document | {"oom_killed": result.used.oom_killed, "written": result.used.written_bytes})
+
+
+def test_sixty_times_the_same(sandbox):
+    with ThreadPoolExecutor(sandbox.parallel) as pool:
+        documents = list(pool.map(lambda _: lasting(bash(sandbox, COMMAND, "processes", "http")), range(TIMES)))
+    assert len(set(documents)) == 1, sorted(set(documents), key=documents.count)[:2]
+    assert '"exit_code":5' in documents[0] and "vox-worker" in documents[0]
+
+
+PLAN = (
+    HelperSpec("gone", "vox-super", ("gone",), ends=True),
+    HelperSpec("orphan", "vox-job", ("orphan", "%P"), "gone"),
+    HelperSpec("main", "vox-super", ("main",), subreaper=True),
+    HelperSpec("pool", "vox-pool", ("pool", "%P"), "main", rss_mb=20, threads=("io-1", "", "io-2")),
+    HelperSpec("apart", "vox-job", ("apart", "%P"), "pool", own_session=True),
+    HelperSpec("below", "vox-job", ("below",), "apart"),
+    HelperSpec("spawn", "vox-spawn", ("spawn",), "pool", ends=True),
+    HelperSpec("spawned", "vox-job", ("spawned", "%PP"), "spawn"),
+    HelperSpec("ended", "vox-super", ("ended",), "main", ends=True, ids="parents-digits"),
+    HelperSpec("adopted", "vox-job", ("adopted", "%P"), "ended"),
+    HelperSpec("late", "vox-job", ("late",), ids="another-digit"),
+)
+WORLD = SimpleNamespace(**vars(SMALL) | {"processes": PLAN})
+LISTING = "ps -eLo pid=,comm= | grep vox-pool; ps -eLo pid=,comm= | grep io-; ps -eo stat= | grep -c Z; true"
+
+
+def by_key(facts: list[ProcessFact]) -> dict[str, tuple]:
+    """What each process is, with the keys of the plan in the place of process ids."""
+    keys = {fact.pid: fact.args[0] for fact in facts} | {1: "runner"}
+
+    def key(pid: int) -> str:
+        return keys.get(pid, "ended")
+
+    return {
+        fact.args[0]: (fact.name, key(fact.ppid), key(fact.session), fact.threads, [key(int(a)) for a in fact.args[1:]])
+        for fact in facts
+    }
+
+
+def test_helpers_are_started_as_planned(sandbox):
+    result = sandbox.run(Invocation("bash", LISTING, WORLD, LIMITS, 20, ("processes",)))
+    found = by_key(result.processes)
+    assert found == by_key(planned_processes(WORLD))
+    assert found["orphan"] == ("vox-job", "runner", "ended", 1, ["ended"])
+    assert found["adopted"][1] == found["spawned"][1] == "main" and found["spawned"][4] == ["pool"]
+    assert found["apart"][2] == found["below"][2] == "apart" and found["pool"][2:4] == ("main", 4)
+
+    facts = {fact.args[0]: fact for fact in result.processes}
+    stays = [helper.key for helper in PLAN if not helper.ends]
+    pids = [facts[key].pid for key in stays]
+    assert pids == sorted(pids), "process ids are given out in the order of the plan"
+    main, ended = str(facts["main"].pid), facts["adopted"].args[1]
+    assert ended.startswith(main) and ended != main
+    assert len(str(facts["late"].pid)) == len(str(facts["adopted"].pid)) + 1
+    assert facts["pool"].rss_bytes > 18 << 20 > max(fact.rss_bytes for key, fact in facts.items() if key != "pool")
+
+    *threads, zombies = result.stdout.data.split("\n")[:-1]
+    pool = facts["pool"].pid
+    assert [line.split() for line in threads] == [
+        [str(pool), name] for name in ("vox-pool", "vox-pool", "io-1", "io-2")
+    ]
+    assert zombies == "0" and result.helpers_intact

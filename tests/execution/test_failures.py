@@ -1,15 +1,13 @@
 """When the sandbox fails, the cell is missing with a reason, nothing is scored, and the next run measures it."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import docker
 import pytest
@@ -19,16 +17,17 @@ from fluency.core.records import Result
 from fluency.execution import container
 from fluency.execution.container import read_result, run_container
 from fluency.execution.engine import BUILD_S, Engine, find_engine
+from fluency.execution.image import ensure_image
 from fluency.execution.isolation import container_config, isolation
 from fluency.execution.protocol import PROTOCOL, Invocation
 from fluency.execution.sandbox import EMPTY_WORLD, Sandbox
-from tests.execution.run_it import LIMITS, bash, own_containers
+from tests.execution.run_it import LIMITS, bash, own_containers, own_daemon
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
 
 
-def kill_one(engine: Engine) -> bool:
+def kill_one(engine) -> bool:
     """Kill a container of this process; False if there was none, or it ended or had not begun at that moment."""
     for found in own_containers(engine):
         with contextlib.suppress(docker.errors.APIError):
@@ -38,7 +37,8 @@ def kill_one(engine: Engine) -> bool:
 
 
 NONCE = "n" * 32
-STARTS = f"echo '{json.dumps({'protocol': PROTOCOL, 'nonce': NONCE, 'processes': []})}';"
+HEAD = {"protocol": PROTOCOL, "nonce": NONCE}
+STARTS = f"echo '{json.dumps(HEAD | {'processes': []})}';"
 """What the runner says before the command, as a line of a script that stands for it."""
 
 
@@ -49,19 +49,17 @@ def pretend(sandbox: Sandbox, script: str, within_s: float = 20, most_bytes: int
     return read_result(sandbox._engine, run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s), NONCE)
 
 
-def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox: Sandbox) -> None:
+def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox):
     killed = threading.Thread(target=lambda: wait_for(lambda: kill_one(sandbox._engine)))
     killed.start()
     with pytest.raises(SandboxError, match=r"somebody outside|without a result") as caught:
         bash(sandbox, "sleep 20")
     killed.join()
-    assert "next run" in caught.value.hint
-    assert sandbox._needs_canary.is_set()
-    assert bash(sandbox, "echo sane").stdout.data == "sane\n"
-    assert not sandbox._needs_canary.is_set()
+    assert "next run" in caught.value.hint and sandbox._needs_canary.is_set()
+    assert bash(sandbox, "echo sane").stdout.data == "sane\n" and not sandbox._needs_canary.is_set()
 
 
-def test_an_insane_sandbox_is_found_by_the_canary(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_insane_sandbox_is_found_by_the_canary(sandbox, monkeypatch):
     sandbox._needs_canary.set()
     monkeypatch.setattr("fluency.execution.sandbox.TEXT", "what \0 cannot come back")
     with pytest.raises(SandboxError, match="known result gave another"):
@@ -79,7 +77,7 @@ def test_an_insane_sandbox_is_found_by_the_canary(sandbox: Sandbox, monkeypatch:
         ("yes", "more than a result can hold"),
     ],
 )
-def test_what_is_lost_before_the_command_started_is_no_result(sandbox: Sandbox, script: str, why: str) -> None:
+def test_what_is_lost_before_the_command_started_is_no_result(sandbox, script, why):
     with pytest.raises(SandboxError, match=why):
         pretend(sandbox, script, within_s=2 if "sleep" in script else 20, most_bytes=100_000)
     wait_for(lambda: not own_containers(sandbox._engine))
@@ -91,28 +89,25 @@ def test_what_is_lost_before_the_command_started_is_no_result(sandbox: Sandbox, 
         ("kill -9 $$; sleep 1; exit 137", "exit code 137"),
         ('printf \'{"protocol": 1, "nonce": \'; exit 9', "exit code 9"),
         ("echo it hurts >&2; exit 4", "exit code 4, it hurts"),
-        (
-            f"printf '%s' '{json.dumps({'protocol': PROTOCOL, 'nonce': NONCE, 'error': 'no threads'})}'; exit 3",
-            "no threads",
-        ),
+        (f"printf '%s' '{json.dumps({**HEAD, 'error': 'no threads'})}'; exit 3", "no threads"),
         ("trap '' TERM; sleep 600", "did not end within 5 s"),
         ("yes", "more than a result can hold"),
     ],
 )
-def test_what_is_lost_after_the_command_started_is_its_own_failure(sandbox: Sandbox, script: str, why: str) -> None:
+def test_what_is_lost_after_the_command_started_is_its_own_failure(sandbox, script, why):
     result = pretend(sandbox, STARTS + script, within_s=5, most_bytes=100_000)
     assert why in result.lost and (result.exit_code, result.stdout.bytes) == (None, 0)
     wait_for(lambda: not own_containers(sandbox._engine))
 
 
-def test_what_the_engine_lost_is_not(sandbox: Sandbox) -> None:
+def test_what_the_engine_lost_is_not(sandbox):
     """A runner that ends well has said its whole document; what did not arrive was lost on the way."""
     with pytest.raises(ResultLost, match="lost what the runner said"):
         pretend(sandbox, STARTS + "exit 0")
 
 
 @pytest.mark.parametrize("how", ["kill", "stop", "remove_container", "pause", "long ago"])
-def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(sandbox: Sandbox, how: str) -> None:
+def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(sandbox, how):
     client = sandbox._engine.client(timeout=20)
 
     def end() -> bool:
@@ -141,7 +136,7 @@ def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(san
     wait_for(lambda: not own_containers(sandbox._engine))
 
 
-def test_an_engine_that_cannot_say_how_it_ended_is_not_the_commands_failure(sandbox: Sandbox) -> None:
+def test_an_engine_that_cannot_say_how_it_ended_is_not_the_commands_failure(sandbox):
     """Its events are of its memory alone: after a restart it knows nothing of the container."""
     config = container_config(sandbox.image.image_id, container.LABELS, isolation(LIMITS, sandbox.engine["name"]))
     config["Entrypoint"] = ["/usr/bin/bash", "-c", STARTS + "exit 9"]
@@ -151,7 +146,7 @@ def test_an_engine_that_cannot_say_how_it_ended_is_not_the_commands_failure(sand
         read_result(sandbox._engine, replace(session, container="0" * 64), NONCE)
 
 
-def test_a_lost_result_counts_only_if_the_sandbox_is_sane(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_result_counts_only_if_the_sandbox_is_sane(sandbox, monkeypatch):
     known = bash(sandbox, "echo")
     lost = known.model_copy(update={"lost": "why"})
     answers = [lost, known.model_copy(update={"exit_code": 1})]
@@ -162,13 +157,13 @@ def test_a_lost_result_counts_only_if_the_sandbox_is_sane(sandbox: Sandbox, monk
     assert bash(sandbox, "echo sane").stdout.data == "sane\n"
 
 
-def test_a_runner_that_fails_names_its_reason(sandbox: Sandbox) -> None:
+def test_a_runner_that_fails_names_its_reason(sandbox):
     world = replace(EMPTY_WORLD, tar=b"no tar")
     with pytest.raises(SandboxError, match="runner failed: ValueError: the tree's tar is damaged"):
         sandbox.run(Invocation("bash", "echo", world, LIMITS, 5))
 
 
-def test_a_deleted_image(sandbox: Sandbox) -> None:
+def test_a_deleted_image(sandbox):
     client, tag = sandbox._engine.client(), "agent-shell-sandbox:to-be-deleted"
     for _ in client.build(fileobj=io.BytesIO(f"FROM {sandbox.image.image_id}\nLABEL x=y\n".encode()), tag=tag, rm=True):
         pass
@@ -182,36 +177,13 @@ def test_a_deleted_image(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.usefixtures("second_daemon")
-def test_a_daemon_that_dies_in_the_middle(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a private engine: stopped while a command runs, then started again.
-
-    It has a network name space of its own, because a daemon without a bridge removes the one it finds.
-    """
-    url = f"unix://{tmp_path}/d.sock"
-
-    def start() -> subprocess.Popen:
-        with (tmp_path / "log").open("ab") as log:
-            daemon = subprocess.Popen(
-                f"unshare --net dockerd -H {url} --data-root {tmp_path}/data --exec-root {tmp_path}/exec --pidfile {tmp_path}/pid"
-                " --bridge=none --iptables=false".split(),
-                stdout=log,
-                stderr=log,
-            )
-        wait_for(lambda: (tmp_path / "d.sock").exists() and answers(), 60)
-        return daemon
-
-    def answers() -> Engine | None:
-        try:
-            return find_engine()
-        except SandboxError:
-            return None
-
-    monkeypatch.setenv("DOCKER_HOST", url)
-    daemon = start()
-    try:
-        engine = answers()
-        client = engine.client(timeout=BUILD_S)
-        client.load_image(b"".join(sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)))
+def test_a_daemon_that_dies_in_the_middle(sandbox, tmp_path, monkeypatch):
+    """On a private engine: stopped while a command runs, then started again."""
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
+    with own_daemon(tmp_path) as daemon:
+        engine = find_engine()
+        image = sandbox._engine.client(timeout=BUILD_S).get_image(sandbox.image.image_id)
+        engine.client(timeout=BUILD_S).load_image(b"".join(image))
         other = Sandbox(engine, sandbox.image, 2)
         assert bash(other, "echo there").stdout.data == "there\n"
 
@@ -225,19 +197,16 @@ def test_a_daemon_that_dies_in_the_middle(sandbox: Sandbox, tmp_path: Path, monk
         with pytest.raises(SandboxError) as caught:
             bash(other, "sleep 15", timeout_s=16)
         killer.join()
+        assert "next run" in caught.value.hint
         daemon.wait(40)
         with pytest.raises(SandboxError, match="engine"):
             bash(other, "echo")
-        assert "next run" in caught.value.hint
-        daemon = start()
+    with own_daemon(tmp_path):
         assert bash(other, "echo again").stdout.data == "again\n"
         wait_for(lambda: not own_containers(engine))
-    finally:
-        daemon.terminate()
-        daemon.wait(30)
 
 
-def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox, monkeypatch):
     """As rootless Podman on control groups v1 does, which takes the limits and forgets them."""
     for forgotten in ({"memory", "no-swap"}, {"pids"}):
         monkeypatch.setattr(
@@ -249,3 +218,31 @@ def test_an_engine_that_does_not_hold_the_limits_is_not_used(sandbox: Sandbox, m
         assert "control groups v2" in caught.value.hint
         monkeypatch.undo()
     sandbox.canary(LIMITS)
+
+
+STAND_IN = """#!/bin/sh
+for last; do :; done
+head -c 150M /dev/urandom > "$last.d" && tar -cf "$last" -C / "${last#/}.d" 2>/dev/null
+"""
+
+
+@pytest.fixture
+def small_engine(second_daemon, tmp_path, monkeypatch) -> Iterator[Engine]:
+    """An engine of the test's own with 48 MB of disk, without network, and so without a registry."""
+    data = tmp_path / "data"
+    data.mkdir()
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/d.sock")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(data)], check=True)
+    with own_daemon(tmp_path):
+        yield find_engine()
+    subprocess.run(["umount", "-l", str(data)], check=True)
+
+
+def test_it_is_told_in_a_sentence(small_engine, tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mmdebstrap").write_text(STAND_IN)
+    (tmp_path / "bin" / "mmdebstrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    with pytest.raises(SandboxError, match="the disk is full") as caught:
+        ensure_image(engine=small_engine)
+    assert "docker system prune" in caught.value.hint and caught.value.where == "sandbox image"

@@ -1,7 +1,6 @@
-"""The image follows the shells: one more entry is another image."""
+"""What an image is made of and knows of itself: the shells, where its PowerShell came from, the record of it."""
 
-from __future__ import annotations
-
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,9 +8,11 @@ from dataclasses import replace
 import pytest
 
 from fluency.common.paths import SANDBOX
+from fluency.core.records import ImageInfo
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
-from fluency.execution.image import build_arguments
+from fluency.execution.image import build_arguments, forget_other_image
 from fluency.execution.image_content import content_sha256
+from fluency.execution.powershell import archive_origin, pinned
 
 FIRST = SHELLS[DESIGN_SHELLS[0]]
 
@@ -27,21 +28,48 @@ def current_hash() -> str:
     return content_sha256()
 
 
-def test_one_more_shell_is_another_image(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_more_shell_is_another_image(monkeypatch):
     before = current_hash()
     monkeypatch.setitem(SHELLS, "zsh", replace(FIRST, name="zsh", argv=("/usr/bin/zsh", "-c"), packages=("zsh",)))
-    assert current_hash() != before
-    assert build_arguments()["SHELLS"].endswith(" zsh=/usr/bin/zsh")
+    assert current_hash() != before and build_arguments()["SHELLS"].endswith(" zsh=/usr/bin/zsh")
     assert build_arguments()["SHELL_PACKAGES"].endswith(" zsh")
 
 
 @pytest.mark.parametrize("fact", [{"argv": ("/usr/bin/bash", "-c")}, {"version_command": "echo 5"}, {"packages": ()}])
-def test_what_the_image_knows_of_a_shell_is_in_its_hash(fact: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_image_knows_of_a_shell_is_in_its_hash(fact, monkeypatch):
     before = current_hash()
     monkeypatch.setitem(SHELLS, FIRST.name, replace(FIRST, **fact))
     assert current_hash() != before
 
 
-def test_the_dockerfile_alone_builds_the_same() -> None:
+def test_the_dockerfile_alone_builds_the_same():
     text = (SANDBOX / "Dockerfile").read_text()
     assert dict(re.findall(r'^ARG (SHELL\w+)="(.*)"$', text, re.MULTILINE)) == build_arguments()
+
+
+FACTS = {"image_id": "i", "content_sha256": "c" * 64, "base": "b", "architecture": "a", "packages_sha256": "d" * 64}
+INFO = ImageInfo(shells={"bash": "5.2", "pwsh": "7.6.5"}, **FACTS)
+
+
+@pytest.mark.parametrize(("pwsh", "kept"), [("7.6.5", True), (None, False), ("7.6.4", False)])
+def test_the_record_of_an_image_with_other_shells_is_forgotten(tmp_path, pwsh, kept):
+    record = tmp_path / "image.json"
+    forget_other_image(INFO, record)  # no record is fine
+    record.write_text(json.dumps({"image": {"shells": {"bash": "5.2", "pwsh": pwsh}}}))
+    forget_other_image(INFO, record)
+    assert record.exists() is kept
+
+
+X64, ARM64 = (next(digest for name, digest in pinned().items() if machine in name) for machine in ("x64", "arm64"))
+
+
+@pytest.mark.parametrize(
+    ("label", "architecture", "archives", "unofficial"),
+    [
+        ("download", "amd64", {"pwsh": X64}, []), ("download", "arm64", {"pwsh": ARM64}, []),
+        (X64, "amd64", {"pwsh": X64}, []), ("ab" * 32, "amd64", {"pwsh": "ab" * 32}, ["pwsh"]),
+        ("none", "amd64", {}, []), ("", "amd64", {}, []),
+    ],
+)  # fmt: skip
+def test_the_label_tells_the_archive_and_whether_it_is_the_release(label, architecture, archives, unofficial):
+    assert archive_origin(label, architecture) == (archives, unofficial)

@@ -1,18 +1,24 @@
-"""Every isolation measure holds something back: a probe gives different results with it and without it."""
+"""Every isolation measure holds something back, nothing of the host goes in, and nothing outlives its process."""
 
-from __future__ import annotations
-
+import getpass
+import json
+import threading
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+from fluency.common.paths import ROOT
 from fluency.core.records import Result
 from fluency.core.study import Limits
-from fluency.execution.isolation import Measures, host_config, isolation
+from fluency.execution import container
+from fluency.execution.container import run_container
+from fluency.execution.isolation import MeasureRefused, Measures, container_config, host_config, isolation
 from fluency.execution.protocol import Invocation
-from fluency.execution.sandbox import Sandbox
-from tests.execution.worlds import SMALL
+from fluency.execution.sandbox import Sandbox, checked_sandbox
+from tests.execution.run_it import LIMITS, SMALL, bash, own_containers
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
 
@@ -48,28 +54,22 @@ PROBES = [
         "0\n",
     ),
     Probe("no-core-dumps", "ulimit -Hc", "0\n"),
-    Probe(
-        "file-size",
-        "head -c 70M /dev/zero > /tmp/x; echo $?",
-        "153\n",
-        limits=Limits(memory_mb=256, tmpfs_mb=96, file_mb=64),
-    ),
+    Probe("file-size", "head -c 70M /dev/zero > /tmp/x; echo $?", "153\n", limits=Limits(memory_mb=256, tmpfs_mb=96,
+        file_mb=64)),
     Probe("open-files", "ulimit -Hn", "256\n"),
     Probe("tmp-size", "head -c 20M /dev/zero > /tmp/x 2>/dev/null; echo $?", "1\n", {"Tmpfs": {"/tmp": "mode=1777"}}),
     Probe("home-size", "head -c 20M /dev/zero > ~/x 2>/dev/null; echo $?", "1\n", {"Tmpfs": {"/home": "mode=0755"}}),
-    Probe(
-        "world-size", "df --output=size -BM /work | tail -n 1 | tr -d ' '", "128M\n", {"Tmpfs": {"/work": "mode=0755"}}
-    ),
+    Probe("world-size", "df --output=size -BM /work | tail -n 1 | tr -d ' '", "128M\n",
+        {"Tmpfs": {"/work": "mode=0755"}}),
     Probe("no-shared-memory", "touch /dev/shm/x 2>/dev/null; echo $?", "1\n", {"IpcMode": "private"}),
     Probe("no-sysv-memory", "ipcmk -M 4096 >/dev/null 2>&1; echo $?", "1\n"),
     Probe("sysv-memory-ends-with-its-user", "cat /proc/sys/kernel/shm_rmid_forced", "1\n"),
     Probe("no-sysv-queues", "ipcmk -Q >/dev/null 2>&1; echo $?", "1\n"),
     Probe("no-sysv-semaphores", "ipcmk -S 1 >/dev/null 2>&1; echo $?", "1\n"),
-    Probe(
-        "no-posix-queues", ": 2>/dev/null >/dev/mqueue/x; echo $?", "1\n", also_without=("no-bytes-in-posix-queues",)
-    ),
+    Probe("no-posix-queues", ": 2>/dev/null >/dev/mqueue/x; echo $?", "1\n",
+        also_without=("no-bytes-in-posix-queues",)),
     Probe("no-bytes-in-posix-queues", "ulimit -Hq", "0\n"),
-]
+]  # fmt: skip
 
 
 def run(sandbox: Sandbox, probe: Probe, measures: Measures) -> Result:
@@ -77,7 +77,7 @@ def run(sandbox: Sandbox, probe: Probe, measures: Measures) -> Result:
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.measure)
-def test_the_measure_holds_and_without_it_nothing_does(sandbox: Sandbox, probe: Probe) -> None:
+def test_the_measure_holds_and_without_it_nothing_does(sandbox, probe):
     every = isolation(probe.limits, sandbox.engine["name"])
     assert probe.measure in every
     if probe.measure == "no-resolver" and sandbox.engine["name"] == "podman":
@@ -89,23 +89,20 @@ def test_the_measure_holds_and_without_it_nothing_does(sandbox: Sandbox, probe: 
     assert bare.stdout.data != probe.isolated, bare
 
 
-def test_nothing_else_is_writable(sandbox: Sandbox) -> None:
+def test_nothing_else_is_writable(sandbox):
     """Also on engines that put file systems of their own over parts of a read-only root."""
     places = "find / -type d -writable -not -path '/proc/*' -not -path '/dev/*' 2>/dev/null | sort | tr '\\n' ' '"
-    assert (
-        run(sandbox, Probe("", places, ""), isolation(TIGHT, sandbox.engine["name"])).stdout.data
-        == "/home/agent /tmp /work /work/src "
-    )
     files = "find / -xdev -type f -writable -not -path '/proc/*' 2>/dev/null | wc -l"
-    assert run(sandbox, Probe("", files, ""), isolation(TIGHT, sandbox.engine["name"])).stdout.data == "0\n"
+    found = run(sandbox, Probe("", f"{places}; {files}", ""), isolation(TIGHT, sandbox.engine["name"])).stdout.data
+    assert found == "/home/agent /tmp /work /work/src 0\n"
 
 
-def test_every_measure_has_a_probe() -> None:
+def test_every_measure_has_a_probe():
     elsewhere = {"removed-at-its-end", "no-log-on-the-host"}
     assert set(isolation(TIGHT, "docker")) - elsewhere == {probe.measure for probe in PROBES}
 
 
-def test_seccomp_filters_and_without_it_nothing_does(sandbox: Sandbox) -> None:
+def test_seccomp_filters_and_without_it_nothing_does(sandbox):
     """And not only the project's profile: without it the engine's own holds."""
     probe = Probe("", "grep Seccomp: /proc/self/status | cut -f2", "")
     every = isolation(TIGHT, sandbox.engine["name"])
@@ -115,7 +112,7 @@ def test_seccomp_filters_and_without_it_nothing_does(sandbox: Sandbox) -> None:
     assert run(sandbox, probe, less | {"x": {"SecurityOpt": ["seccomp=unconfined"]}}).stdout.data == "0\n"
 
 
-def test_containers_go_away_and_leave_no_log(sandbox: Sandbox) -> None:
+def test_containers_go_away_and_leave_no_log(sandbox):
     client = sandbox._engine.client()
     label = {"label": "agent-shell-sandbox.test=log"}
 
@@ -134,17 +131,144 @@ def test_containers_go_away_and_leave_no_log(sandbox: Sandbox) -> None:
     every = isolation(TIGHT, sandbox.engine["name"])
     kept = ended({k: v for k, v in every.items() if k not in ("removed-at-its-end", "no-log-on-the-host")})
     try:
-        assert len(kept) == 1
-        assert client.logs(kept[0]["Id"]) == b"seen\n"
+        assert len(kept) == 1 and client.logs(kept[0]["Id"]) == b"seen\n"
     finally:
         for container in kept:
             client.remove_container(container["Id"], force=True)
-    import time
-
     ended(every)
-    for _ in range(100):
-        left = client.containers(all=True, filters=label)
-        if not left:
-            return
-        time.sleep(0.05)
-    pytest.fail(f"still there: {left}")
+    wait_for(lambda: not client.containers(all=True, filters=label))
+
+
+CANARY = "sk-ant-canary-9f27c1d4e8"
+# Everything the command can read, the kernel's endless files left out; each found name is a leak.
+# The pattern comes through a pipe, and its halves stand apart, or the search would find itself.
+LOOK = """
+needle() { grep -rlsaF --exclude-dir=sys --exclude-dir=proc -f <(printf '%s' "$1$2") / ; cat /proc/[0-9]*/environ \
+    /proc/[0-9]*/cmdline /proc/[0-9]*/status /proc/version /proc/cmdline 2>/dev/null | grep -acF -f <(printf '%s' "$1$2"); }
+"""
+HALVES = f"{CANARY[:9]} {CANARY[9:]}"
+
+
+def test_no_secret_is_anywhere_inside(sandbox, monkeypatch):
+    for name in ("ANTHROPIC_API_KEY", "HTTPS_PROXY", "FLUENCY_CANARY"):
+        monkeypatch.setenv(name, CANARY)
+    found: dict[str, object] = {}
+
+    def inspect() -> None:
+        (mine, *_) = wait_for(lambda: own_containers(sandbox._engine))
+        found.update(sandbox._engine.client().inspect_container(mine))
+
+    watcher = threading.Thread(target=inspect)
+    watcher.start()
+    command = f"{LOOK} needle {HALVES}; env | wc -l"
+    result = bash(sandbox, command, "processes", "http", timeout_s=60)
+    watcher.join()
+    assert not result.timed_out and result.stdout.data.splitlines() == ["0", "13"]
+    assert CANARY not in json.dumps(found)
+    # Podman adds four of its own, whose values are nobody's secret; only the runner has them.
+    of_podman = {"TERM=xterm", "container=podman", "container=oci", "HOSTNAME=sandbox", "HOME=/root"}
+    assert set(found["Config"]["Env"]) - of_podman == {"PATH=/usr/bin"}
+    assert not found["HostConfig"]["Binds"] and not found["Mounts"]
+    assert found["HostConfig"]["Privileged"] is False
+
+
+def test_the_search_would_find_it(sandbox):
+    command = f"{LOOK} echo {CANARY} > /tmp/leak; needle {HALVES} | head -n 1"
+    assert bash(sandbox, command, timeout_s=60).stdout.data == "/tmp/leak\n"
+
+
+def test_names_of_host_user_and_project_are_unknown(sandbox):
+    seen = bash(sandbox, "hostname; cat /etc/hostname /etc/hosts /etc/resolv.conf /proc/mounts /proc/self/cgroup; env")
+    text = seen.stdout.data
+    assert str(ROOT) + "/" not in text
+    if getpass.getuser() not in ("root", "agent"):
+        assert getpass.getuser() not in text
+    assert text.startswith("sandbox\nsandbox")
+
+
+SMALL_MEMORY = Limits(memory_mb=256, pids=64)
+KEPT_MB = 150
+REFUSED = {"no-such-limit": {"Sysctls": {"kernel.no_such_limit": "0"}}}
+PROBE = """
+import ctypes, json, os
+libc = ctypes.CDLL(None, use_errno=True)
+libc.shmat.restype = ctypes.c_void_p
+CREATE, SIZE = 0o1000 | 0o600, KEPT_MB << 20
+
+def as_agent(action):
+    # What it answers, from a process of the command's user that has ended by then; an error's name if there was one.
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.setgroups([]); os.setresgid(10001, 10001, 10001); os.setresuid(10001, 10001, 10001)
+        found = action()
+        answer = "made" if found >= 0 else os.strerror(ctypes.get_errno())
+        os.write(write, answer.encode()); os._exit(0)
+    os.close(write); os.wait()
+    return os.read(read, 100).decode()
+
+def memory():
+    segment = libc.shmget(0, SIZE, CREATE)
+    if segment >= 0:
+        ctypes.memset(libc.shmat(segment, None, 0), 1, SIZE)
+    return segment
+
+def queue():
+    return libc.mq_open(b"/probe", os.O_CREAT | os.O_RDWR, 0o600, None)
+
+def fills():
+    # An honest program that takes as much memory: whether it is killed for what the others left.
+    child = os.fork()
+    if child == 0:
+        open("/proc/self/oom_score_adj", "w").write("1000")
+        os.setresuid(10001, 10001, 10001)
+        ctypes.memset(ctypes.create_string_buffer(SIZE), 1, SIZE); os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+made = {"memory": as_agent(memory), "queue": as_agent(lambda: libc.msgget(0, CREATE)),
+        "semaphores": as_agent(lambda: libc.semget(0, 1, CREATE)), "posix queue": as_agent(queue)}
+left = {name: len(open(f"/proc/sysvipc/{name}").readlines()) - 1 for name in ("shm", "msg", "sem")}
+print(json.dumps({"made": made, "left": left, "killed": fills()}), flush=True)
+""".replace("KEPT_MB", str(KEPT_MB))
+
+
+def native(sandbox: Sandbox, measures: Measures) -> dict:
+    """What the probe found behind these measures."""
+    config = container_config(sandbox.image.image_id, container.LABELS, measures)
+    config["Entrypoint"] = ["/opt/fluency/python3", "-I", "-S", "-c", PROBE]
+    session = run_container(sandbox._engine, config, b"", 1 << 20, 120)
+    assert session.failure is None, session.failure
+    return json.loads(session.output)
+
+
+def test_nothing_outlives_its_process(sandbox):
+    found = native(sandbox, isolation(SMALL_MEMORY))
+    assert "made" not in found["made"].values(), found
+    assert found["left"] == {"shm": 0, "msg": 0, "sem": 0} and found["killed"] == 0
+
+
+def test_without_its_limits_all_of_it_does_and_others_are_killed_for_it(sandbox):
+    kernels = {name for name, part in isolation(SMALL_MEMORY).items() if "Sysctls" in part}
+    every = isolation(SMALL_MEMORY)
+    found = native(sandbox, {k: v for k, v in every.items() if k not in kernels | {"no-bytes-in-posix-queues"}})
+    assert set(found["made"].values()) == {"made"}, found
+    assert found["left"] == {"shm": 1, "msg": 1, "sem": 1} and found["killed"] == 9
+
+
+def test_an_engine_that_takes_no_limits_of_the_kernel_is_used_without(sandbox, monkeypatch):
+    """As an older rootless one: by a limit that every engine refuses. The record of each execution says so."""
+
+    def with_refused(limits: Limits, engine: str, dropped: Collection[str]) -> Measures:
+        return isolation(limits, engine, dropped) | ({} if "sysctls" in dropped else REFUSED)
+
+    monkeypatch.setattr("fluency.execution.isolation.isolation", with_refused)
+    other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
+    assert other.dropped.keys() == {"sysctls"} and other.engine["takes_no_sysctls"] is True
+    said = bash(other, "cat /proc/sys/kernel/shm_rmid_forced; ulimit -Hq").stdout.data
+    assert said == "0\n0\n", "the limit on a process's queues needs no right of the engine"
+
+
+def test_a_measure_that_is_refused_twice_is_an_error(sandbox, monkeypatch):
+    monkeypatch.setattr("fluency.execution.isolation.isolation", lambda *given: isolation(*given) | REFUSED)
+    with pytest.raises(MeasureRefused, match="sets no kernel limits") as caught:
+        checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
+    assert caught.value.group == "sysctls"

@@ -1,23 +1,27 @@
-"""What a killed run leaves on the engine ends by itself, or is removed when it is old; other runs keep their containers."""
-
-from __future__ import annotations
+"""What a killed run or an engine that does not answer leaves ends by itself, or is removed when it is old."""
 
 import contextlib
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from fluency.common.errors import SandboxError
 from fluency.common.paths import ROOT
-from fluency.core.study import SandboxConfig
-from fluency.execution import container
+from fluency.core.study import Limits, SandboxConfig
+from fluency.execution import container, image
+from fluency.execution.container import remove_old_containers
+from fluency.execution.engine import Client, Engine
 from fluency.execution.isolation import container_config, isolation
-from fluency.execution.sandbox import Sandbox, open_sandbox
+from fluency.execution.sandbox import Sandbox, canary, open_sandbox
 from tests.execution.run_it import LIMITS, bash, own_containers
 from tests.waiting import wait_for
 
@@ -39,13 +43,13 @@ with ThreadPoolExecutor(2) as pool:
 
 
 @pytest.fixture(autouse=True)
-def _label(monkeypatch: pytest.MonkeyPatch) -> str:
+def _label(monkeypatch) -> str:
     """A label of each test's own."""
     monkeypatch.setitem(container.LABELS, container.LABEL, secrets.token_hex(4))
     return container.LABELS[container.LABEL]
 
 
-def test_after_a_kill_no_container_outlives_its_deadline(sandbox: Sandbox, _label: str) -> None:
+def test_after_a_kill_no_container_outlives_its_deadline(sandbox, _label):
     engine = sandbox._engine
     run = subprocess.Popen([sys.executable, "-c", KILLED, _label], cwd=ROOT)
 
@@ -63,9 +67,7 @@ def test_after_a_kill_no_container_outlives_its_deadline(sandbox: Sandbox, _labe
     wait_for(lambda: not own_containers(engine, all=True), DEADLINE_S + 60)
 
 
-def test_at_the_start_of_a_run_old_containers_are_removed_and_young_ones_stay(
-    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_at_the_start_of_a_run_old_containers_are_removed_and_young_ones_stay(sandbox, monkeypatch):
     """Old by the engine's own times: whether the run that made them started long ago does not matter."""
     client = sandbox._engine.client()
 
@@ -93,6 +95,109 @@ def test_at_the_start_of_a_run_old_containers_are_removed_and_young_ones_stay(
     left = set(own_containers(sandbox._engine, all=True))
     thread.join()
     container.remove(sandbox._engine, young)
-    assert not left & old and young in left
-    assert results == ["mine\n"]
+    assert not left & old and young in left and results == ["mine\n"]
     wait_for(lambda: not own_containers(sandbox._engine, all=True))
+
+
+PIECE = 1 << 16
+
+
+class HangingEngine:
+    """Passes everything on, but a request whose first line holds `held`: that waits for `let_go`, then is passed on."""
+
+    def __init__(self, engine: Engine, folder: Path, held: str) -> None:
+        self._behind = engine.url.removeprefix("unix://")
+        self._held = held.encode()
+        self.taken, self.let_go = threading.Event(), threading.Event()
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.bind(str(folder / "e.sock"))
+        self._server.listen(32)
+        url = f"unix://{folder}/e.sock"
+        self.engine = replace(engine, url=url, options={"base_url": url}, _local=threading.local())
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._pass_on, args=(connection,), daemon=True).start()
+
+    def _pass_on(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), connection, socket.socket(socket.AF_UNIX) as behind:
+            behind.connect(self._behind)
+            answered = threading.Event()
+            threading.Thread(target=self._copy, args=(behind, connection, answered), daemon=True).start()
+            waited = False
+            while piece := connection.recv(PIECE):
+                first = piece.partition(b"\r\n")[0]
+                if not self.let_go.is_set() and first.startswith(b"POST ") and self._held in first:
+                    waited = True
+                    self.taken.set()
+                    self.let_go.wait()
+                answered.clear()
+                behind.sendall(piece)
+            if waited:  # whoever asked has gone: an engine may drop what is asked for by nobody
+                answered.wait(60)
+
+    @staticmethod
+    def _copy(source: socket.socket, target: socket.socket, answered: threading.Event) -> None:
+        with contextlib.suppress(OSError):
+            while piece := source.recv(PIECE):
+                answered.set()
+                with contextlib.suppress(OSError):
+                    target.sendall(piece)
+            target.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Let everything go and take no more."""
+        self.let_go.set()
+        self._server.close()
+
+
+@contextlib.contextmanager
+def hanging(engine: Engine, folder: Path, held: str) -> Iterator[HangingEngine]:
+    """Such an engine, closed afterwards."""
+    found = HangingEngine(engine, folder, held)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def _only_this_one_hurries(client: Client, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound of 2 s for the call that is held back, and of 60 s for those that a busy engine takes its time for."""
+    send = client.send
+    client.timeout = 2
+    monkeypatch.setattr(
+        client,
+        "send",
+        lambda request, **more: send(request, **(more if call in request.url else more | {"timeout": 60})),
+    )
+
+
+@pytest.mark.parametrize("call", ["/containers/create", "/attach?", "/start"])
+def test_a_call_that_is_never_answered(sandbox, tmp_path, monkeypatch, call):
+    real = sandbox._engine
+    with hanging(real, tmp_path, call) as hung:
+        slow = Sandbox(hung.engine, sandbox.image, 1)
+        _only_this_one_hurries(slow._engine.client(), call, monkeypatch)
+        with pytest.raises(SandboxError, match="went away"):
+            slow._run(canary(Limits()))
+        assert hung.taken.is_set()
+        hung.let_go.set()
+        if call == "/containers/create":
+            wait_for(lambda: own_containers(real, all=True), 60)  # made late, and never started: the next hour's start
+            monkeypatch.setattr(container, "OLD_S", 1)
+            wait_for(lambda: remove_old_containers(real), 10)
+        slow._engine.client().timeout = 60
+        assert bash(slow, "echo again").stdout.data == "again\n"
+        wait_for(lambda: not own_containers(real, all=True), 60)
+
+
+def test_a_program_of_a_new_image_that_never_ends(sandbox, monkeypatch):
+    monkeypatch.setattr(image, "PROBE_S", 2)
+    with pytest.raises(SandboxError, match="went away"):
+        image._probe(sandbox._engine, sandbox.image.image_id, ["/usr/bin/sleep", "600"])
+    wait_for(lambda: not own_containers(sandbox._engine, all=True), 60)

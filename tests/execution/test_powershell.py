@@ -4,9 +4,8 @@ It tests the plumbing alone: finding, keeping, building, labelling, starting. Wh
 image has the real one (marker `pwsh`).
 """
 
-from __future__ import annotations
-
 import io
+import os
 import tarfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,13 +14,14 @@ from pathlib import Path
 import pytest
 
 from fluency.common.errors import SandboxError
+from fluency.common.files import sha256_file
 from fluency.execution import image, powershell
 from fluency.execution.image import ensure_image
 from fluency.execution.image_content import image_tag
 from fluency.execution.powershell import powershell_source
 from fluency.execution.sandbox import Sandbox
-from tests.execution.nobody import ROOT_ONLY, as_nobody
-from tests.execution.run_it import pwsh
+from tests.execution.run_it import ROOT_ONLY, as_nobody, pwsh
+from tests.generation.endpoint import Endpoint, Reply
 
 STAND_IN = """#!/bin/sh
 for command; do :; done
@@ -33,10 +33,12 @@ esac
 
 
 @pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def kept(tmp_path, monkeypatch) -> Path:
     """A cache of the test's own, and no archive given."""
     monkeypatch.setattr(powershell, "KEPT_FOLDER", tmp_path / "kept")
-    monkeypatch.delenv(powershell.VARIABLE, raising=False)
+    monkeypatch.setattr(powershell, "ROOT", tmp_path / "beside")
+    for variable in (powershell.VARIABLE, powershell.MIRROR):
+        monkeypatch.delenv(variable, raising=False)
     return tmp_path / "kept"
 
 
@@ -48,11 +50,8 @@ def archive(path: Path, script: str = STAND_IN, name: str = "./pwsh") -> Path:
     return path
 
 
-def test_without_an_archive_there_is_no_source() -> None:
-    assert powershell_source() is None
-
-
-def test_an_archive_is_kept_and_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_is_kept_and_remembered(tmp_path, monkeypatch):
+    assert powershell_source() is None, "without an archive there is none"
     given = archive(tmp_path / "given.tar.gz")
     monkeypatch.setenv(powershell.VARIABLE, str(given))
     source = powershell_source()
@@ -62,17 +61,11 @@ def test_an_archive_is_kept_and_remembered(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv(powershell.VARIABLE)
     assert powershell_source() == source, "it need be named once only"
     assert image_tag(source) != image_tag(None)
+    monkeypatch.setenv(powershell.VARIABLE, str(archive(given, STAND_IN + "# newer\n")))
+    assert powershell_source() != source
 
 
-def test_another_archive_is_another_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = archive(tmp_path / "given.tar.gz")
-    monkeypatch.setenv(powershell.VARIABLE, str(given))
-    first = powershell_source()
-    archive(given, STAND_IN + "# newer\n")
-    assert powershell_source() != first
-
-
-def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     whole = archive(tmp_path / "whole.tar.gz").read_bytes()
     (tmp_path / "cut.tar.gz").write_bytes(whole[:60])
@@ -81,15 +74,8 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path, monkeypatc
     (tmp_path / "flipped.tar.gz").write_bytes(whole[:-8] + b"12345678")
     archive(tmp_path / "other.tar.gz", name="bin/zsh")
     damaged = "it is damaged or holds no pwsh"
-    for given, why in {
-        "nowhere": "No such file or directory",
-        "folder": "Is a directory",
-        "cut.tar.gz": damaged,
-        "text.tar.gz": damaged,
-        "empty.tar.gz": damaged,
-        "flipped.tar.gz": damaged,
-        "other.tar.gz": damaged,
-    }.items():
+    refused = dict.fromkeys([f"{name}.tar.gz" for name in ("cut", "text", "empty", "flipped", "other")], damaged)
+    for given, why in (refused | {"nowhere": "No such file or directory", "folder": "Is a directory"}).items():
         monkeypatch.setenv(powershell.VARIABLE, str(tmp_path / given))
         with pytest.raises(SandboxError) as caught:
             powershell_source()
@@ -100,7 +86,7 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path, monkeypatc
 
 
 @ROOT_ONLY
-def test_what_may_not_be_read_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_may_not_be_read_is_refused_in_a_sentence(tmp_path, monkeypatch):
     file = tmp_path / "closed" / "p.tar.gz"
     file.parent.mkdir(mode=0o755)
     file.touch(0o600)
@@ -114,9 +100,7 @@ def test_what_may_not_be_read_is_refused_in_a_sentence(tmp_path: Path, monkeypat
 
 
 @pytest.fixture
-def built(
-    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[tuple[Sandbox, list[str], list]]:
+def built(sandbox, tmp_path, monkeypatch, capsys) -> Iterator[tuple[Sandbox, list[str], list]]:
     """An image with the stand-in, asked for twice at once; what was said, and both answers."""
     monkeypatch.setenv(powershell.VARIABLE, str(archive(tmp_path / "given.tar.gz")))
     tag = image_tag(powershell_source())
@@ -131,7 +115,7 @@ def built(
 
 
 @pytest.mark.engine
-def test_the_image_has_it_and_runs_it(built: tuple[Sandbox, list[str], list]) -> None:
+def test_the_image_has_it_and_runs_it(built):
     sandbox, said, images = built
     assert images[0] == images[1]
     assert sum("building the sandbox image" in line for line in said) == 1, "two at once build one image"
@@ -151,7 +135,7 @@ def test_the_image_has_it_and_runs_it(built: tuple[Sandbox, list[str], list]) ->
 
 
 @pytest.mark.engine
-def test_one_that_does_not_run_is_told(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_does_not_run_is_told(sandbox, tmp_path, monkeypatch):
     broken = archive(tmp_path / "given.tar.gz", "#!/bin/sh\necho wrong processor >&2; exit 126\n")
     monkeypatch.setenv(powershell.VARIABLE, str(broken))
     with pytest.raises(SandboxError, match="PowerShell does not run in the image: wrong processor"):
@@ -159,8 +143,67 @@ def test_one_that_does_not_run_is_told(sandbox: Sandbox, tmp_path: Path, monkeyp
 
 
 @pytest.mark.engine
-def test_an_image_without_it_says_why(sandbox: Sandbox) -> None:
+def test_an_image_without_it_says_why(sandbox):
     if sandbox.image.shells["pwsh"]:
         assert sandbox.why_missing("pwsh") is None
     else:
         assert "cannot be reached" in sandbox.why_missing("pwsh")
+
+
+NAME = powershell.release_name()
+
+
+@pytest.fixture
+def release(tmp_path, monkeypatch) -> Path:
+    (tmp_path / "mirror").mkdir()
+    path = archive(tmp_path / "mirror" / NAME)
+    held = {NAME: sha256_file(path)}
+    monkeypatch.setattr(powershell, "pinned", lambda: held)
+    return path
+
+
+@pytest.fixture
+def mirror(release):
+    with Endpoint() as server:
+        server.reply_to = lambda seen: Reply(body=release.read_bytes()) if seen.path == f"/{NAME}" else Reply(404, b"")
+        yield server.url
+
+
+@pytest.mark.parametrize("form", ["{}", "{}/", "{}/" + NAME])
+def test_a_mirror_gives_the_pinned_release_once(mirror, release, monkeypatch, form):
+    monkeypatch.setenv(powershell.MIRROR, form.format(mirror))
+    source = powershell.powershell_source()
+    assert source == sha256_file(release)
+    release.unlink()
+    assert powershell.powershell_source() == source, "it is kept, and not fetched again"
+    assert {path.name for path in powershell.KEPT_FOLDER.iterdir()} == {"current", f"{source}.tar.gz"}
+
+
+def test_a_mirror_with_another_content_is_refused_and_leaves_nothing(mirror, release, monkeypatch):
+    archive(release, "#!/bin/sh\n# another build\n")
+    monkeypatch.setenv(powershell.MIRROR, mirror)
+    with pytest.raises(SandboxError, match="SHA256 hash of downloaded file"):
+        powershell.powershell_source()
+    assert not any(powershell.KEPT_FOLDER.iterdir())
+
+
+def test_a_mirror_that_does_not_give_it_is_told_in_a_sentence(mirror, release, monkeypatch):
+    for given, says in ((f"{mirror}/nowhere", "404"), ("http://127.0.0.1:9", "refused"), ("no-address", "protocol")):
+        monkeypatch.setenv(powershell.MIRROR, given)
+        with pytest.raises(SandboxError) as caught:
+            powershell.powershell_source()
+        assert says in str(caught.value) and given in caught.value.where and NAME in caught.value.hint
+
+
+def test_the_release_is_found_where_it_lies(release, tmp_path):
+    assert powershell.powershell_source() is None
+    (tmp_path / "beside").mkdir()
+    archive(tmp_path / "beside" / NAME, "#!/bin/sh\n# another build\n")
+    assert powershell.powershell_source() is None, "of another content it must be named"
+    (tmp_path / "beside" / NAME).write_bytes(release.read_bytes())
+    assert powershell.powershell_source() == sha256_file(release)
+
+
+def test_both_processors_are_pinned_and_the_advice_names_this_ones():
+    assert len(powershell.pinned()) == len(set(powershell.pinned().values())) == 2
+    assert ("x64" if os.uname().machine == "x86_64" else "arm64") in NAME and NAME in powershell.INSTALL_HINT

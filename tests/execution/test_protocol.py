@@ -1,7 +1,5 @@
 """The protocol: what goes in comes out, and whatever is not the whole true document is a sandbox error."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
@@ -11,7 +9,7 @@ import pytest
 from fluency.common.errors import SandboxError
 from fluency.core.study import Limits
 from fluency.execution.protocol import PROTOCOL, Invocation, decode, encode, read_start
-from tests.execution.worlds import SMALL
+from tests.execution.run_it import SMALL
 
 NONCE = "a" * 32
 RESULT = {
@@ -32,6 +30,7 @@ RESULT = {
 HELPERS = [{"pid": 7, "name": "vox-a", "ppid": 1, "rss_bytes": 4096, "args": ["--x"]}]
 START = json.dumps({"protocol": PROTOCOL, "nonce": NONCE, "processes": HELPERS}).encode() + b"\n"
 DOCUMENT = {"protocol": PROTOCOL, "nonce": NONCE, "result": RESULT, "inside_s": 0.3}
+WHOLE = json.dumps(DOCUMENT).encode()
 
 
 def header_of(condition: str) -> dict:
@@ -40,11 +39,10 @@ def header_of(condition: str) -> dict:
     return json.loads(rest[: int(size)])
 
 
-def test_a_condition_changes_what_it_says_and_nothing_else() -> None:
+def test_a_condition_changes_what_it_says_and_nothing_else():
     plain, bare, windows = map(header_of, ("as_designed", "no_unix_tools", "windows_aliases"))
     assert plain["argv"][1:] == ["-NoProfile", "-NonInteractive", "-Command"]
-    assert (plain["tools"], plain["home"]) == (True, {})
-    assert bare == plain | {"tools": False}
+    assert (plain["tools"], plain["home"]) == (True, {}) and bare == plain | {"tools": False}
     assert windows["argv"] == [word for word in plain["argv"] if word != "-NoProfile"]
     assert list(windows["home"]) == [".config/powershell/profile.ps1"]
     assert windows == plain | {"argv": windows["argv"], "home": windows["home"]}
@@ -55,7 +53,7 @@ def encoded(*needs: str) -> bytes:
     return encode(Invocation("bash", "é'\n", SMALL, Limits(), 5, needs), NONCE)
 
 
-def test_what_is_sent_is_a_size_a_header_and_the_tar() -> None:
+def test_what_is_sent_is_a_size_a_header_and_the_tar():
     data = encoded("http", "processes")
     size, _, rest = data.partition(b"\n")
     header = json.loads(rest[: int(size)])
@@ -67,34 +65,27 @@ def test_what_is_sent_is_a_size_a_header_and_the_tar() -> None:
     assert bare["http"] is None and bare["helpers"] == []
 
 
-def test_a_whole_document_is_a_result() -> None:
-    result = decode(START + json.dumps(DOCUMENT).encode(), NONCE)
+def test_a_whole_document_is_a_result():
+    result = decode(START + WHOLE, NONCE)
     assert result.stdout.raw() == b"\xffx" and result.stdout.truncated and result.stdout.encoding == "base64"
-    assert not result.stderr.truncated
-    assert result.processes[0].args == ["--x"] and result.leftover == ["sleep"]
+    assert not result.stderr.truncated and result.processes[0].args == ["--x"] and result.leftover == ["sleep"]
 
 
 @pytest.mark.parametrize(
     ("document", "says"),
     [
-        (b"", "no whole result"),
-        (b"\xff\xfe", "no whole result"),
-        (b"Segmentation fault\n", "no whole result"),
-        (json.dumps(DOCUMENT).encode()[:-20], "no whole result"),
-        (json.dumps(DOCUMENT).encode() * 2, "no whole result"),
-        (b"[]", "another protocol"),
-        (json.dumps(DOCUMENT | {"protocol": 0}).encode(), "another protocol"),
-        (json.dumps(DOCUMENT | {"nonce": "b" * 32}).encode(), "another execution"),
-        (json.dumps(DOCUMENT | {"nonce": None}).encode(), "another execution"),
-        (json.dumps(DOCUMENT | {"error": "Traceback\nOSError: disk"}).encode(), "runner failed: OSError: disk"),
-        (json.dumps({"protocol": PROTOCOL, "nonce": NONCE}).encode(), "agreed form"),
-        (json.dumps(DOCUMENT | {"result": None}).encode(), "agreed form"),
-        (json.dumps(DOCUMENT | {"result": RESULT | {"wall_s": "soon"}}).encode(), "agreed form"),
-        (json.dumps(DOCUMENT | {"result": RESULT | {"stdout": {"data": "%", "bytes": 1}}}).encode(), "agreed form"),
-        (json.dumps(DOCUMENT | {"result": RESULT | {"used": {"disk": 1}}}).encode(), "agreed form"),
+        *[(data, "no whole result") for data in (b"", b"\xff\xfe", b"Segmentation fault\n", WHOLE[:-20], WHOLE * 2)],
+        *[(data, "another protocol") for data in (b"[]", DOCUMENT | {"protocol": 0})],
+        *[(DOCUMENT | {"nonce": nonce}, "another execution") for nonce in ("b" * 32, None)],
+        (DOCUMENT | {"error": "Traceback\nOSError: disk"}, "runner failed: OSError: disk"),
+        *[(data, "agreed form") for data in ({"protocol": PROTOCOL, "nonce": NONCE}, DOCUMENT | {"result": None})],
+        (DOCUMENT | {"result": RESULT | {"wall_s": "soon"}}, "agreed form"),
+        (DOCUMENT | {"result": RESULT | {"stdout": {"data": "%", "bytes": 1}}}, "agreed form"),
+        (DOCUMENT | {"result": RESULT | {"used": {"disk": 1}}}, "agreed form"),
     ],
 )
-def test_anything_else_is_a_sandbox_error(document: bytes, says: str) -> None:
+def test_anything_else_is_a_sandbox_error(document, says):
+    document = document if isinstance(document, bytes) else json.dumps(document).encode()
     with pytest.raises(SandboxError, match=re.escape(says)) as caught:
         decode(START + document, NONCE)
     assert caught.value.hint
@@ -103,26 +94,21 @@ def test_anything_else_is_a_sandbox_error(document: bytes, says: str) -> None:
 @pytest.mark.parametrize(
     "start",
     [
-        b"",
-        START[:-1],
-        b"{}\n",
-        b"[]\n",
-        b"x\n",
+        *[b"", START[:-1], b"{}\n", b"[]\n", b"x\n"],
         START.replace(NONCE.encode(), b"b" * 32),
         START.replace(b"%d" % PROTOCOL, b"99"),
         START.replace(b"vox-a", b'x", "y": "z'),
     ],
 )
-def test_without_the_runners_word_that_the_command_starts_there_is_no_result(start: bytes) -> None:
-    assert read_start(start, NONCE) is None
-    assert read_start(START, NONCE)[0].args == ["--x"]
+def test_without_the_runners_word_that_the_command_starts_there_is_no_result(start):
+    assert read_start(start, NONCE) is None and read_start(START, NONCE)[0].args == ["--x"]
     if b"\n" in start:
         with pytest.raises(SandboxError, match="agreed form"):
-            decode(start + json.dumps(DOCUMENT).encode(), NONCE)
+            decode(start + WHOLE, NONCE)
 
 
 @pytest.mark.parametrize("key", sorted(RESULT))
-def test_no_key_of_a_result_may_be_missing(key: str) -> None:
+def test_no_key_of_a_result_may_be_missing(key):
     less = {name: value for name, value in RESULT.items() if name != key}
     with pytest.raises(SandboxError):
         decode(START + json.dumps(DOCUMENT | {"result": less}).encode(), NONCE)

@@ -1,33 +1,28 @@
-"""Which answer a request gets: the rules of a route, one after the other, as the sandbox's service reads them."""
-
-from __future__ import annotations
+"""The image's own modules: which answer a request gets, and how a tree's tar is read."""
 
 import base64
-import importlib.util
+import io
 import json
-from types import ModuleType
+import tarfile
 from typing import Any
 
 import pytest
 
-from fluency.common.paths import SANDBOX
 from fluency.world import FINDINGS, JOB, Builder, Finding, Job, When, build_world
+from tests.execution.run_it import SMALL, of_the_sandbox
 
 JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture(scope="module")
-def module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("sandbox_routes", SANDBOX / "routes.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def module():
+    return of_the_sandbox("routes")
 
 
 class Service:
     """Routes as a fixture adds them, asked as the service asks them."""
 
-    def __init__(self, module: ModuleType) -> None:
+    def __init__(self, module) -> None:
         self._module, self._table = module, None
         self.builder = Builder.extending(build_world(24), "test")
         self.builder.routes.clear()
@@ -48,53 +43,44 @@ class Service:
 
 
 @pytest.fixture
-def service(module: ModuleType) -> Service:
+def service(module):
     return Service(module)
 
 
-def test_a_path_answers_whatever_the_query_and_a_known_path_names_its_methods(service: Service) -> None:
+def test_a_path_answers_whatever_the_query_and_a_known_path_names_its_methods(service):
     service.add("/a", 200, {}, b"a")
     service.add("/a", 201, {}, b"made", method="POST")
     assert service.ask("/a")[::2] == service.ask("/a?page=2")[::2] == service.ask("http://127.0.0.1:8765/a")[::2]
     assert service.ask("/a", "POST")[::2] == (201, b"made")
     status, headers, _ = service.ask("/a", "DELETE")
-    assert (status, headers["Allow"]) == (405, "GET, POST")
-    assert service.ask("/b")[0] == 404
+    assert (status, headers["Allow"]) == (405, "GET, POST") and service.ask("/b")[0] == 404
 
 
-def test_head_is_answered_like_get_unless_it_has_an_answer_of_its_own(service: Service) -> None:
+def test_head_is_answered_like_get_unless_it_has_an_answer_of_its_own(service):
     service.add("/page", 200, JSON, b"{}")
     service.add("/file", 200, {}, b"x")
     service.add("/file", 405, {"Allow": "GET"}, method="HEAD")
     assert service.ask("/page", "HEAD")[:2] == service.ask("/page")[:2]
-    assert service.ask("/file", "HEAD")[0] == 405
-    assert service.ask("/file", "POST")[1]["Allow"] == "GET"
+    assert service.ask("/file", "HEAD")[0] == 405 and service.ask("/file", "POST")[1]["Allow"] == "GET"
 
 
-def test_a_method_may_be_answered_as_if_nothing_were_there(service: Service) -> None:
+def test_a_method_may_be_answered_as_if_nothing_were_there(service):
     service.add("/lint", 200, {}, method="POST")
     service.add("/lint", 404, {}, b"not found\n", method="PUT")
     service.add("/gone", 404, {})
-    assert service.ask("/lint", "PUT")[0] == 404
-    assert service.ask("/lint")[1]["Allow"] == "POST"
+    assert service.ask("/lint", "PUT")[0] == 404 and service.ask("/lint")[1]["Allow"] == "POST"
     assert service.ask("/gone", "POST")[0] == 404
 
 
 @pytest.mark.parametrize(
     ("query", "value"),
     [
-        ("after=7f", "second"),
-        ("per_page=100&after=7f", "second"),
-        ("after=%37%66&x", "second"),
-        ("after=7F", "unknown"),
-        ("after=", "unknown"),
-        ("after=no&after=7f", "unknown"),
-        ("per_page=7", "first"),
-        ("", "first"),
-        ("AFTER=7f", "first"),
+        *[(query, "second") for query in ("after=7f", "per_page=100&after=7f", "after=%37%66&x")],
+        *[(query, "unknown") for query in ("after=7F", "after=", "after=no&after=7f")],
+        *[(query, "first") for query in ("per_page=7", "", "AFTER=7f")],
     ],
 )
-def test_the_first_answer_whose_query_holds_is_given(service: Service, query: str, value: str) -> None:
+def test_the_first_answer_whose_query_holds_is_given(service, query, value):
     for when, said in (({"after": "7f"}, "second"), ({"after": None}, "unknown"), ({}, "first")):
         service.add("/list", 200, JSON, json.dumps(said).encode(), when=When(query=when))
     assert service.said(f"/list?{query}") == (200, value)
@@ -103,23 +89,15 @@ def test_the_first_answer_whose_query_holds_is_given(service: Service, query: st
 @pytest.mark.parametrize(
     ("sent", "meant"),
     [
-        ("a%20b", "a b"),
-        ("a+b", "a b"),
-        ("a%2Bb", "a+b"),
-        ("100%25", "100%"),
-        ("100%", "100%"),
-        ("50% off", "50% off"),
-        ("%zz%4", "%zz%4"),
-        ("a=b=c", "a=b=c"),
-        ("%C3%BC", "\u00fc"),
-        ("%FF", "\ufffd"),
+        *[("a%20b", "a b"), ("a+b", "a b"), ("a%2Bb", "a+b"), ("100%25", "100%"), ("100%", "100%"), ("a=b=c", "a=b=c")],
+        *[("50% off", "50% off"), ("%zz%4", "%zz%4"), ("%C3%BC", "\u00fc"), ("%FF", "\ufffd")],
     ],
 )
-def test_a_query_is_decoded_as_a_form_is(module: ModuleType, sent: str, meant: str) -> None:
+def test_a_query_is_decoded_as_a_form_is(module, sent, meant):
     assert module.form_fields(f"q={sent}".encode()) == {"q": meant}
 
 
-def test_a_header_is_asked_for_by_name_in_any_case_and_exactly(service: Service) -> None:
+def test_a_header_is_asked_for_by_name_in_any_case_and_exactly(service):
     service.add("/usage", 200, {}, when=When(headers={"Authorization": "Bearer T=="}))
     service.add("/usage", 401, {})
     assert service.ask("/usage", authorization="Bearer T==")[0] == 200
@@ -141,16 +119,14 @@ def test_a_header_is_asked_for_by_name_in_any_case_and_exactly(service: Service)
         ("application/x-www-form-urlencoded", b'{"kind": "usage"}', 400),
     ],
 )
-def test_a_body_is_compared_as_json_under_its_media_type(
-    service: Service, content_type: str, body: bytes, status: int
-) -> None:
+def test_a_body_is_compared_as_json_under_its_media_type(service, content_type, body, status):
     asked = When(headers={"Content-Type": "application/json"}, json='{"kind": "usage"}')
     service.add("/exports", 202, {}, method="POST", when=asked)
     service.add("/exports", 400, {}, method="POST")
     assert service.ask("/exports", "POST", body, content_type=content_type)[0] == status
 
 
-def test_what_the_rules_find_in_the_lines_of_a_body(service: Service) -> None:
+def test_what_the_rules_find_in_the_lines_of_a_body(service):
     rules = [Finding(r"== *null\b", {"code": "V4"}), Finding("TODO", {"code": "V1"})]
     service.add("/lint", 422, JSON, f'{{"found": {FINDINGS}}}'.encode(), method="POST", findings=rules)
     found = [{"line": 2, "code": "V1"}, {"line": 4, "code": "V4"}, {"line": 4, "code": "V1"}]
@@ -160,7 +136,7 @@ def test_what_the_rules_find_in_the_lines_of_a_body(service: Service) -> None:
     assert service.said("/lint", "POST") == (422, {"found": []})
 
 
-def test_every_job_counts_its_own_questions(service: Service) -> None:
+def test_every_job_counts_its_own_questions(service):
     steps = tuple(json.dumps({"id": JOB, "rows": rows}) for rows in (0, 5, 9))
     service.add("/jobs", 202, JSON, f'{{"id": "{JOB}"}}'.encode(), method="POST", job=Job("/jobs/", "x7", steps))
     first, second = (service.said("/jobs", "POST")[1]["id"] for _ in range(2))
@@ -175,20 +151,12 @@ def test_every_job_counts_its_own_questions(service: Service) -> None:
 @pytest.mark.parametrize(
     ("tag", "asked", "status"),
     [
-        ('"a"', '"a"', 304),
-        ('"a"', 'W/"a"', 304),
-        ('W/"a"', '"a"', 304),
-        ('"a"', '"b", "a"', 304),
-        ('"a"', "*", 304),
-        ('"a"', '"A"', 200),
-        ('"a-gzip"', '"a"', 200),
-        ('"a"', "a", 200),
+        *[('"a"', asked, 304) for asked in ('"a"', 'W/"a"', '"b", "a"', "*")],
+        *[('W/"a"', '"a"', 304), ('"a"', '"A"', 200), ('"a-gzip"', '"a"', 200), ('"a"', "a", 200)],
     ],
 )
 @pytest.mark.parametrize("spelling", ["ETag", "etag"])
-def test_a_known_entity_tag_is_answered_with_304(
-    service: Service, tag: str, asked: str, status: int, spelling: str
-) -> None:
+def test_a_known_entity_tag_is_answered_with_304(service, tag, asked, status, spelling):
     service.add("/doc", 200, {"X-Origin-ETag": '"o"', spelling: tag}, b"text")
     answered, headers, body = service.ask("/doc", if_none_match=asked)
     assert (answered, body) == (status, b"" if status == 304 else b"text")
@@ -196,9 +164,68 @@ def test_a_known_entity_tag_is_answered_with_304(
     assert service.ask("/doc", "HEAD", if_none_match=asked)[0] == status
 
 
-def test_an_answer_without_a_tag_or_that_is_no_success_is_never_304(service: Service) -> None:
+def test_an_answer_without_a_tag_or_that_is_no_success_is_never_304(service):
     service.add("/plain", 200, {})
     service.add("/wrong", 500, {"ETag": '"a"'})
     service.add("/post", 200, {"ETag": '"a"'}, method="POST")
     assert [service.ask(path, if_none_match="*")[0] for path in ("/plain", "/wrong")] == [200, 500]
     assert service.ask("/post", "POST", if_none_match="*")[0] == 200
+
+
+@pytest.fixture(scope="module")
+def tree():
+    return of_the_sandbox("tree")
+
+
+def packed(*members: tuple[str, bytes, bytes], form: int = tarfile.USTAR_FORMAT) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as archive:
+        for name, kind, data in members:
+            info = tarfile.TarInfo(name)
+            info.type, info.size = kind, len(data)
+            info.linkname = "elsewhere" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else ""
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("seed", [11, 24, None])
+def test_it_reads_what_tarfile_reads(tree, seed):
+    data = (build_world(seed) if seed else SMALL).tar
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        wanted = [(m.name, m.mode, None if m.isdir() else archive.extractfile(m).read()) for m in archive]
+    found = [(name.rstrip("/"), mode, data and bytes(data)) for name, mode, data in tree.members(data)]
+    assert found == wanted
+
+
+def test_long_names_sizes_and_empty_files(tree):
+    name = "/".join(["folder" * 5] * 6) + "/file"
+    data = packed((name, b"0", b"x" * 513), ("empty", b"0", b""), ("é", b"0", b"1"), ("d", b"5", b""))
+    found = [(n, None if d is None else bytes(d)) for n, _, d in tree.members(data)]
+    assert found == [(name, b"x" * 513), ("empty", b""), ("é", b"1"), ("d/", None)]
+    assert tree.members(bytes(10240)) == []
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_only_files_and_folders(tree, kind):
+    with pytest.raises(ValueError, match="no file and no folder: odd"):
+        tree.members(packed(("odd", kind, b"")))
+
+
+def test_what_is_damaged_is_refused(tree):
+    whole = packed(("a", b"0", b"1" * 5000))
+    for data in (b"X" + whole[1:], whole[:10], whole[:1024], whole[:5000], b""):
+        with pytest.raises(ValueError, match="damaged"):
+            tree.members(data)
+
+
+@pytest.mark.parametrize("name", ["../out", "../rootling", "a/../../out", "/etc/out"])
+def test_nothing_leaves_the_root(tree, name, tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    if name.startswith("/"):
+        tree.unpack(str(root), packed((name, b"0", b"x")), {})
+        assert (root / "etc" / "out").read_bytes() == b"x"
+    else:
+        with pytest.raises(ValueError, match="reaches out"):
+            tree.unpack(str(root), packed((name, b"0", b"x")), {})
+    assert [path.name for path in tmp_path.iterdir()] == ["root"]

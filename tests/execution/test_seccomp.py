@@ -1,7 +1,5 @@
 """The seccomp profile is the default less the list, and a container sees every reduction refused."""
 
-from __future__ import annotations
-
 import errno
 import json
 from collections.abc import Callable
@@ -14,7 +12,7 @@ from fluency.common.files import read_json, sha256_file
 from fluency.core.study import Limits
 from fluency.execution import isolation as measures
 from fluency.execution.isolation import host_config, isolation
-from fluency.execution.sandbox import Sandbox, checked_sandbox
+from fluency.execution.sandbox import checked_sandbox
 from fluency.workflow import doctor
 from tests.execution.run_it import LIMITS, bash
 from tools import seccomp_profile as tool
@@ -47,15 +45,13 @@ TO_ALL, TO_SOME = granted(DEFAULT["syscalls"], for_capability=False), granted(DE
 OURS = granted(json.loads(measures.profile())["syscalls"], for_capability=False)
 
 
-def test_the_base_is_the_file_that_its_origin_names() -> None:
+def test_the_base_is_the_file_that_its_origin_names():
     assert sha256_file(tool.FOLDER / LESS["base"]["file"]) == LESS["base"]["sha256"]
     assert "Apache License" in (tool.FOLDER / "LICENSE").read_text(encoding="utf-8")
 
 
-def test_the_profile_is_the_default_less_the_list_and_nothing_more() -> None:
-    assert set(named("removed")) == TO_ALL - OURS
-    assert OURS <= TO_ALL
-    assert set(named("kept")) <= OURS
+def test_the_profile_is_the_default_less_the_list_and_nothing_more():
+    assert set(named("removed")) == TO_ALL - OURS and OURS <= TO_ALL and set(named("kept")) <= OURS
     assert not set(named("never")) & (TO_ALL | TO_SOME)
     assert '"caps"' not in measures.profile(), "nothing hangs on what the engine thinks the container may do"
     rules = json.loads(measures.profile())
@@ -63,13 +59,13 @@ def test_the_profile_is_the_default_less_the_list_and_nothing_more() -> None:
     assert [machine["subArchitectures"] for machine in rules["archMap"]] == [[]] * len(DEFAULT["archMap"])
 
 
-def test_the_sandbox_has_no_capability_that_the_default_grants_calls_for() -> None:
+def test_the_sandbox_has_no_capability_that_the_default_grants_calls_for():
     asked = {cap for rule in DEFAULT["syscalls"] for cap in (rule.get("includes") or {}).get("caps") or []}
     given = {f"CAP_{name}" for name in isolation(Limits(), "docker")["few-capabilities"]["CapAdd"]}
     assert len(asked) > 8 and not asked & given
 
 
-def test_profile_and_page_are_what_the_tool_makes() -> None:
+def test_profile_and_page_are_what_the_tool_makes():
     page = tool.PAGE.read_text(encoding="utf-8")
     hint = "run `make pages`"
     assert tool.profile_text() == measures.PROFILE.read_text(encoding="utf-8"), hint
@@ -111,7 +107,7 @@ Answers = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def answered(sandbox: Sandbox) -> Callable[[str | None], Answers]:
+def answered(sandbox) -> Callable[[str | None], Answers]:
     """What became of every probe in a container with all measures but another seccomp profile, or with all."""
     client, every = sandbox._engine.client(), isolation(LIMITS, sandbox.engine["name"])
     every = {name: part for name, part in every.items() if name not in ("removed-at-its-end", "no-log-on-the-host")}
@@ -138,7 +134,7 @@ def answered(sandbox: Sandbox) -> Callable[[str | None], Answers]:
 
 
 @pytest.mark.engine
-def test_every_reduction_is_refused_in_the_sandbox_and_by_it_alone(sandbox: Sandbox, answered) -> None:
+def test_every_reduction_is_refused_in_the_sandbox_and_by_it_alone(sandbox, answered):
     ours = answered()
     refused = {label for label, became in ours.items() if became == errno.EPERM}
     absent = {label for label, became in ours.items() if became is None}
@@ -156,7 +152,7 @@ def test_every_reduction_is_refused_in_the_sandbox_and_by_it_alone(sandbox: Sand
 
 
 @pytest.mark.engine
-def test_a_command_meets_it(sandbox: Sandbox) -> None:
+def test_a_command_meets_it(sandbox):
     said = bash(sandbox, "setarch linux32 true; sync && echo synced; (trap '' USR1; mkfifo /tmp/f; nice ls -d /tmp)")
     assert said.stdout.data == "synced\n/tmp\n"
     assert "failed to set personality to linux32: Operation not permitted" in said.stderr.data
@@ -165,17 +161,14 @@ def test_a_command_meets_it(sandbox: Sandbox) -> None:
 
 @pytest.mark.engine
 @pytest.mark.parametrize("text", ["{", json.dumps(DEFAULT)], ids=["refuses it", "does not hold it"])
-def test_where_the_engine_does_not_take_it_doctor_and_record_say_so(
-    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_where_the_engine_does_not_take_it_doctor_and_record_say_so(sandbox, monkeypatch, text):
     """A real refusal of Docker's, and a profile that is not the one that was given."""
     if sandbox.engine["name"] == "podman":
         pytest.skip("Podman takes a file's path")
     monkeypatch.setattr(measures, "seccomp_option", lambda engine: f"seccomp={text}")
     other = checked_sandbox(sandbox._engine, sandbox.image, 1, LIMITS)
     why = other.dropped["seccomp"]
-    assert "seccomp profile" in why
-    assert other.engine["seccomp_profile"] == measures.ENGINE_DEFAULT
+    assert "seccomp profile" in why and other.engine["seccomp_profile"] == measures.ENGINE_DEFAULT
     assert bash(other, "setarch linux32 echo wide").stdout.data == "wide\n", "the engine's own profile holds"
     if text != "{":
         return

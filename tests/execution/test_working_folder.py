@@ -1,7 +1,5 @@
 """The working folder is the command's own: what it does there is told, decides nothing, and touches no other execution."""
 
-from __future__ import annotations
-
 import time
 from types import SimpleNamespace
 
@@ -13,10 +11,8 @@ from fluency.core.study import Limits
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task
 from fluency.execution.protocol import Invocation
-from fluency.execution.sandbox import Sandbox
 from fluency.scoring.verdict import judge
-from tests.execution.run_it import LIMITS, bash, text
-from tests.execution.worlds import SMALL, packed
+from tests.execution.run_it import LIMITS, SMALL, bash, packed, text
 
 pytestmark = pytest.mark.engine
 # For the container and for looking at what the command left, with another suite on the same two processors.
@@ -31,13 +27,12 @@ def told(result: Result) -> dict[str, list[str]]:
     return {kind: found.paths for kind, found in kinds.items() if found.count}
 
 
-def test_everything_in_it_belongs_to_the_commands_user(sandbox: Sandbox) -> None:
+def test_everything_in_it_belongs_to_the_commands_user(sandbox):
     result = bash(sandbox, "find . ! -user agent -o ! -group agent; find . -printf '%m %y\\n' | sort -u; id -un")
-    assert result.stdout.data == "644 f\n755 d\nagent\n"
-    assert not result.tree_changed and result.changes is None
+    assert result.stdout.data == "644 f\n755 d\nagent\n" and not result.tree_changed and result.changes is None
 
 
-def test_modes_and_times_are_the_worlds_and_forbid_what_they_forbid(sandbox: Sandbox) -> None:
+def test_modes_and_times_are_the_worlds_and_forbid_what_they_forbid(sandbox):
     modes = {"README.md": 0o444, "src/main.rs": 0o600, "src": 0o555}
     world = SimpleNamespace(**(vars(SMALL) | {"tar": packed(SMALL.files, SMALL.dirs, modes)}))
     command = (
@@ -57,23 +52,15 @@ def test_modes_and_times_are_the_worlds_and_forbid_what_they_forbid(sandbox: San
         ("echo longer > README.md", {"changed": ["README.md"]}, 7),
         ("cp -p README.md /tmp/r; cp -p /tmp/r README.md; touch -d @0 README.md", {"changed": ["README.md"]}, 10),
         ("rm -r src", {"removed": ["src", "src/main.rs"]}, 0),
-        (
-            "mv src other",
-            {"created": ["other", "other/main.rs"], "removed": ["src", "src/main.rs"]},
-            len(SMALL.files["src/main.rs"]),
-        ),
+        ("mv src other", {"created": ["other", "other/main.rs"], "removed": ["src", "src/main.rs"]}, 13),
         ("chmod 700 src; chmod 600 README.md", {"changed": ["README.md", "src"]}, 10),
         ("touch t; rm t", {"changed": ["."]}, 0),
-        (
-            "ln -s /etc/passwd l; ln README.md hard; mkfifo f",
-            {"created": ["f", "hard", "l"], "changed": ["README.md"]},
-            20,
-        ),
+        ("ln -s /a l; ln README.md hard; mkfifo f", {"created": ["f", "hard", "l"], "changed": ["README.md"]}, 20),
         ("printf x > $'a\\377\\nb'", {"created": ["a\\xff\nb"]}, 1),
         ("ls -laR > /tmp/list; cat README.md src/* > /dev/null", None, 0),
     ],
 )
-def test_what_was_changed_is_told(sandbox: Sandbox, command: str, changes: dict | None, size: int) -> None:
+def test_what_was_changed_is_told(sandbox, command, changes, size):
     result = bash(sandbox, command)
     assert result.exit_code == 0, result.stderr.data
     assert result.tree_changed is (changes is not None)
@@ -97,7 +84,7 @@ HOSTILE = {
 
 
 @pytest.fixture(scope="module")
-def left_behind(sandbox: Sandbox) -> dict[str, tuple[Result, float]]:
+def left_behind(sandbox) -> dict[str, tuple[Result, float]]:
     found = {}
     for name, command in HOSTILE.items():
         began = time.monotonic()
@@ -106,14 +93,13 @@ def left_behind(sandbox: Sandbox) -> dict[str, tuple[Result, float]]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_whatever_it_leaves_there_is_a_result_in_bounded_time(left_behind, name: str) -> None:
+def test_whatever_it_leaves_there_is_a_result_in_bounded_time(left_behind, name):
     result, took = left_behind[name]
     assert result.stdout.data == "end\n" and result.exit_code == 0 and result.helpers_intact
-    assert took < MARGIN_S
-    assert result.tree_changed and result.changes is not None
+    assert took < MARGIN_S and result.tree_changed and result.changes is not None
 
 
-def test_what_it_left_is_counted(left_behind) -> None:
+def test_what_it_left_is_counted(left_behind):
     def of(name: str):
         return left_behind[name][0].changes
 
@@ -131,7 +117,7 @@ def test_what_it_left_is_counted(left_behind) -> None:
     assert all(of(name).complete for name in HOSTILE if name != "deep")
 
 
-def test_the_next_execution_finds_the_world_as_it_was(sandbox: Sandbox, left_behind) -> None:
+def test_the_next_execution_finds_the_world_as_it_was(sandbox, left_behind):
     result = bash(sandbox, "find . | sort; cat README.md")
     assert result.stdout.data == ".\n./README.md\n./src\n./src/main.rs\n./with space.txt\n# read me\n"
     assert not result.tree_changed
@@ -151,23 +137,22 @@ RIGHT = TASK.references["bash"][0]
         "find crates/vox-corpus -type d -exec sh -c 'echo more > \"$1/more\"' - {} \\;",
     ],
 )
-def test_what_it_changes_before_it_prints_does_not_change_what_is_right(sandbox: Sandbox, before: str) -> None:
+def test_what_it_changes_before_it_prints_does_not_change_what_is_right(sandbox, before):
     for seed in (11, 24):
         world = world_for(TASK, seed)
         result = sandbox.run(Invocation("bash", f"{before}\n{RIGHT}", world, LIMITS, 20, TASK.needs))
-        assert result.tree_changed
-        assert not judge(TASK, result, TASK.expected(world, result.processes)).passed
+        assert result.tree_changed and not judge(TASK, result, TASK.expected(world, result.processes)).passed
         first = sandbox.run(Invocation("bash", f'o=$({RIGHT})\n{before}\necho "$o"', world, LIMITS, 20, TASK.needs))
         assert first.tree_changed
         assert judge(TASK, first, TASK.expected(world, first.processes)).passed, "changing the folder is not judged"
 
 
-def test_the_service_answers_what_it_always_did_whatever_became_of_the_folder(sandbox: Sandbox) -> None:
+def test_the_service_answers_what_it_always_did_whatever_became_of_the_folder(sandbox):
     command = "rm -rf * .[!.]*; chmod 000 .; curl -s http://127.0.0.1:8765/api/crates"
     assert text(bash(sandbox, command, "http")) == '{"crates": []}'
 
 
-def test_a_small_limit_of_files_and_memory_still_gives_a_result(sandbox: Sandbox) -> None:
+def test_a_small_limit_of_files_and_memory_still_gives_a_result(sandbox):
     limits = Limits(memory_mb=256, open_files=256)
     result = bash(sandbox, "for i in $(seq 60); do mkdir d && cd d; done; touch $(seq 5000); echo end", limits=limits)
     assert text(result) == "end" and result.tree_changed and isinstance(result.changes.created, Paths)

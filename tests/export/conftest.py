@@ -1,7 +1,5 @@
 """The environment of envs/interop.lock, made once and kept."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

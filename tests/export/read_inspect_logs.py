@@ -80,9 +80,7 @@ if __name__ == "__main__":
         tasks = [HeldOutTask.of(view.tasks[0]), *view.tasks[1:]]
         hidden = tasks[0].id
         held_out = replace(
-            view,
-            tasks=tasks,
-            row=lambda cell: held_out_row(view.row(cell)) if cell.task == hidden else view.row(cell),
+            view, tasks=tasks, row=lambda cell: held_out_row(view.row(cell)) if cell.task == hidden else view.row(cell)
         )
         (path,) = logs.write_logs(held_out, "held-out", "a test", folder / "held-out")
         answer["held-out"] = found(str(path)) | {"text": read_eval_log(str(path)).model_dump_json()}

@@ -1,7 +1,5 @@
 """The cells table for other programs: CSV with a data dictionary, Parquet with the same in its schema."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The bank as Harbor tasks: their form, what an agent cannot see, and real verifiers in real containers."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tomllib

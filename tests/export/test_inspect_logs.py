@@ -1,7 +1,5 @@
 """`make export FORMAT=inspect`: Inspect AI reads the logs back and finds the study's own numbers in them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections import Counter

@@ -1,7 +1,5 @@
 """The bank as tasks of Inspect AI: run by Inspect, in our image, judged by our checks, to the recorded verdicts."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -43,8 +41,7 @@ def test_a_shell_that_the_image_does_not_hold_has_no_score(ran, sandbox):
 
 def test_a_sample_of_recorded_commands_has_the_recorded_verdicts(ran):
     found = ran["agreement"]
-    assert found["commands"] >= 38 and found["verdicts"] == 2 * found["commands"]
-    assert found["differences"] == []
+    assert found["commands"] >= 38 and found["verdicts"] == 2 * found["commands"] and found["differences"] == []
 
 
 def test_the_page_tells_the_whole_campaigns_figures():

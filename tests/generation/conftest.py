@@ -1,6 +1,5 @@
-from __future__ import annotations
-
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,5 +15,20 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> AnswerStore:
+def store(tmp_path) -> AnswerStore:
     return AnswerStore(tmp_path / "answers")
+
+
+@pytest.fixture
+def small_disk(tmp_path) -> Iterator[Callable[[int], Path]]:
+    """A function that mounts a file system of so many bytes."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+
+    def mount(size: int) -> Path:
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", disk], capture_output=True).returncode:
+            pytest.skip("only root mounts a disk")
+        return disk
+
+    yield mount
+    subprocess.run(["umount", "-l", disk], capture_output=True)

@@ -7,13 +7,8 @@ It speaks every wire, by the path it is asked at; behaviours are written as Mess
         endpoint.always("overloaded")                   # every request, until `always(None)`
         endpoint.when(lambda seen: "bash" in seen.prompt, "empty")
         endpoint.url, endpoint.requests
-
-It is also a program: `python -m tests.generation.endpoint --delay-s 0.02` prints its address and serves.
 """
 
-from __future__ import annotations
-
-import argparse
 import contextlib
 import itertools
 import json
@@ -27,7 +22,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 Header = dict[str, str]
 
@@ -97,13 +92,8 @@ def completion(body: Any) -> Any:
         return body
     if body["type"] == "error":
         said = body["error"]
-        return {
-            "error": {
-                "message": said["message"],
-                "type": said["type"],
-                "code": said.get("details", {}).get("error_code"),
-            }
-        }
+        code = said.get("details", {}).get("error_code")
+        return {"error": {"message": said["message"], "type": said["type"], "code": code}}
     blocks = [block for block in body["content"] or [] if isinstance(block, dict)]
     calls = [
         {"id": "call_1", "type": "function", "function": {"name": b["name"], "arguments": json.dumps(b["input"])}}
@@ -113,19 +103,10 @@ def completion(body: Any) -> Any:
     said = {"role": "assistant", "content": "".join(b["text"] for b in blocks if b["type"] == "text") or None}
     usage = body.get("usage") or {}
     counts = {"prompt_tokens": usage.get("input_tokens"), "completion_tokens": usage.get("output_tokens")}
-    return {
-        "id": "chatcmpl-fake",
-        "object": "chat.completion",
-        "model": body["model"],
-        "choices": [
-            {
-                "index": 0,
-                "message": said | ({"tool_calls": calls} if calls else {}),
-                "finish_reason": _FINISHED.get(body.get("stop_reason"), body.get("stop_reason")),
-            }
-        ],
-        "usage": counts,
-    }
+    finished = _FINISHED.get(body.get("stop_reason"), body.get("stop_reason"))
+    choice = {"index": 0, "message": said | ({"tool_calls": calls} if calls else {}), "finish_reason": finished}
+    base = {"id": "chatcmpl-fake", "object": "chat.completion", "model": body["model"]}
+    return base | {"choices": [choice], "usage": counts}
 
 
 def tool_call(name: str, arguments: Any, **over: Any) -> Reply:
@@ -149,9 +130,8 @@ BEHAVIOURS: dict[str, Reply] = {
     "bad-request": error(400, "invalid_request_error", "messages: at least one message is required"),
     "refused-temperature": error(400, "invalid_request_error", "`temperature` is deprecated for this model."),
     "extra-inputs": error(400, "invalid_request_error", "temperature: Extra inputs are not permitted"),
-    "temperature-thinking": error(
-        400, "invalid_request_error", "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode"
-    ),
+    "temperature-thinking": error(400, "invalid_request_error",
+        "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode"),
     "credit-balance": error(400, "invalid_request_error", "Your credit balance is too low to access the API."),
     "bad-key": error(401, "authentication_error", "invalid x-api-key"),
     "payment": error(402, "billing_error", "payment required"),
@@ -178,22 +158,15 @@ BEHAVIOURS: dict[str, Reply] = {
     "overloaded": error(529, "overloaded_error", "Overloaded"),
     "no-retry": error(500, "api_error", "do not come back", x_should_retry="false"),
     "error-in-200": Reply(200, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
-    "refusal": Reply(
-        body=message(
-            content=[],
-            stop_reason="refusal",
-            stop_details={"type": "refusal", "category": "cyber", "explanation": None},
-            usage={"input_tokens": 120, "output_tokens": 0},
-        )
-    ),
+    "refusal": Reply(body=message(content=[], stop_reason="refusal", stop_details={"type": "refusal",
+        "category": "cyber"})),
     "refusal-bare": Reply(body=message(content=None, stop_reason="refusal", stop_details=None)),
     "truncated": Reply(body=message("find . -na", stop_reason="max_tokens")),
     "thinking-only": Reply(body=message(content=[THINKING], stop_reason="max_tokens")),
     "thinking-first": Reply(body=message(content=[THINKING, {"type": "text", "text": "ls -la"}])),
     "several-blocks": Reply(body=message(content=[{"type": "text", "text": "ls "}, {"type": "text", "text": "-la"}])),
-    "unknown-block": Reply(
-        body=message(content=[{"type": "hologram", "text": "no"}, {"type": "text", "text": "ls -la"}, "loose"])
-    ),
+    "unknown-block": Reply(body=message(content=[{"type": "hologram", "text": "no"}, {"type": "text",
+        "text": "ls -la"}, "loose"])),
     "empty": Reply(body=message("  \n")),
     "no-content": Reply(body=message(content=[])),
     "unknown-stop": Reply(body=message(stop_reason="tired")),
@@ -207,7 +180,7 @@ BEHAVIOURS: dict[str, Reply] = {
     "no-message": Reply(body={"hello": "world"}),
     "json-list": Reply(body=[1, 2, 3]),
     "nothing": Reply(body=b""),
-    "not-a-number": Reply(body=json.dumps(message(score=float("nan"))).encode()),
+    "not-a-number": Reply(body=json.dumps(message(usage={"input_tokens": float("nan")})).encode()),
     "beyond-bounds": Reply(body=json.dumps(message()).replace("120", "1e999").encode()),
     "deep": Reply(body=b"[" * 100_000 + b"]" * 100_000),
     "truncated-json": Reply(body=json.dumps(message()).encode()[:-20]),
@@ -221,7 +194,7 @@ BEHAVIOURS: dict[str, Reply] = {
     "reset-before": Reply(reset="before"),
     "reset-after": Reply(reset="after"),
     "reset-middle": Reply(reset="middle"),
-}
+}  # fmt: skip
 
 
 class Endpoint:
@@ -232,7 +205,6 @@ class Endpoint:
     ) -> None:
         self.answer, self.delay_s = answer, delay_s
         self.requests: list[Seen] = []
-        self.sent: list[str] = []  # prompts whose reply was written in full
         self.most_at_once = 0
         self.on_request: Callable[[Seen], None] = lambda seen: None
         self.batches: dict[str, dict[str, Any]] = {}
@@ -250,17 +222,17 @@ class Endpoint:
 
     # ------------------------------------------------------------ what it is told
 
-    def script(self, *behaviours: str | Reply) -> Endpoint:
+    def script(self, *behaviours: str | Reply) -> Self:
         """What the next message requests get, one each, in order."""
         self._script.extend(map(_reply, behaviours))
         return self
 
-    def always(self, behaviour: str | Reply | None) -> Endpoint:
+    def always(self, behaviour: str | Reply | None) -> Self:
         """What every message request gets once the script is empty; None: the default answer."""
         self._always = None if behaviour is None else _reply(behaviour)
         return self
 
-    def when(self, test: Callable[[Seen], bool], behaviour: str | Reply) -> Endpoint:
+    def when(self, test: Callable[[Seen], bool], behaviour: str | Reply) -> Self:
         """What message requests get that fit a test; asked before the script."""
         self._when.append((test, _reply(behaviour)))
         return self
@@ -275,7 +247,7 @@ class Endpoint:
         self._server.shutdown()
         self._server.server_close()
 
-    def __enter__(self) -> Endpoint:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -315,7 +287,7 @@ class Endpoint:
             if scripted is not None and scripted.reset is None:
                 return scripted
             name = f"msgbatch_{len(self.batches) + 1}"
-            self.batches[name] = {"requests": seen.body["requests"], "polls": 0, "made": time.time()}
+            self.batches[name] = {"requests": seen.body["requests"], "polls": 0}
             return Reply(body=self._batch_view(name), reset=None if scripted is None else scripted.reset)
         if not parts:
             views = [self._batch_view(name) for name in reversed(self.batches)]
@@ -330,26 +302,9 @@ class Endpoint:
     def _batch_view(self, name: str) -> dict[str, Any]:
         batch = self.batches[name]
         ended = batch["polls"] >= self.batch_polls
-        made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(batch["made"]))
-        count = len(batch["requests"])
-        return {
-            "id": name,
-            "type": "message_batch",
-            "processing_status": "ended" if ended else "in_progress",
-            "created_at": made,
-            "expires_at": made,
-            "ended_at": made if ended else None,
-            "archived_at": None,
-            "cancel_initiated_at": None,
-            "request_counts": {
-                "processing": 0 if ended else count,
-                "succeeded": count if ended else 0,
-                "errored": 0,
-                "canceled": 0,
-                "expired": 0,
-            },
-            "results_url": f"{self.url}/v1/messages/batches/{name}/results" if ended else None,
-        }
+        results = f"{self.url}/v1/messages/batches/{name}/results" if ended else None
+        status = "ended" if ended else "in_progress"
+        return {"id": name, "type": "message_batch", "processing_status": status, "results_url": results}
 
     def _batch_results(self, name: str) -> bytes:
         lines = []
@@ -406,12 +361,6 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     server: _Server
 
-    def do_POST(self) -> None:
-        self._serve()
-
-    def do_GET(self) -> None:
-        self._serve()
-
     def log_message(self, format: str, *args: Any) -> None:
         """Requests are in `Endpoint.requests`."""
 
@@ -428,7 +377,6 @@ class _Handler(BaseHTTPRequestHandler):
                 return self._reset()
             endpoint.pause(reply.first_byte_s)
             self._send(reply)
-        endpoint.sent.append(seen.prompt)
         return None
 
     def _send(self, reply: Reply) -> None:
@@ -454,24 +402,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         return None
 
+    do_GET = do_POST = _serve
+
     def _reset(self) -> None:
         """Cut the connection with RST instead of an orderly end."""
         self.close_connection = True
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
-
-
-def main() -> None:
-    """Serve until killed; the first line printed is the address."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--delay-s", type=float, default=0.0)
-    parser.add_argument("--text", default="ls -la")
-    options = parser.parse_args()
-    with Endpoint(lambda prompt: options.text, delay_s=options.delay_s, port=options.port) as endpoint:
-        print(endpoint.url, flush=True)
-        threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

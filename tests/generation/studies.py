@@ -1,7 +1,5 @@
 """Small studies and their cells for the generation tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fluency.core.study import Cell, Study, validate_study
@@ -11,14 +9,9 @@ from fluency.generation.store import AnswerStore
 from tests.generation.endpoint import Endpoint
 
 KEY = "sk-ant-canary-0123456789abcdef0123456789"
-ENVIRON = {"ANTHROPIC_API_KEY": KEY}
+ENVIRON = dict.fromkeys(["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "VERTEX_ACCESS_TOKEN"], KEY)
 QUICK = RetryPolicy(
-    attempt_s=5.0,
-    deadline_s=20.0,
-    attempts=4,
-    first_wait_s=0.02,
-    longest_wait_s=0.1,
-    batch_poll_s=0.02,
+    attempt_s=5.0, deadline_s=20.0, attempts=4, first_wait_s=0.02, longest_wait_s=0.1, batch_poll_s=0.02
 )
 
 
@@ -51,3 +44,20 @@ def ask(generator: Generator, cell: Cell) -> Any:
 
 def cells_of(study: Study, tasks: int = 2) -> list[Cell]:
     return list(study.cells([f"task-{n}" for n in range(tasks)]))
+
+
+PRICE = {"input_usd_per_mtok": 3.0, "output_usd_per_mtok": 15.0, "dated": "2026-11-23"}
+SAID = {"alias": "sonnet", "temperature": 0.7, "max_tokens": 1024, "price": PRICE}
+MODELS: dict[str, dict[str, Any]] = {
+    "messages": {"id": "claude-sonnet-4-6"},
+    "chat": {"id": "some-model", "wire": "chat"},
+    "bedrock": {"id": "us.anthropic.claude-sonnet-4-6-v1:0", "wire": "bedrock", "region": "us-east-1"},
+    "vertex": {"id": "claude-sonnet-4-6@20260217", "wire": "vertex", "region": "europe-west1", "project": "mine"},
+}
+SUFFIX = {"chat": "/v1", "vertex": "/v1"}
+"""What the client expects in the address."""
+
+
+def study_on(wire: str, **over: Any) -> Study:
+    trials = over.pop("trials", 3)
+    return study_of(SAID | MODELS[wire] | over, trials=trials)

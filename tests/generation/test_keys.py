@@ -1,8 +1,5 @@
 """The key: out of the environment, onto the wire, and nowhere else."""
 
-from __future__ import annotations
-
-import contextlib
 import logging
 import re
 import time
@@ -13,30 +10,16 @@ import pytest
 from fluency.common.errors import CallError, StopRun, UserError
 from fluency.common.files import pretty_json
 from fluency.generation.keys import require_keys
-from fluency.generation.providers.messages import MessagesProvider
-from tests.generation.endpoint import BEHAVIOURS, Endpoint, Reply, error, message
+from tests.generation.endpoint import BEHAVIOURS, Reply, error, message
 from tests.generation.studies import ENVIRON, KEY, ask, cells_of, generator_of, prompt_of, study_of
 
-ECHO = [error(status, "api_error", f"your key {KEY} is bad: Bearer {KEY}") for status in (400, 401, 403, 404, 413, 500)]
-ECHO.append(Reply(200, f"<html>{KEY}</html>".encode()))
-ECHO.append(Reply(200, message(f"echo {KEY}", id=KEY)))
-ECHO.append(Reply(200, message("ls"), {"request-id": KEY}))
-ECHO.append(Reply(307, b"", {"location": f"http://127.0.0.1:9/{KEY}"}))
-
-
-def test_a_reply_that_holds_the_key_is_not_kept_and_ends_the_run(endpoint, store):
-    study = study_of()
-    cells = cells_of(study)
-    generator = generator_of(study, store, endpoint)
-    ask(generator, cells[0])
-    endpoint.script(Reply(200, message(f"echo {KEY}")))
-    with pytest.raises(StopRun, match="the reply holds the API key") as caught:
-        ask(generator, cells[1])
-    assert "revoke" in caught.value.hint and KEY not in str(caught.value)
-    with pytest.raises(StopRun, match="the reply holds the API key"):
-        ask(generator, cells[2])
-    assert len(endpoint.requests) == 2 and generator.budget.spent_usd > 0.01
-    assert KEY not in "".join(path.read_text() for path in store.folder.rglob("*") if path.is_file())
+ECHO = [
+    *(error(status, "api_error", f"your key {KEY} is bad: Bearer {KEY}") for status in (400, 401, 403, 404, 413, 500)),
+    Reply(200, f"<html>{KEY}</html>".encode()),
+    Reply(200, message(f"echo {KEY}", id=KEY)),
+    Reply(200, message("ls"), {"request-id": KEY}),
+    Reply(307, b"", {"location": f"http://127.0.0.1:9/{KEY}"}),
+]
 
 
 def test_a_batch_that_holds_the_key_is_not_kept_either(endpoint, store):
@@ -91,10 +74,6 @@ def test_a_canary_key_is_nowhere_after_a_run_with_every_failure(endpoint, store,
                 texts.append(pretty_json(ask(generator, cell).model_dump(mode="json")))
             except CallError as caught:
                 texts += [str(caught), repr(caught), *traceback.format_exception(caught)]
-                chained = caught.__cause__ or caught.__context__
-                while chained is not None:
-                    texts.append(f"{chained!r} {chained}")
-                    chained = chained.__cause__ or chained.__context__
         for path in store.folder.glob("*/*.json"):
             texts.append(path.read_text())
             path.unlink()
@@ -103,8 +82,7 @@ def test_a_canary_key_is_nowhere_after_a_run_with_every_failure(endpoint, store,
     everything = "\n".join(
         [*texts, caplog.text, *capfd.readouterr(), *(data.decode(errors="replace") for data in files)]
     )
-    assert len(everything) > 20_000
-    assert KEY not in everything and KEY[10:30] not in everything
+    assert len(everything) > 20_000 and KEY not in everything and KEY[10:30] not in everything
     assert "[key removed]" in everything
 
 
@@ -126,74 +104,15 @@ def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(key, endpoint,
     study = study_of()
     with pytest.raises(StopRun) as caught:
         ask(generator_of(study, store, endpoint, environ={"ANTHROPIC_API_KEY": key}), cells_of(study)[0])
-    assert key not in str(caught.value)
-    assert endpoint.requests == []
+    assert key not in str(caught.value) and endpoint.requests == []
 
 
-def test_a_key_with_blanks_around_it_works(endpoint, store):
-    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "api_key_env": "MY_KEY"})
-    ask(generator_of(study, store, endpoint, environ={"MY_KEY": f" {KEY}\n"}), cells_of(study)[0])
+def test_a_key_with_blanks_around_it_works_and_a_server_that_needs_none_gets_none(endpoint, store):
+    own = {"alias": "m", "id": "claude-sonnet-4-6", "api_key_env": "MY_KEY"}
+    llama = {"alias": "llama", "id": "llama", "key_required": False, "temperature": 0.7, "max_tokens": 64}
+    study = study_of(own, llama)
+    generator = generator_of(study, store, endpoint, environ=ENVIRON | {"MY_KEY": f" {KEY}\n"})
+    ask(generator, cells_of(study)[0])
+    record = ask(generator, cells_of(study)[-1])
     assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
-
-
-def test_the_callers_environment_does_not_reach_the_wire(endpoint, store, monkeypatch):
-    with Endpoint() as elsewhere:
-        for name, value in {
-            "ANTHROPIC_API_KEY": "sk-ant-other",
-            "ANTHROPIC_AUTH_TOKEN": "token-of-another",
-            "ANTHROPIC_BASE_URL": elsewhere.url,
-            "ANTHROPIC_CUSTOM_HEADERS": "x-leaked: yes\nanthropic-beta: other",
-            "ANTHROPIC_PROFILE": "no-such-profile",
-            "ANTHROPIC_LOG": "debug",
-            "HTTP_PROXY": elsewhere.url,
-            "ALL_PROXY": elsewhere.url,
-        }.items():
-            monkeypatch.setenv(name, value)
-        study = study_of()
-        ask(generator_of(study, store, endpoint), cells_of(study)[0])
-        assert elsewhere.requests == []
-    headers = endpoint.requests[0].headers
-    assert headers["authorization"] == f"Bearer {KEY}"
-    assert {"x-leaked", "anthropic-beta", "x-api-key"}.isdisjoint(headers)
-
-
-def test_a_server_that_needs_no_key_gets_none(endpoint, store):
-    entry = {"alias": "llama", "id": "llama", "key_required": False, "temperature": 0.7, "max_tokens": 64}
-    study = study_of(entry)
-    record = ask(generator_of(study, store, endpoint), cells_of(study)[0])
-    assert KEY not in str(endpoint.requests[0].headers)
-    assert (record.cost_usd, record.price) == (None, None)
-
-
-@pytest.mark.parametrize("tail", ["/v1", "/v1/", "/v1/messages"])
-def test_an_address_that_ends_in_v1_is_corrected_with_a_note(tail, endpoint, store, capsys):
-    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "base_url": endpoint.url + tail})
-    ask(generator_of(study, store, endpoint, base_urls={}), cells_of(study)[0])
-    assert endpoint.requests[0].path == "/v1/messages"
-    (said,) = capsys.readouterr().err.splitlines()
-    assert f"is used as {endpoint.url}" in said
-
-
-@pytest.mark.parametrize(
-    ("url", "used"),
-    [
-        ("https://openrouter.ai/api", "https://openrouter.ai/api"),
-        ("https://openrouter.ai/api/v1", "https://openrouter.ai/api"),
-        ("http://localhost:11434/", "http://localhost:11434"),
-    ],
-)
-def test_addresses(url, used):
-    assert MessagesProvider.address(study_of().models[0], url, "here")[0] == used
-
-
-@pytest.mark.parametrize(
-    "url", ["localhost:1234", "ftp://x", "", "http://", "https://me:secret@host", "http://h?key=1"]
-)
-def test_what_is_no_address_is_refused(url, endpoint, store):
-    with pytest.raises(UserError):
-        MessagesProvider.address(study_of().models[0], url, "here")
-    study = study_of({"alias": "m", "id": "claude-sonnet-4-6"})
-    generator = generator_of(study, store, endpoint, base_urls={"m": url} if url else {"m": "x"})
-    with contextlib.suppress(AssertionError), pytest.raises(StopRun):
-        ask(generator, cells_of(study)[0])
-    assert endpoint.requests == []
+    assert KEY not in str(endpoint.requests[1].headers) and (record.cost_usd, record.price) == (None, None)

@@ -1,17 +1,22 @@
-"""How fast and for how much: rate, calls in flight, the service's headers, the budget."""
-
-from __future__ import annotations
+"""How fast and for how much: rate, calls in flight, the service's headers, the budget, and who waits for whom."""
 
 import datetime as dt
+import json
+import os
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
 
 from fluency.common.errors import StopRun
-from fluency.core.study import ModelConfig
+from fluency.common.terminal import log_line
+from fluency.core.study import Cell, ModelConfig
+from fluency.generation import model_session
 from fluency.generation.audit import verify
+from fluency.generation.budget import upper_bound_usd
 from fluency.generation.failure import (
     Failure,
     RetryPolicy,
@@ -21,15 +26,16 @@ from fluency.generation.failure import (
     worth_another_attempt,
 )
 from fluency.generation.pace import Pace
+from fluency.generation.policies import resolve
 from fluency.generation.providers.messages import MessagesProvider
 from fluency.generation.providers.sdk_provider import LONGEST_HEADER_PAUSE_S
+from fluency.generation.reply import DEEPER
 from tests.generation.endpoint import BEHAVIOURS, Reply, message
-from tests.generation.studies import ask, cells_of, generator_of, study_of
+from tests.generation.studies import QUICK, ask, cells_of, generator_of, prompt_of, study_of
 from tests.waiting import wait_for
 
 
 def ask_all(generator, cells, threads=16) -> list[BaseException | None]:
-    """Ask all cells at once; what each raised."""
     with ThreadPoolExecutor(threads) as pool:
         return [future.exception() for future in [pool.submit(ask, generator, cell) for cell in cells]]
 
@@ -39,14 +45,6 @@ def test_calls_in_flight_stay_within_the_bound_and_reach_it(endpoint, store):
     study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 3})
     assert not any(ask_all(generator_of(study, store, endpoint), cells_of(study, tasks=3)))
     assert endpoint.most_at_once == 3
-
-
-def test_the_first_call_is_alone(endpoint, store):
-    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 8})
-    endpoint.script(Reply(first_byte_s=0.3))
-    assert not any(ask_all(generator_of(study, store, endpoint), cells_of(study)))
-    first, second = endpoint.requests[:2]
-    assert second.at - first.at >= 0.3
 
 
 def test_a_bad_key_costs_one_request_whatever_the_number_of_threads(endpoint, store):
@@ -87,8 +85,7 @@ def test_a_stop_wakes_those_who_wait(endpoint, store):
     endpoint.script(replace(BEHAVIOURS["bad-key"], first_byte_s=0.3))
     start = time.monotonic()
     assert all(isinstance(error, StopRun) for error in ask_all(generator, [*waiting, of_the_other]))
-    assert time.monotonic() - start < 5
-    assert len(endpoint.requests) == 2
+    assert time.monotonic() - start < 5 and len(endpoint.requests) == 2
 
 
 def test_the_services_rate_headers_are_heeded(endpoint, store):
@@ -102,8 +99,7 @@ def test_the_services_rate_headers_are_heeded(endpoint, store):
     now = time.time()
     ask(generator, cells[1])
     left = dt.datetime.fromisoformat(reset).timestamp() - now
-    assert time.time() - now >= min(left, 0.3)
-    assert len(endpoint.requests) == 2
+    assert time.time() - now >= min(left, 0.3) and len(endpoint.requests) == 2
 
 
 def headers(remaining: str, seconds: float, kind: str = "tokens") -> dict[str, str]:
@@ -132,16 +128,12 @@ def test_pauses_by_header(given, least, most):
 @pytest.mark.parametrize(
     ("given", "seconds"),
     [
-        ({"retry-after": "7"}, 7),
-        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "7"}, 7), ({"retry-after": "0.5"}, 0.5),
         ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
-        ({"retry-after": "Thu, 01 Jan 1970 00:01:40 GMT"}, 100),
-        ({"retry-after": "-3"}, 0),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "soon"}, None),
-        ({}, None),
+        ({"retry-after": "Thu, 01 Jan 1970 00:01:40 GMT"}, 100), ({"retry-after": "-3"}, 0),
+        ({"retry-after": "nan"}, None), ({"retry-after": "soon"}, None), ({}, None),
     ],
-)
+)  # fmt: skip
 def test_retry_after(given, seconds):
     assert retry_after(given, now=0) == seconds
 
@@ -228,11 +220,9 @@ def test_the_budget_stops_exact_to_the_calls_in_flight_and_the_next_run_goes_on(
     generator = generator_of(study, store, endpoint)
     raised = ask_all(generator, cells_of(study, tasks=4))
     bought = len(endpoint.requests)
-    assert 5 <= bought <= 5 + 4 - 1
-    assert generator.budget.spent_usd == pytest.approx(bought)
+    assert 5 <= bought <= 5 + 4 - 1 and generator.budget.spent_usd == pytest.approx(bought)
     assert sum(isinstance(error, StopRun) for error in raised) == 24 - bought
-    assert "budget.stop_usd" in str(next(error for error in raised if error))
-    assert verify(store).sound == bought
+    assert "budget.stop_usd" in str(next(error for error in raised if error)) and verify(store).sound == bought
 
     same = generator_of(study, store, endpoint, spent_usd=float(bought))
     assert sum(isinstance(error, StopRun) for error in ask_all(same, cells_of(study, tasks=4))) == 24 - bought
@@ -243,20 +233,188 @@ def test_the_budget_stops_exact_to_the_calls_in_flight_and_the_next_run_goes_on(
     assert len(endpoint.requests) == 24
 
 
-def test_an_answer_without_usage_counts_as_dear_as_it_can_be(endpoint, store):
-    study = dear_study(stop_usd=5)
-    endpoint.always("no-usage")
-    generator = generator_of(study, store, endpoint)
+BOUND_USD = 1024 / 100  # max_tokens at the price of DEAR
+WHOLE = json.dumps(message()).encode()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(body=WHOLE, content_length=len(WHOLE) + 100),
+        Reply(body=WHOLE + b" " * 40, chunk_bytes=len(WHOLE), chunk_s=3.0, content_length=len(WHOLE) + 100),
+    ],
+    ids=["cut", "too slow"],
+)
+def test_a_reply_that_is_complete_though_its_length_promised_more_is_the_answer(reply, endpoint, store):
+    study = dear_study(stop_usd=1000)
+    generator = generator_of(study, store, endpoint, retry_policy=replace(QUICK, attempt_s=1.0))
+    endpoint.script(reply)
     record = ask(generator, cells_of(study)[0])
-    assert record.cost_usd is None
-    assert generator.budget.spent_usd == pytest.approx(1024 / 100)
-    with pytest.raises(StopRun):
-        ask(generator, cells_of(study)[1])
+    assert (record.answer.text, record.answer.attempts, len(endpoint.requests)) == ("ls -la", 1, 1)
+    assert generator.budget.spent_usd == pytest.approx(record.cost_usd)
 
 
-def test_answers_from_the_store_cost_nothing_again(endpoint, store):
-    study = dear_study(stop_usd=5)
-    ask(generator_of(study, store, endpoint), cells_of(study)[0])
-    again = generator_of(study, store, endpoint)
-    ask(again, cells_of(study)[0])
-    assert again.budget.spent_usd == 0
+def test_the_stop_holds_against_an_endpoint_whose_every_reply_is_broken(endpoint, store):
+    study = dear_study(stop_usd=5 * BOUND_USD)
+    cells = cells_of(study, tasks=4)
+    generator = generator_of(study, store, endpoint)
+    ask(generator, cells[0])
+    endpoint.always("truncated-json")
+    raised = [error for error in ask_all(generator, cells[1:]) if error]
+    assert any(isinstance(error, StopRun) and "budget.stop_usd" in str(error) for error in raised)
+    assert 5 <= len(endpoint.requests) - 1 <= 5 + 4 - 1
+
+
+@pytest.mark.parametrize("fate", ["broken", "no message"])
+def test_results_of_a_batch_that_are_of_no_use_count_at_its_price(fate, endpoint, store):
+    model = {"alias": "m", "id": "claude-sonnet-4-6", "transport": "batch", "price": DEAR}
+    study = study_of(model, budget={"stop_usd": 1000})
+    cells = cells_of(study)[:3]
+    honest = endpoint._batch_results
+
+    def spoiled(name: str) -> bytes:
+        lines = honest(name).splitlines(keepends=True)
+        return b"".join([b"{broken\n" if fate == "broken" else lines[0].replace(b'"content"', b'"x"'), *lines[1:]])
+
+    endpoint._batch_results = spoiled
+    generator = generator_of(study, store, endpoint)
+    generator.prepare_batches((cell, prompt_of(cell)) for cell in cells)
+    records = [ask(generator, cell) for cell in cells]
+    assert sorted(record.answer.transport for record in records) == ["batch", "messages", "messages"]
+    assert generator.budget.spent_usd == pytest.approx(BOUND_USD / 2 + sum(record.cost_usd for record in records))
+
+
+def cells_by_model(study) -> tuple[list[Cell], list[Cell]]:
+    cells = cells_of(study)
+    return [c for c in cells if c.model == "b"][:5], [c for c in cells if c.model == "s"]
+
+
+def test_a_batch_that_is_out_counts_until_it_is_collected_and_stops_only_who_asks(endpoint, store):
+    """Four orders at half the price; what they may cost leaves other calls no room, what they do cost does."""
+    batch = {"alias": "b", "id": "claude-sonnet-4-6", "transport": "batch", "price": DEAR}
+    single = {"alias": "s", "id": "claude-haiku-4-5", "price": DEAR}
+    study = study_of(batch, single, budget={"stop_usd": 2.5 * BOUND_USD})
+    batched, singles = cells_by_model(study)
+    endpoint.batch_polls = 10**6
+    generator = generator_of(study, store, endpoint)
+    generator.prepare_batches((cell, prompt_of(cell)) for cell in batched)
+    with ThreadPoolExecutor(5) as pool, ExitStack() as at_last:
+        at_last.callback(setattr, endpoint, "batch_polls", 0)  # whatever fails, nobody waits for ever
+        asked = [pool.submit(ask, generator, cell) for cell in batched]
+        wait_for(lambda: endpoint.batches)
+        assert ask(generator, singles[0]).answer.text, "there is still room for it"
+        generator.budget.add(BOUND_USD / 2)
+        for _ in range(2):
+            with pytest.raises(StopRun, match=r"\$20.48\d* reserved for batches under way") as caught:
+                ask(generator, singles[1])
+        assert caught.value.where == "budget: stop_usd"
+        endpoint.batch_polls = 0
+        assert [future.result().answer.text for future in asked] == ["ls -la"] * 5, "its own batch is waited for"
+    with pytest.raises(StopRun, match="reserved"):  # stopped for this run
+        ask(generator, singles[1])
+    again = generator_of(study, store, endpoint, spent_usd=generator.budget.spent_usd)
+    assert ask(again, singles[1]).answer.text
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "no-usage",
+        message(usage={"input_tokens": 0, "output_tokens": 0}),
+        message(usage={"input_tokens": 120, "output_tokens": 0}),
+        json.dumps(message()).replace('"usage"', '"usage": {"input_tokens": 1, "output_tokens": 1}, "usage"').encode(),
+    ],
+    ids=["none", "no-tokens", "a-text-of-no-tokens", "usage-twice"],
+)
+def test_a_usage_that_cannot_be_is_counted_at_the_most_it_may_be(reply, endpoint, store):
+    study = study_of()
+    endpoint.script(reply if reply == "no-usage" else Reply(body=reply))
+    generator = generator_of(study, store, endpoint)
+    cell = cells_of(study)[0]
+    assert ask(generator, cell).cost_usd is None
+    assert generator.budget.spent_usd == upper_bound_usd(resolve(study.models[0]), prompt_of(cell))
+
+
+SLOWER = {"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 8}
+
+
+@pytest.mark.parametrize(("name", "attempts"), [("truncated-json", 3), ("overloaded", 4), ("reset-after", 4)])
+def test_while_the_first_call_waits_between_attempts_nobody_else_asks(name, attempts, endpoint, store):
+    study = study_of(SLOWER)
+    endpoint.always(name)
+    raised = ask_all(generator_of(study, store, endpoint), cells_of(study))
+    assert all(isinstance(error, StopRun) for error in raised) and len(endpoint.requests) == attempts
+    assert len(set(endpoint.prompts)) == 1
+
+
+def test_the_others_go_as_soon_as_the_first_is_answered(endpoint, store):
+    study = study_of(SLOWER)
+    endpoint.script("overloaded", "html", Reply(first_byte_s=0.2)).always(Reply(first_byte_s=0.1))
+    assert not any(ask_all(generator_of(study, store, endpoint), cells_of(study)))
+    assert len(set(endpoint.prompts[:3])) == 1 and endpoint.requests[3].at - endpoint.requests[2].at >= 0.2
+    assert endpoint.most_at_once > 1
+
+
+def test_two_aliases_that_ask_the_same_request_at_once_pay_once(endpoint, store):
+    endpoint.always(Reply(first_byte_s=0.1))
+    study = study_of(SLOWER | {"alias": "a"}, SLOWER | {"alias": "b"})
+    generator = generator_of(study, store, endpoint)
+    with ThreadPoolExecutor(24) as pool:
+        asked = lambda cell: generator.generate(cell, f"{cell.shell} {cell.task}", "0" * 64)  # noqa: E731 - no alias in it
+        records = list(pool.map(asked, cells_of(study)))
+    assert len(endpoint.requests) == 12 == verify(store).sound and len(records) == 24
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(), ValueError("I/O operation on closed file")])
+def test_a_terminal_that_fails_loses_no_answer(error, endpoint, store, monkeypatch):
+    study = study_of()
+    cell = cells_of(study)[0]
+    endpoint.script("wrong-model")
+
+    def closed(text: str) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fluency.generation.model_session.log_line", closed)
+        with pytest.raises(type(error)):
+            ask(generator_of(study, store, endpoint), cell)
+    assert ask(generator_of(study, store, endpoint), cell).answer.model_echoed == "another-model"
+    assert len(endpoint.requests) == 1
+
+
+def test_a_closed_terminal_ends_nothing(monkeypatch):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "w") as nobody_reads:
+        monkeypatch.setattr(sys, "stderr", nobody_reads)
+        log_line("hello")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), write_end)  # for what is still in the buffer
+    log_line("hello")
+
+
+@pytest.mark.parametrize("levels", [60, 70, 200, 450, 700, 900, 20_000])
+def test_a_reply_that_nests_deeply_is_an_answer_or_asked_again_in_this_run(levels, endpoint, store):
+    study = study_of()
+    cell = cells_of(study)[0]
+    nested = json.dumps(message(usage={"input_tokens": 1, "output_tokens": 1, "x": 7})).replace(
+        "7", "[" * levels + "]" * levels
+    )
+    endpoint.script(Reply(body=nested.encode()))
+    record = ask(generator_of(study, store, endpoint), cell)
+    assert record.answer.text == "ls -la" and len(endpoint.requests) == (2 if levels > 1000 else 1)
+    assert (DEEPER in json.dumps(record.answer.raw)) == (64 <= levels <= 1000) and verify(store).sound == 1
+
+
+def test_a_reply_that_a_bug_fails_to_read_counts_and_is_asked_for_again(endpoint, store, monkeypatch):
+    read, failures = model_session.answer_of, [AttributeError("a bug")]
+
+    def broken_once(*arguments):
+        if failures:
+            raise failures.pop()
+        return read(*arguments)
+
+    monkeypatch.setattr(model_session, "answer_of", broken_once)
+    generator = generator_of(study_of(), store, endpoint)
+    record = ask(generator, cells_of(generator.study)[0])
+    assert (record.answer.attempts, len(endpoint.requests)) == (2, 2)
+    assert generator.budget.spent_usd > record.cost_usd > 0

@@ -1,17 +1,21 @@
-"""The policy table, what the config lays over it, and what it refuses."""
+"""The policy table, what the config changes of it, and the estimate of a study's calls, dollars and minutes."""
 
-from __future__ import annotations
-
+import re
 from dataclasses import replace
 
 import pytest
 
 from fluency.common.errors import UserError
-from fluency.core.study import ModelConfig
+from fluency.common.paths import ROOT
+from fluency.core.study import PILOT, ModelConfig, Study, read_study
+from fluency.core.tasks import load_tasks
+from fluency.generation.estimate import estimate_cost
 from fluency.generation.policies import resolve, table
 from fluency.generation.providers.messages import body_of
-from fluency.generation.request import request_for, request_key
-from tests.generation.studies import cells_of, study_of
+from fluency.generation.request import PREAMBLE, PREAMBLES, build_prompt, request_for, request_key
+from fluency.generation.store import AnswerStore
+from fluency.workflow.plan import render_plan
+from tests.generation.studies import ENVIRON, cells_of, generator_of, study_of
 
 PRICE = {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2, "dated": "2026-11-01"}
 TAKE_TEMPERATURE = {"haiku-4-5", "sonnet-4-5", "opus-4-5", "sonnet-4-6", "opus-4-6"}
@@ -32,8 +36,7 @@ def test_the_table_holds_every_model_with_price_and_temperature():
         assert policy.temperature_sent == (0.7 if takes else None)
         assert policy.headers == {"anthropic-version": "2023-06-01" if takes else "2026-10-21"}
         assert policy.price.output_usd_per_mtok > policy.price.input_usd_per_mtok > 0
-        assert policy.max_tokens >= (8192 if policy.effort else 1024)
-        assert not (takes and policy.thinking)
+        assert policy.max_tokens >= (8192 if policy.effort else 1024) and not (takes and policy.thinking)
 
 
 def test_always_thinking_models_are_given_room_and_the_lowest_effort():
@@ -50,8 +53,7 @@ def test_the_config_overlays_the_table():
     )
     assert (policy.temperature_sent, policy.max_tokens, policy.effort) == (None, 77, "low")
     assert policy.headers == {"anthropic-version": "2026-10-21", "x-team": "a"}
-    assert policy.price.input_usd_per_mtok == 1
-    assert resolve(model(temperature=0)).temperature_sent == 0.0
+    assert policy.price.input_usd_per_mtok == 1 and resolve(model(temperature=0)).temperature_sent == 0.0
     assert resolve(model(id="claude-opus-4-7", temperature=0.3)).temperature_sent == 0.3
 
 
@@ -68,8 +70,7 @@ def test_the_config_overlays_the_table():
 def test_an_unknown_model_needs_its_policy_in_the_config(entry, named):
     with pytest.raises(UserError) as caught:
         resolve(model(id="some/other-model", **entry))
-    assert caught.value.what.endswith(named)
-    assert caught.value.where == "models: m"
+    assert caught.value.what.endswith(named) and caught.value.where == "models: m"
 
 
 def test_a_local_model_needs_no_price():
@@ -94,8 +95,7 @@ def test_what_would_make_the_record_untrue_is_refused(entry):
 
 def test_batches_cost_half():
     policy = resolve(model(price=PRICE))
-    assert policy.cost(1_000_000, 1_000_000) == 3
-    assert policy.cost(1_000_000, 1_000_000, "batch") == 1.5
+    assert policy.cost(1_000_000, 1_000_000) == 3 and policy.cost(1_000_000, 1_000_000, "batch") == 1.5
 
 
 def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
@@ -147,3 +147,113 @@ def test_the_order_mixes_the_shells_evenly_and_follows_the_seed():
     other = study_of(trials=5, order_seed=1)
     assert cells != sorted(cells, key=other.priority)
     assert len(set(map(study.priority, cells))) == 200
+
+
+TASKS = load_tasks(PILOT)
+OPUS = {"alias": "opus", "id": "claude-opus-4-7", "requests_per_minute": 45}
+
+
+@pytest.fixture
+def paid() -> Study:
+    return study_of(OPUS, {"alias": "sonnet", "id": "claude-sonnet-4-6", "requests_per_minute": 45}, trials=5)
+
+
+def bounds(study: Study, price_in: float, price_out: float) -> tuple[float, float]:
+    """Dollars of one model's 200 calls, at least and at most, by hand: 2 to 6 bytes a token."""
+    size = (
+        sum(len(build_prompt(task.prompt, shell).encode()) for task in TASKS for shell in study.shells) * study.trials
+    )
+    calls = len(TASKS) * 2 * study.trials
+    least = size / 6 * price_in / 1e6
+    return least, ((size / 2 + 32 * calls) * price_in + calls * 1024 * price_out) / 1e6
+
+
+def test_the_study_as_designed_costs_what_its_author_said(paid, store):
+    made = estimate_cost(paid, TASKS, store, ENVIRON)
+    assert made.calls == 400 and [model.calls for model in made.models] == [200, 200]
+    for model, (price_in, price_out) in zip(made.models, [(5, 25), (3, 15)], strict=True):
+        least, most = bounds(paid, price_in, price_out)
+        assert least < model.expected_usd < model.most_usd <= most * 1.0001 and model.most_usd >= most * 0.999
+        assert model.minutes == pytest.approx(200 / 45)
+    assert made.models[0].expected_usd < 5  # under $5 at Opus prices
+    assert made.missing_keys == []
+
+
+def test_the_readme_states_the_price_that_the_plan_computes():
+    prices = []
+    for name in ("study", "study-60", "study-demanding"):
+        study = read_study(f"config/{name}.yaml")
+        made = estimate_cost(study, load_tasks(study.tasks), AnswerStore(TASKS[0].folder / "none"), ENVIRON)
+        prices.append((f"{made.expected_usd:.2f}", f"{made.most_usd:.2f}"))
+    stated = re.findall(r"about \$([\d.]+), at most\s+\$(\d+\.\d+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert stated == prices
+
+
+def test_the_committed_study_costs_nothing():
+    made = estimate_cost(read_study(), TASKS, AnswerStore(TASKS[0].folder / "none"), {})
+    assert (made.most_usd, made.missing_keys) == (0, []) and "cost     nothing" in render_plan(made)
+    assert "of studies end with *cannot tell*" in render_plan(made)
+
+
+def test_answers_at_hand_are_not_asked_again_and_teach_the_expectation(paid, store, endpoint):
+    endpoint.answer = lambda prompt: "x" * 300  # a hundred tokens by the endpoint's count
+    fast = study_of(OPUS | {"requests_per_minute": 1_000_000}, trials=5)  # the rate is no part of a request
+    generator = generator_of(fast, store, endpoint)
+    cells = [cell for cell in paid.cells([task.id for task in TASKS]) if cell.model == "opus"]
+    prompts = {(task.id, shell): build_prompt(task.prompt, shell) for task in TASKS for shell in paid.shells}
+    for cell in cells[:20]:
+        generator.generate(cell, prompts[cell.task, cell.shell], "0" * 64)
+    made = estimate_cost(paid, TASKS, store, ENVIRON)
+    opus, sonnet = made.models
+    assert (opus.at_hand, opus.calls, sonnet.at_hand) == (20, 180, 0)
+    assert opus.spent_usd == pytest.approx(20 * (120 * 5 + 100 * 25) / 1e6) == generator.budget.spent_usd
+    assert opus.expected_usd == pytest.approx((opus.input_tokens * 5 + 180 * 100 * 25) / 1e6)
+
+
+def test_a_model_that_nobody_knows_is_expected_to_write_sixty_tokens(store):
+    price = {"input_usd_per_mtok": 0, "output_usd_per_mtok": 10, "dated": "2026-11-01"}
+    own = {"alias": "own", "id": "own", "temperature": 0.7, "max_tokens": 64, "price": price}
+    (model,) = estimate_cost(study_of(own, trials=1), TASKS[:3], store, ENVIRON).models
+    assert model.expected_usd == pytest.approx(6 * 60 * 10 / 1e6)
+
+
+def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
+    small = study_of(OPUS, trials=1)
+    generator = generator_of(study_of(OPUS | {"requests_per_minute": 1_000_000}), store, endpoint)
+    for task in TASKS[:3]:
+        for cell in small.cells([task.id]):
+            generator.generate(cell, build_prompt(task.prompt, cell.shell), "0" * 64)
+    assert estimate_cost(small, TASKS[:3], store, ENVIRON).calls == 0
+    assert estimate_cost(study_of(OPUS, trials=2), TASKS[:3], store, ENVIRON).calls == 6
+    hotter = study_of(OPUS | {"temperature": 0.3}, trials=1)
+    assert estimate_cost(hotter, TASKS[:3], store, ENVIRON).calls == 6
+
+
+def test_what_is_not_installed_is_said_in_both_shells_alike(paid):
+    sentence = "The Rust toolchain, git, Perl and Python are not installed."
+    first = {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells}
+    assert first == {PREAMBLE} and PREAMBLE.count(sentence) == 1
+    assert PREAMBLE.replace(f"{sentence} ", "") == PREAMBLES[-2], "nothing else changed"
+
+
+def test_batches_cost_half_unless_they_expire_and_take_their_time(store):
+    single = estimate_cost(study_of(OPUS), TASKS, store, ENVIRON)
+    batch = estimate_cost(study_of(OPUS | {"transport": "batch"}), TASKS, store, ENVIRON)
+    assert batch.expected_usd == pytest.approx(single.expected_usd / 2)
+    assert batch.most_usd == pytest.approx(single.most_usd)  # it may expire, and is then asked by single calls
+    assert batch.models[0].minutes is None
+    assert "half for batches" in render_plan(batch) and "within an hour" in render_plan(batch)
+
+
+def test_a_missing_key_is_said_only_where_there_is_something_to_ask(paid, store):
+    made = estimate_cost(paid, TASKS, store, {})
+    assert len(made.missing_keys) == 2 and "ANTHROPIC_API_KEY" in made.missing_keys[0]
+    text = render_plan(made, ["PowerShell: the image holds none"])
+    assert "Missing:" in text and "PowerShell: the image holds none" in text
+    assert estimate_cost(paid, [], store, {}).missing_keys == []
+
+
+def test_reasons_have_their_place(paid, store):
+    reasons = {"generate": {"missing": 400}, "score": {"code has changed": 3, "missing": 400}}
+    text = render_plan(estimate_cost(paid, TASKS, store, ENVIRON), reasons=reasons)
+    assert "generate: 400 to run" in text and "score: 403 to run" in text and "code has changed" in text

@@ -1,74 +1,43 @@
-"""Every misbehaviour of the endpoint: what it becomes, and how many requests it costs."""
+"""Every misbehaviour of an endpoint, a proxy or the store's entries: what it becomes, and how many requests it costs."""
 
-from __future__ import annotations
-
+import gzip
+import json
+import re
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fluency.common.errors import CallError, StopRun
-from fluency.generation.audit import verify
-from fluency.generation.failure import RetryPolicy
-from tests.generation.endpoint import BEHAVIOURS
+from fluency.common.errors import CallError, StopRun, UserError
+from fluency.core.study import ModelConfig
+from fluency.generation.audit import main, merge, verify
+from fluency.generation.batches import _name_of
+from fluency.generation.failure import RetryPolicy, from_error
+from fluency.generation.providers import open_provider
+from fluency.generation.providers.messages import MessagesProvider
+from fluency.generation.providers.sdk_provider import MOST_BYTES, Access, is_loopback
+from fluency.generation.store import AnswerStore, DamagedAnswer
+from tests.generation.endpoint import BEHAVIOURS, Reply, error, message
 from tests.generation.studies import ask, cells_of, generator_of, prompt_of, study_of
 from tests.waiting import wait_for
 
-ANSWERS = {
-    "ok": ("ok", "ls -la"),
+PLAIN = "ok thinking-first several-blocks unknown-block unknown-stop wrong-model no-usage odd-usage no-stop-reason"
+ANSWERS = dict.fromkeys(f"{PLAIN} large-numbers slow-first-byte slow-stream".split(), ("ok", "ls -la")) | {
     "refusal": ("refusal", ""),
     "refusal-bare": ("refusal", ""),
     "truncated": ("truncated", "find . -na"),
     "thinking-only": ("truncated", ""),
-    "thinking-first": ("ok", "ls -la"),
-    "several-blocks": ("ok", "ls -la"),
-    "unknown-block": ("ok", "ls -la"),
     "empty": ("empty", "  \n"),
     "no-content": ("empty", ""),
-    "unknown-stop": ("ok", "ls -la"),
-    "wrong-model": ("ok", "ls -la"),
-    "no-usage": ("ok", "ls -la"),
-    "odd-usage": ("ok", "ls -la"),
-    "no-stop-reason": ("ok", "ls -la"),
     "lone-surrogate": ("ok", "echo \N{REPLACEMENT CHARACTER} x"),
-    "large-numbers": ("ok", "ls -la"),
-    "slow-first-byte": ("ok", "ls -la"),
-    "slow-stream": ("ok", "ls -la"),
 }
-RETRIED = {
-    "request-timeout": 4,
-    "conflict": 4,
-    "rate-limit": 4,
-    "rate-limit-ms": 4,
-    "rate-limit-nonsense": 4,
-    "ramp-limit": 4,
-    "client-closed": 4,
-    "server-error": 4,
-    "not-implemented": 4,
-    "bad-gateway": 4,
-    "unavailable": 4,
-    "gateway-timeout": 4,
-    "overloaded": 4,
-    "reset-before": 4,
-    "reset-after": 4,
-    # A reply may have been billed: fewer attempts.
-    "reset-middle": 3,
-    "short-body": 3,
-    "never-first-byte": 3,
-    "endless-stream": 3,
-    "error-in-200": 3,
-    "html": 3,
-    "no-message": 3,
-    "json-list": 3,
-    "nothing": 3,
-    "not-a-number": 3,
-    "beyond-bounds": 3,
-    "deep": 3,
-    "truncated-json": 3,
-    "invalid-utf8": 3,
-    "huge": 3,
-}
-SLOW = ["never-first-byte", "endless-stream"]  # in the deadline's own test
+SLOW = ["never-first-byte", "endless-stream"]  # in the deadline's own tests
+BILLED = ["reset-middle", "short-body", "error-in-200", "html", "no-message", "json-list", "nothing", "not-a-number"]
+BILLED += ["beyond-bounds", "deep", "truncated-json", "invalid-utf8", "huge"]
+TROUBLES = ["request-timeout", "conflict", "rate-limit", "rate-limit-ms", "rate-limit-nonsense", "ramp-limit"]
+TROUBLES += ["client-closed", "server-error", "not-implemented", "bad-gateway", "unavailable", "gateway-timeout"]
+TROUBLES += ["overloaded", "reset-before", "reset-after"]
 THIS_CELL_ONLY = ["bad-request", "too-large", "unprocessable", "no-retry", "rate-limit-absurd"]
 STOPS_RUN = ["credit-balance", "bad-key", "payment", "forbidden", "spend-cap", "contract-cap"]
 STOPS_MODEL = ["not-found", "refused-temperature", "extra-inputs", "temperature-thinking"]
@@ -76,7 +45,7 @@ WAITS = ["rate-limit-1s"]
 
 
 def test_every_behaviour_has_an_expectation():
-    named = [*ANSWERS, *RETRIED, *THIS_CELL_ONLY, *STOPS_RUN, *STOPS_MODEL, *WAITS]
+    named = [*ANSWERS, *SLOW, *BILLED, *TROUBLES, *THIS_CELL_ONLY, *STOPS_RUN, *STOPS_MODEL, *WAITS]
     assert sorted(named) == sorted(BEHAVIOURS)
 
 
@@ -92,50 +61,34 @@ def two_models(endpoint, store):
     return generator, cells[1:-1]
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_replies_that_are_answers_are_records_and_asked_once(name, endpoint, store, two_models):
-    generator, cells = two_models
-    endpoint.script(name)
-    record = ask(generator, cells[0])
-    assert (record.answer.outcome, record.answer.text) == ANSWERS[name]
-    assert record.answer.attempts == 1
-    assert ask(generator, cells[0]) == record
-    assert len(endpoint.requests) == 1
-    assert store.get(record.answer.request_key) == record.answer
-
-
-@pytest.mark.parametrize("name", [name for name in RETRIED if name not in SLOW])
-def test_passing_troubles_are_retried_and_the_answer_comes(name, endpoint, two_models):
-    generator, cells = two_models
-    endpoint.script(name)
-    record = ask(generator, cells[0])
-    assert (record.answer.outcome, record.answer.attempts) == ("ok", 2)
-    assert len(endpoint.requests) == 2
-
-
-@pytest.mark.parametrize("name", [name for name in RETRIED if name not in SLOW])
+@pytest.mark.parametrize("name", [*TROUBLES, *BILLED])
 def test_lasting_troubles_leave_the_cell_missing_and_the_others_alone(name, endpoint, store, two_models):
     generator, cells = two_models
     endpoint.always(name)
     with pytest.raises(CallError) as caught:
         ask(generator, cells[0])
-    assert not isinstance(caught.value, StopRun)
-    assert caught.value.hint
-    assert len(endpoint.requests) == RETRIED[name]
+    assert not isinstance(caught.value, StopRun) and caught.value.hint
+    assert len(endpoint.requests) == (3 if name in BILLED else 4)  # a reply may have been billed: fewer attempts
     assert verify(store).sound == 2
     endpoint.always(None)
     assert ask(generator, cells[0]).answer.outcome == "ok"
 
 
-@pytest.mark.parametrize("name", THIS_CELL_ONLY)
-def test_what_cannot_help_is_not_repeated(name, endpoint, two_models):
+@pytest.mark.parametrize("name", [*STOPS_RUN, *STOPS_MODEL, *THIS_CELL_ONLY])
+def test_what_no_repetition_helps_ends_the_run_the_model_or_the_cell(name, endpoint, two_models):
     generator, cells = two_models
     endpoint.script(name)
     with pytest.raises(CallError) as caught:
         ask(generator, cells[0])
-    assert not isinstance(caught.value, StopRun)
+    stopped = [cells[1]] * (name not in THIS_CELL_ONLY) + [cells[-1]] * (name in STOPS_RUN)
+    for cell in stopped:
+        with pytest.raises(StopRun, match=re.escape(str(caught.value))):
+            ask(generator, cell)
+    assert isinstance(caught.value, StopRun) == bool(stopped)
+    assert ("temperature: provider-default" in caught.value.hint) == (name in STOPS_MODEL[1:])
     assert len(endpoint.requests) == 1
-    assert ask(generator, cells[-1]).answer.outcome == "ok"  # the other model goes on
+    if name not in STOPS_RUN:
+        assert ask(generator, cells[-1]).answer.outcome == "ok"  # the other model goes on
 
 
 def test_an_absurd_pause_is_believed_but_not_waited_for(endpoint, two_models):
@@ -145,32 +98,7 @@ def test_an_absurd_pause_is_believed_but_not_waited_for(endpoint, two_models):
     for cell in cells[:3]:
         with pytest.raises(CallError, match="the service asks to wait"):
             ask(generator, cell)
-    assert time.monotonic() - start < 2
-    assert len(endpoint.requests) == 1
-
-
-@pytest.mark.parametrize("name", STOPS_RUN)
-def test_key_and_money_stop_the_run_at_once(name, endpoint, two_models):
-    generator, cells = two_models
-    endpoint.script(name)
-    with pytest.raises(StopRun) as first:
-        ask(generator, cells[0])
-    for cell in (cells[1], cells[-1]):
-        with pytest.raises(StopRun) as other:
-            ask(generator, cell)
-        assert str(other.value) == str(first.value)
-    assert len(endpoint.requests) == 1
-
-
-@pytest.mark.parametrize("name", STOPS_MODEL)
-def test_an_unknown_model_and_a_refused_temperature_stop_that_model(name, endpoint, two_models):
-    generator, cells = two_models
-    endpoint.script(name)
-    for cell in cells[:2]:
-        with pytest.raises(StopRun):
-            ask(generator, cell)
-    assert len(endpoint.requests) == 1
-    assert ask(generator, cells[-1]).answer.outcome == "ok"
+    assert time.monotonic() - start < 2 and len(endpoint.requests) == 1
 
 
 def test_retry_after_is_honoured(endpoint, two_models):
@@ -194,8 +122,7 @@ def test_a_pause_holds_for_the_whole_model_and_no_other(endpoint, two_models):
             assert future.result().answer.outcome == "ok"
     start = endpoint.requests[0].at
     delays = {seen.prompt: seen.at - start for seen in endpoint.requests[1:]}
-    assert delays.pop(prompt_of(cells[-1])) < min(delays.values())
-    assert min(delays.values()) >= 1.0
+    assert delays.pop(prompt_of(cells[-1])) < min(delays.values()) and min(delays.values()) >= 1.0
 
 
 @pytest.mark.parametrize("name", SLOW)
@@ -210,18 +137,7 @@ def test_the_deadline_ends_slow_replies(name, endpoint, store):
     start = time.monotonic()
     with pytest.raises(CallError, match="no complete reply"):
         ask(generator, cells[1])
-    assert 1.0 <= time.monotonic() - start < 8.0
-    assert 2 <= len(endpoint.requests) <= 4
-
-
-def test_the_first_cell_is_asked_alone_and_a_dead_endpoint_costs_one_cell(endpoint, store):
-    generator = generator_of(study_of(), store, endpoint)
-    endpoint.always("overloaded")
-    cells = cells_of(generator.study)
-    for cell in cells[:5]:
-        with pytest.raises(StopRun, match="529"):
-            ask(generator, cell)
-    assert len(endpoint.requests) == 4
+    assert 1.0 <= time.monotonic() - start < 8.0 and 2 <= len(endpoint.requests) <= 4
 
 
 def test_an_outage_in_the_middle_stops_the_model_after_five_lost_cells(endpoint, two_models):
@@ -232,8 +148,7 @@ def test_an_outage_in_the_middle_stops_the_model_after_five_lost_cells(endpoint,
         with pytest.raises(CallError) as caught:
             ask(generator, cell)
         kinds.append(isinstance(caught.value, StopRun))
-    assert kinds == [False] * 4 + [True] * 3
-    assert len(endpoint.requests) == 5 * 4
+    assert kinds == [False] * 4 + [True] * 3 and len(endpoint.requests) == 5 * 4
 
 
 def test_nobody_answers_at_all(endpoint, store):
@@ -241,4 +156,174 @@ def test_nobody_answers_at_all(endpoint, store):
     endpoint.close()
     with pytest.raises(StopRun, match="connection failed") as caught:
         ask(generator, cells_of(generator.study)[0])
-    assert caught.value.hint
+    assert caught.value.hint and generator.budget.spent_usd == 0
+
+
+ODD_PROXIES = ["socks5://127.0.0.1:1", "socks4://x", "nonsense://x", "http://[", "http://user:secret@127.0.0.1:1", "::"]
+PROXY_NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
+
+
+@pytest.mark.parametrize("proxy", ODD_PROXIES)
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_no_proxy_is_before_the_own_machine(proxy, host, endpoint, store, monkeypatch):
+    for name in PROXY_NAMES:
+        monkeypatch.setenv(name, proxy)
+    monkeypatch.setenv("NO_PROXY", "[,::,*x")
+    study = study_of()
+    url = endpoint.url.replace("127.0.0.1", host)
+    assert ask(generator_of(study, store, endpoint, base_urls={"sonnet": url}), cells_of(study)[0]).answer.text
+
+
+@pytest.mark.parametrize("proxy", ["socks5://me:secret@127.0.0.1:1", "nonsense://secret"])
+def test_an_odd_proxy_before_another_machine_is_one_sentence(proxy, endpoint, store, monkeypatch):
+    for name in PROXY_NAMES:
+        monkeypatch.setenv(name, proxy)
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "base_url": "https://192.0.2.1"})
+    with pytest.raises(StopRun, match="the proxy of the environment cannot be used") as caught:
+        ask(generator_of(study, store, endpoint, base_urls={}), cells_of(study)[0])
+    assert "ALL_PROXY" in caught.value.where and "NO_PROXY" in caught.value.hint
+    assert "secret" not in str(caught.value)
+
+
+def test_a_proxy_that_can_be_used_is_used_for_other_machines(monkeypatch):
+    for name in PROXY_NAMES:
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    assert len(MessagesProvider(Access("https://192.0.2.1", "k")).client._client._mounts) > 0
+    assert MessagesProvider(Access("http://127.0.0.1:1", "k")).client._client._mounts == {}
+
+
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [*[(host, True) for host in ("127.0.0.1", "127.1.2.3", "::1", "localhost", "a.localhost")], ("192.0.2.1", False)],
+)
+def test_loopback(host, own):
+    assert is_loopback(host) is own and not is_loopback(f"{host}.example")
+
+
+def test_a_redirect_stops_the_model_and_names_its_target(endpoint, store):
+    study = study_of()
+    endpoint.script(Reply(307, b"", {"location": "https://elsewhere.example/v1/messages"}))
+    generator = generator_of(study, store, endpoint)
+    for cell in cells_of(study)[:2]:
+        with pytest.raises(StopRun, match=r"redirects \(307\) to https://elsewhere.example/v1/messages") as caught:
+            ask(generator, cell)
+        assert "base_url" in caught.value.hint
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+@pytest.mark.parametrize("headers", [{"content-encoding": "gzip"}, {}], ids=["compressed", "plain"])
+def test_no_body_is_read_beyond_a_bound_whatever_its_status(status, headers, endpoint, store):
+    body = gzip.compress(b" " * 60_000_000, 1) if headers else b" " * 20_000_000
+    generator = generator_of(study_of(), store, endpoint)
+    ask(generator, cells_of(generator.study)[0])
+    endpoint.always(Reply(status, body, headers))
+    tracemalloc.start()
+    with pytest.raises(CallError, match={200: "larger than 4 MB", 401: "the key was not accepted", 500: "500"}[status]):
+        ask(generator, cells_of(generator.study)[1])
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 * MOST_BYTES + 2 * len(body)
+
+
+def test_a_compressed_reply_is_read_and_one_in_another_way_is_not(endpoint, store):
+    body = json.dumps(message()).encode()
+    generator = generator_of(study_of(), store, endpoint)
+    for encoding, sent in (("gzip", gzip.compress(body)), ("br", body), ("gzip", b"no gzip")):
+        endpoint.script(Reply(200, sent, {"content-encoding": encoding}))
+    assert ask(generator, cells_of(generator.study)[0]).answer.attempts == 1
+    assert ask(generator, cells_of(generator.study)[1]).answer.attempts == 3
+    assert endpoint.requests[0].headers["accept-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 413, 422])
+def test_a_service_that_says_try_again_is_obeyed(status, endpoint, store):
+    study = study_of()
+    endpoint.script(error(status, "invalid_request_error", "temperature? not now", x_should_retry="true"))
+    assert ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.attempts == 2
+
+
+@pytest.mark.parametrize(("status", "kind"), [(401, "authentication_error"), (403, "permission_error"), (402, None)])
+def test_no_service_makes_a_run_go_on_without_key_or_money(status, kind):
+    assert from_error(status, {"type": kind, "message": "no"}, {"x-should-retry": "true"}).scope == "run"
+
+
+def test_a_byte_order_mark_is_no_broken_json(endpoint, store):
+    study = study_of()
+    endpoint.script(Reply(body=b"\xef\xbb\xbf" + json.dumps(message()).encode()))
+    assert ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.text == "ls -la"
+    assert len(endpoint.requests) == 1
+
+
+def test_tokens_of_a_cache_are_priced(endpoint, store):
+    usage = {"input_tokens": 100, "output_tokens": 10, "cache_read_input_tokens": 2000}
+    usage |= {"cache_creation_input_tokens": 700, "cache_creation": {"ephemeral_1h_input_tokens": 300}}
+    endpoint.script(Reply(body=message(usage=usage)))
+    study = study_of()
+    record = ask(generator_of(study, store, endpoint), cells_of(study)[0])
+    assert record.cost_usd == pytest.approx(((100 + 400 * 1.25 + 300 * 2 + 2000 * 0.1) * 3 + 10 * 15) / 1e6)
+
+
+# ---------------------------------------------------------------- entries that are no answers
+
+HARM = {
+    "folder": lambda path: path.mkdir(),
+    "dangling link": lambda path: path.symlink_to("nowhere"),
+    "link to itself": lambda path: path.symlink_to(path.name),
+}
+
+
+def a_file_as_its_folder(path):
+    path.parent.rmdir()
+    path.parent.write_text("")
+
+
+@pytest.mark.parametrize("harm", [*HARM.values(), a_file_as_its_folder], ids=[*HARM, "file as its folder"])
+def test_an_odd_entry_is_named_and_not_asked_for(harm, endpoint, store, tmp_path, capsys):
+    study = study_of()
+    cells = cells_of(study)
+    path = store.path(ask(generator_of(study, store, endpoint), cells[0]).answer.request_key)
+    path.unlink()
+    harm(path)
+    with pytest.raises(DamagedAnswer) as caught:
+        ask(generator_of(study, store, endpoint), cells[0])
+    assert caught.value.where == str(path) and "not asked for again" in caught.value.hint
+    assert len(endpoint.requests) == 1
+    if harm is a_file_as_its_folder:
+        return
+    assert list(verify(store).damaged) == [str(path)]
+    assert main(store=store) == 1 and str(path) in capsys.readouterr().out.splitlines()[-1]
+    assert list(merge(AnswerStore(tmp_path / "other"), store.folder).damaged) == [str(path)]
+    assert store.has(path.stem)
+
+
+@pytest.mark.parametrize("harm", [*HARM, "text"])
+def test_an_odd_note_of_a_batch_is_named(harm, endpoint, store):
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "transport": "batch"})
+    generator = generator_of(study, store, endpoint)
+    endpoint.batch_polls = 10**6
+    ask(generator, cells_of(study)[0])
+
+    note = store.folder / "batches" / f"{_name_of('claude-sonnet-4-6')}-0.json"
+    note.parent.mkdir()
+    HARM.get(harm, lambda path: path.write_text("{"))(note)
+    with pytest.raises(UserError) as caught:
+        ask(generator_of(study, store, endpoint), cells_of(study)[1])
+    assert str(note) in caught.value.where and len(endpoint.requests) == 1
+
+
+def test_a_reply_that_another_request_got_is_no_answer(endpoint, store):
+    """A gateway out of step sends each reply twice; ids alone repeat on some servers, texts alone on all."""
+    study = study_of({"alias": "m", "id": "claude-sonnet-4-6", "in_flight": 1})
+    first, second = message("first", id="msg_1"), message("second", id="msg_1")
+    endpoint.script(*(Reply(body=body) for body in (first, second, second, message("first", id="msg_2"))))
+    generator = generator_of(study, store, endpoint)
+    answers = [ask(generator, cell).answer for cell in cells_of(study)[:3]]
+    assert [(answer.text, answer.attempts) for answer in answers] == [("first", 1), ("second", 1), ("first", 2)]
+
+
+def test_only_the_services_own_address_keeps_connections_alive(endpoint):
+    for url, most in ((endpoint.url, 0), (None, 1)):
+        model = ModelConfig(alias="m", id="claude-sonnet-4-6", base_url=url)
+        transport = open_provider(model, url, "k").client._client._transport
+        assert min(1, transport._pool._max_keepalive_connections) == most

@@ -1,17 +1,22 @@
-"""The store against damage and merging."""
+"""The store against damage, merging and disks that take a part of an answer, or none."""
 
-from __future__ import annotations
-
+import errno
 import json
 import os
+import resource
+import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
 from fluency.common.errors import StopRun, UserError
+from fluency.generation import store as store_module
 from fluency.generation.audit import main, merge, verify
-from fluency.generation.store import AnswerStore, DamagedAnswer
+from fluency.generation.store import ROOM_BYTES, AnswerStore, DamagedAnswer
 from tests.generation.endpoint import Reply, message
 from tests.generation.studies import ask, cells_of, generator_of, study_of
 
@@ -41,19 +46,9 @@ def test_a_damaged_answer_is_named_and_never_asked_for_again(harm, filled, endpo
     path.write_bytes(harmed)
     with pytest.raises(DamagedAnswer) as caught:
         ask(generator_of(study, store, endpoint), cells_of(study)[0])
-    assert caught.value.where == str(path)
-    assert "delete it" in caught.value.hint
-    assert endpoint.requests == []
-    assert list(verify(store).damaged) == [str(path)]
-    assert main(store=store) == 1
+    assert caught.value.where == str(path) and "delete it" in caught.value.hint and endpoint.requests == []
+    assert list(verify(store).damaged) == [str(path)] and main(store=store) == 1
     assert str(path) in capsys.readouterr().out
-
-
-def test_the_first_answer_stays(filled, store):
-    _, records = filled
-    first = records[0].answer
-    other = first.model_copy(update={"text": "rm -r *"})
-    assert store.put(other) == first == store.get(first.request_key)
 
 
 def test_many_threads_putting_one_answer_leave_one(filled, tmp_path):
@@ -66,8 +61,7 @@ def test_many_threads_putting_one_answer_leave_one(filled, tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({answer.text for answer in kept}) == 1
-    assert verify(fresh).sound == 1
+    assert len({answer.text for answer in kept}) == 1 and verify(fresh).sound == 1
     assert not list(fresh.folder.rglob("*.part"))
 
 
@@ -84,58 +78,161 @@ def test_merging_adds_keeps_and_reports(filled, endpoint, store, tmp_path):
     damaged.write_text("{}")
     done = merge(store, other.folder)
     assert (done.added, done.same, len(done.different), list(done.damaged)) == (3, 1, 2, [str(damaged)])
-    assert verify(store).sound == 7
-    assert store.get(records[3].answer.request_key) == records[3].answer
+    assert verify(store).sound == 7 and store.get(records[3].answer.request_key) == records[3].answer
     again = merge(store, other.folder)
     assert (again.added, again.same) == (0, 4)
     with pytest.raises(UserError):
         merge(store, tmp_path / "nowhere")
 
 
-def test_the_listing_says_who_answered_what(filled, store, capsys):
-    assert main(store=store) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert "4 sound answers, 0 damaged" in said[0]
-    assert "claude-sonnet-4-6, temperature 0.7, by 127.0.0.1: 4 answers (4 ok)" in said[1]
-
-
-def test_the_listing_adds_up_the_tokens_that_were_counted_from_the_first_day_to_the_last(
-    endpoint, store, monkeypatch, capsys
-):
+def test_the_listing_says_who_answered_with_how_many_tokens_from_day_to_day(endpoint, store, monkeypatch, capsys):
     study = study_of()
     counted = [{"input_tokens": 120, "output_tokens": 7}, {}, {"input_tokens": 30, "output_tokens": 2}]
     for day, usage, cell in zip((3, 1, 2), counted, cells_of(study), strict=False):
-        monkeypatch.setattr(
-            "fluency.generation.model_session.utc_now", lambda digits, day=day: f"2026-11-0{day}T01:02:03Z"
-        )
+        now = f"2026-11-0{day}T01:02:03Z"
+        monkeypatch.setattr("fluency.generation.model_session.utc_now", lambda digits, now=now: now)
         endpoint.script(Reply(body=message(usage=usage)))
         ask(generator_of(study, store, endpoint), cell)
     assert main(store=store) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[1].endswith("3 answers (3 ok), 150 tokens in, 9 out, 2026-11-01 to 2026-11-03")
+    assert "3 sound answers, 0 damaged" in said[0]
+    who = "claude-sonnet-4-6, temperature 0.7, by 127.0.0.1"
+    assert said[1].endswith(f"{who}: 3 answers (3 ok), 150 tokens in, 9 out, 2026-11-01 to 2026-11-03")
 
 
 def test_temporaries_of_killed_runs_are_ignored_and_cleared_when_old(filled, store):
     _, records = filled
     folder = store.path(records[0].answer.request_key).parent
-    old, new, note = (
-        folder / f".{'0' * 64}.1-2.part",
-        folder / ".1.1-2.part",
-        store.folder / "batches" / ".a.json.b.part",
-    )
+    old, new = folder / f".{'0' * 64}.1-2.part", folder / ".1.1-2.part"
+    note = store.folder / "batches" / ".a.json.b.part"
     note.parent.mkdir()
     for part in (old, new, note):
         part.write_text("{half")
     for part in (old, note):
         os.utime(part, (time.time() - 7200,) * 2)
-    assert verify(store).sound == 4
-    assert [part.exists() for part in (old, new, note)] == [False, True, False]
+    assert verify(store).sound == 4 and [part.exists() for part in (old, new, note)] == [False, True, False]
 
 
-def test_a_store_that_cannot_be_written_stops_the_run_before_anything_is_bought(endpoint, tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
+@pytest.mark.parametrize(
+    "block",
+    [lambda path: path.parent.write_text("a file"), lambda path: path.parent.symlink_to(path.parent.name)],
+    ids=["a file", "a loop of links"],
+)
+def test_a_store_that_cannot_be_written_stops_the_run_before_anything_is_bought(block, endpoint, tmp_path):
+    folder = tmp_path / "parent/answers"
+    block(folder)
     study = study_of()
-    with pytest.raises(StopRun, match="answer store"):
-        ask(generator_of(study, AnswerStore(blocked / "answers"), endpoint), cells_of(study)[0])
+    with pytest.raises(UserError, match="the answer store cannot be made") as caught:
+        ask(generator_of(study, AnswerStore(folder), endpoint), cells_of(study)[0])
+    assert caught.value.hint and endpoint.requests == []
+
+
+LONG = "x" * 20_000
+
+
+@contextmanager
+def file_limit(size: int) -> Iterator[None]:
+    """How many bytes a file of this process may have; undone before pytest itself writes a file again."""
+    before, compiled = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # Python itself would leave torn ones
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = compiled
+
+
+def refuse(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def refuse_folders(flush):
+    return lambda path: refuse() if path.is_dir() else flush(path)
+
+
+STEPS = {
+    "writing": lambda patch: patch.setattr(Path, "write_bytes", refuse),
+    "naming": lambda patch: patch.setattr(os, "link", refuse),
+    "flushing the file": lambda patch: patch.setattr(store_module, "flush", refuse),
+    "flushing the folder": lambda patch: patch.setattr(store_module, "flush", refuse_folders(store_module.flush)),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_answer_that_the_disk_refuses_is_printed_whole_and_ends_the_run(step, endpoint, store, monkeypatch, capsys):
+    study = study_of()
+    cells = cells_of(study)
+    generator = generator_of(study, store, endpoint)
+    ask(generator, cells[0])
+    endpoint.answer = lambda prompt: f"echo '{LONG}\x9b\u202e'"
+    with monkeypatch.context() as patch:
+        STEPS[step](patch)
+        with pytest.raises(
+            StopRun, match="could not be written: No space left on device; it is printed above"
+        ) as caught:
+            ask(generator, cells[1])
+    path, printed = Path(caught.value.where), capsys.readouterr().err.partition("stored: ")[2]
+    assert path.parent.parent == store.folder and "paid, again" in caught.value.hint
+    assert printed.isascii() and json.loads(printed)["answer"]["text"] == endpoint.answer("")
+    assert generator.budget.spent_usd > 0.1, "its cost stays counted"
+    with pytest.raises(StopRun, match="could not be written"):
+        ask(generator, cells[2])
+    assert len(endpoint.requests) == 2
+    assert verify(store).sound == 1 and not path.exists() and not list(store.folder.rglob("*.part"))
+    path.write_text(printed)  # as whoever reads it may
+    assert ask(generator_of(study, store, endpoint), cells[1]).answer.text == endpoint.answer("")
+    assert len(endpoint.requests) == 2
+
+
+def test_an_empty_file_that_a_power_cut_left_is_no_answer(endpoint, store):
+    study = study_of()
+    cell = cells_of(study)[0]
+    key = ask(generator_of(study, store, endpoint), cell).answer.request_key
+    os.truncate(store.path(key), 0)
+    assert store.get(key) is None and not store.has(key) and verify(store).damaged == {}
+    assert ask(generator_of(study, store, endpoint), cell).answer.text == "ls -la"
+    assert len(endpoint.requests) == 2 and store.has(key) and verify(store).sound == 1
+
+
+def test_a_file_system_without_hard_links_keeps_the_first_answer_too(endpoint, store, monkeypatch):
+    def no_links(*_: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", no_links)
+    study = study_of()
+    first = ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer
+    assert store.put(first.model_copy(update={"text": "rm -r *"})) == first == store.get(first.request_key)
+
+
+def test_a_run_under_a_file_size_limit_buys_nothing(endpoint, store):
+    study = study_of()
+    with file_limit(ROOM_BYTES - 1), pytest.raises(StopRun, match="no file of more than"):
+        ask(generator_of(study, store, endpoint), cells_of(study)[0])
     assert endpoint.requests == []
+
+
+@pytest.mark.parametrize("left", [0, 4096])
+def test_an_answer_that_meets_a_full_disk_is_printed_and_nothing_more_is_bought(left, endpoint, small_disk, capsys):
+    study = study_of()
+    cells = cells_of(study)
+    disk = small_disk(ROOM_BYTES + 1024 * 1024)
+    store = AnswerStore(disk / "answers")
+    endpoint.answer = lambda prompt: LONG
+    generator = generator_of(study, store, endpoint)
+    ask(generator, cells[0])
+
+    def fill(seen) -> None:
+        with (disk / "other").open("wb", buffering=0) as stream, suppress(OSError):
+            while True:
+                stream.write(b"\0" * 65536)
+        os.truncate(disk / "other", os.path.getsize(disk / "other") - left)
+
+    endpoint.on_request = fill
+    with pytest.raises(StopRun, match="No space left on device; it is printed above"):
+        ask(generator, cells[1])
+    assert LONG in capsys.readouterr().err
+    assert verify(store).sound == 1 and not list(store.folder.rglob("*.part"))
+    with pytest.raises(StopRun, match=r"No space left|disk is full"):
+        ask(generator, cells[1])
+    assert len(endpoint.requests) == 2

@@ -3,13 +3,9 @@
 python -m tests.generation.worker run URL STORE CELLS SEED     ask all cells in a shuffled order
 python -m tests.generation.worker kill URL STORE CELLS SEED KILLS [WIRE]
     fork a child that asks, kill it at a random moment, again and again; print what was seen as JSON
-python -m tests.generation.worker kill_batches URL STORE CELLS SEED KILLS
-    the same with a model that is asked by batches, one after the other, each until it is in the store
 
 A child that has finished before its moment came is not a kill: a quick machine needs more children, not fewer kills.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -18,14 +14,13 @@ import select
 import signal
 import sys
 import time
-import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from fluency.common.errors import CallError
 from fluency.common.files import flush
-from fluency.core.records import Answer
 from fluency.core.study import Cell, Study
 from fluency.generation import store as store_module
 from fluency.generation.failure import RetryPolicy
@@ -33,18 +28,15 @@ from fluency.generation.generator import Generator
 from fluency.generation.providers import PROVIDERS
 from fluency.generation.request import request_for, request_key
 from fluency.generation.store import AnswerStore
-from tests.generation.studies import prompt_of
-from tests.generation.wires import ENVIRON, study_on
+from tests.generation.studies import ENVIRON, prompt_of, study_on
 
 THREADS = 4
 AT_A_TIME = 40
-IN_A_BATCH = 12
 LONGEST_LIFE_S = 0.06
-ON_ITS_WAY_S = 0.05  # what a dead process sent last has arrived by then, as it has when someone starts a run again
 
 
-def the_cells(number: int, transport: str = "messages", wire: str = "messages") -> tuple[Study, list[Cell]]:
-    study = study_on(wire, trials=1, in_flight=THREADS, transport=transport)
+def the_cells(number: int, wire: str = "messages") -> tuple[Study, list[Cell]]:
+    study = study_on(wire, trials=1, in_flight=THREADS)
     tasks = [f"task-{n}" for n in range((number + 1) // 2)]
     return study, [Cell("sonnet", shell, task, 1) for task in tasks for shell in ("bash", "pwsh")][:number]
 
@@ -52,7 +44,6 @@ def the_cells(number: int, transport: str = "messages", wire: str = "messages") 
 def generate(url: str, store: AnswerStore, study, cells: list[Cell]) -> None:
     policy = RetryPolicy(attempt_s=20, deadline_s=40, first_wait_s=0.05, batch_poll_s=0.005)
     generator = Generator(study, store=store, address_of=lambda _: url, environ=ENVIRON, retry_policy=policy)
-    generator.prepare_batches((cell, prompt_of(cell)) for cell in cells)
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(lambda cell: generator.generate(cell, prompt_of(cell), "0" * 64), cells))
     generator.close()
@@ -65,16 +56,10 @@ def run(url: str, folder: str, number: int, seed: int, wire: str = "messages") -
 
 
 def child(url: str, folder: str, study, cells: list[Cell], pipe: int) -> None:
-    """Ask, and write down each step the moment it is done: asked, kept under its name, flushed."""
+    """Ask, and write down each step the moment it is done: asked, kept under its name."""
 
     def mark(step: str, key: str) -> None:
         os.write(pipe, f"{step} {key}\n".encode())
-
-    class WatchedStore(AnswerStore):
-        def put(self, answer: Answer) -> Answer:
-            kept = super().put(answer)
-            mark("flushed", answer.request_key)
-            return kept
 
     wire = study.models[0].wire
 
@@ -91,7 +76,7 @@ def child(url: str, folder: str, study, cells: list[Cell], pipe: int) -> None:
     PROVIDERS[wire] = WatchedProvider
     store_module.flush = marked_flush
     try:
-        generate(url, WatchedStore(Path(folder)), study, cells)
+        generate(url, AnswerStore(Path(folder)), study, cells)
     except CallError as error:
         os.write(pipe, f"failed {error}\n".encode())
 
@@ -107,50 +92,9 @@ def kill(url: str, folder: str, number: int, seed: int, kills: int, wire: str = 
         wanted = rest[:AT_A_TIME]
         assert wanted, f"the cells do not last for {kills} kills"
         touched = max(touched, len(cells) - len(rest) + AT_A_TIME)
-        seen.append(
-            forked(
-                lambda pipe, wanted=wanted: child(url, folder, study, wanted, pipe), moments.uniform(0, LONGEST_LIFE_S)
-            )
-        )
+        live = partial(child, url, folder, study, wanted)
+        seen.append(forked(live, moments.uniform(0, LONGEST_LIFE_S)))
     print(json.dumps({"children": seen, "touched": touched}))
-
-
-def kill_batches(url: str, folder: str, number: int, seed: int, kills: int) -> None:
-    study, cells = the_cells(number, "batch")
-    store, moments, killed, batches, mended = AnswerStore(Path(folder)), random.Random(seed), 0, 0, 0
-    generate(url, store, study, cells[:1])  # everything is imported before the first fork
-    while killed < kills:
-        wanted = cells[batches * IN_A_BATCH :][:IN_A_BATCH]
-        assert wanted, f"the cells do not last for {kills} kills"
-        batches += 1
-        longest = LONGEST_LIFE_S
-        while missing(store, study, wanted):
-            mended += mend(store, url, batches)
-
-            def live(pipe: int, wanted=wanted) -> None:
-                os.write(pipe, b"lives now\n")
-                generate(url, store, study, wanted)
-
-            killed += forked(live, moments.uniform(0, longest))["killed"]
-            longest *= 1.1  # a busy machine gets there too
-            time.sleep(ON_ITS_WAY_S)
-    print(json.dumps({"killed": killed, "batches": batches, "mended": mended}))
-
-
-def mend(store: AnswerStore, url: str, batches: int) -> int:
-    """Do what the error says about a note without an id: look at the service's list, where each batch is one of ours."""
-    mended = 0
-    for path in store.folder.glob("batches/*.json"):
-        note = json.loads(path.read_text())
-        if note["batch_id"] is None:
-            mended += 1
-            with urllib.request.urlopen(f"{url}/v1/messages/batches") as reply:
-                listed = json.load(reply)["data"]
-            if len(listed) == batches:
-                path.write_text(json.dumps(note | {"batch_id": listed[0]["id"]}))
-            else:
-                path.unlink()
-    return mended
 
 
 def missing(store: AnswerStore, study: Study, cells: list[Cell]) -> list[Cell]:
@@ -180,4 +124,4 @@ def forked(work: Callable[[int], None], life_s: float) -> dict[str, object]:
 if __name__ == "__main__":
     mode, address, store_folder, *rest = sys.argv[1:]
     numbers = [int(text) if text.isdigit() else text for text in rest]
-    {"run": run, "kill": kill, "kill_batches": kill_batches}[mode](address, store_folder, *numbers)
+    {"run": run, "kill": kill}[mode](address, store_folder, *numbers)

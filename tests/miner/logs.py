@@ -1,19 +1,12 @@
 """Synthetic transcripts of the four agents, with the same requests in each and a canary in every private place."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path
 from typing import Any
 
-USER, HOST, MAIL, KEY, IP = (
-    "zaphodb",
-    "magrathea.corp",
-    "zaphod@betelgeuse.org",
-    "sk-ant-zzcanary00112233",
-    "10.77.66.55",
-)
+USER, HOST, MAIL = "zaphodb", "magrathea.corp", "zaphod@betelgeuse.org"
+KEY, IP = "sk-ant-zzcanary00112233", "10.77.66.55"
 CANARIES = (USER, "magrathea", "betelgeuse", "zaphod", "zzcanary", IP)
 HOME = f"/home/{USER}/projects/heart-of-gold"
 
@@ -22,16 +15,13 @@ REQUESTS: list[tuple[str, str, bool]] = [
     (f"Count TODO comments under {HOME}/src", f"cd {HOME} && grep -rn TODO {HOME}/src | wc -l", True),
     ("List the five largest files", "find . -type f -printf '%s %p\\n' | sort -rn | head -5", True),
     (f"Which processes does {USER} run?", f"ps -u {USER} -o pid,comm", True),
-    (
-        f"Fetch the status page of {HOST} and mail it to {MAIL}",
-        f"curl -fsS -H 'Authorization: Bearer {KEY}' https://{HOST}/status?user={USER}",
-        True,
-    ),
+    (f"Fetch the status page of {HOST} and mail it to {MAIL}",
+        f"curl -fsS -H 'Authorization: Bearer {KEY}' https://{HOST}/status?user={USER}", True),
     (f"Look for {IP} in the log", f"grep {IP} server.log", True),
     ("Remove the build folder", "rm -rf build", True),
     ("Run the tests and then list files", "cargo test && ls", True),
     ("Search for a thing that is not there", "grep -r nowhere src", False),
-]
+]  # fmt: skip
 
 
 def write_lines(path: Path, records: list[Any]) -> Path:
@@ -129,10 +119,8 @@ def opencode(folder: Path, requests=REQUESTS) -> Path:
 
     def add(number: int, role: str, part: dict[str, Any] | str) -> None:
         message = f"msg_{number:04d}_{role == 'assistant'}"
-        database.execute(
-            "INSERT INTO message VALUES (?, 's', ?)",
-            (message, json.dumps({"role": role, "path": {"cwd": HOME, "root": HOME}})),
-        )
+        document = json.dumps({"role": role, "path": {"cwd": HOME, "root": HOME}})
+        database.execute("INSERT INTO message VALUES (?, 's', ?)", (message, document))
         data = part if isinstance(part, str) else json.dumps(part)
         database.execute("INSERT INTO part VALUES (?, ?, 's', ?)", (f"prt_{message}", message, data))
 

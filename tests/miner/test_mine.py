@@ -1,20 +1,24 @@
-"""The miner on synthetic transcripts of every agent."""
-
-from __future__ import annotations
+"""The miner on synthetic transcripts of every agent: which commands are candidates, what they are for, what is redacted."""
 
 import json
 import os
+import string
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
-from fluency.core.tasks import load_task
+from fluency.core.tasks import CATEGORIES, load_task, load_tasks
+from fluency.miner.intents import Intent, Rejected, intent_of, is_single, without_cd
 from fluency.miner.mine import default_places, main, mine
+from fluency.miner.redact import GENERIC_NAMES, redact, user_names
+from fluency.miner.transcripts import unwrap
 from tests.miner import logs
 
 EXPECTED = {"file-inspection": 1, "text-processing": 2, "process-introspection": 1, "network-fetch": 1}
@@ -25,29 +29,15 @@ def everything_below(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("name", logs.FORMATS)
-def test_each_agents_transcripts_give_the_same_candidates(name, tmp_path):
+def test_each_agents_transcripts_give_the_same_candidates_and_nothing_private_is_written(name, tmp_path):
     logs.FORMATS[name](tmp_path / "logs")
     report = mine([tmp_path / "logs"], tmp_path / "out")
     assert dict(report.files) == {name.removesuffix(", old"): 1}
-    assert report.tally["commands"] == len(logs.REQUESTS)
-    assert dict(report.categories) == EXPECTED
+    assert report.tally["commands"] == len(logs.REQUESTS) and dict(report.categories) == EXPECTED
     assert dict(report.rejected) == {"failed": 1, "more than one command": 1, "runs something else": 1}
     assert report.tally["malformed lines"] == (0 if name.endswith("old") else 1)
-    assert set(report.candidates) == {
-        "text-search-count",
-        "text-search",
-        "file-list-sort-take",
-        "process-processes",
-        "network-fetch",
-    }
-    for slug in report.candidates:
-        assert (tmp_path / "out" / slug / "task.yaml").is_file()
-
-
-@pytest.mark.parametrize("name", logs.FORMATS)
-def test_nothing_private_is_written(name, tmp_path):
-    logs.FORMATS[name](tmp_path / "logs")
-    mine([tmp_path / "logs"], tmp_path / "out")
+    files = {"text-search-count", "text-search", "file-list-sort-take", "process-processes", "network-fetch"}
+    assert set(report.candidates) == files == {path.parent.name for path in (tmp_path / "out").glob("*/task.yaml")}
     written = everything_below(tmp_path / "out").lower()
     assert "grep -rn todo " in written and "| wc -l" in written, "what is not private stays"
     for canary in logs.CANARIES:
@@ -61,8 +51,7 @@ def test_a_candidate_is_a_draft_that_the_loader_refuses(tmp_path):
     draft = yaml.safe_load((folder / "task.yaml").read_text())
     assert draft["draft"] is True and "expected" not in json.dumps(draft)
     assert draft["prompt"] == "List the five largest files"
-    assert draft["seen"]["commands"] == {"bash": [logs.REQUESTS[1][1]]}
-    assert not (folder / "answer.py").exists()
+    assert draft["seen"]["commands"] == {"bash": [logs.REQUESTS[1][1]]} and not (folder / "answer.py").exists()
     with pytest.raises(UserError):
         load_task(folder)
 
@@ -93,20 +82,12 @@ def test_a_prompt_that_led_to_several_commands_is_not_one_shot(tmp_path):
     second = next(line for line in lines if '"call_1"' in line and "function_call" in line)
     path.write_text("\n".join([*lines, second.replace("call_1", "call_2").replace("wc -l a", "wc -l b")]) + "\n")
     report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert report.candidates == ["file-list"]
-    assert dict(report.rejected) == {"one of several for its prompt": 2}
+    assert report.candidates == ["file-list"] and dict(report.rejected) == {"one of several for its prompt": 2}
 
 
 def test_what_a_user_took_back_is_gone(tmp_path):
     logs.gemini(tmp_path / "logs", [("List", "ls", True), ("Count", "wc -l a", True)], [{"$rewindTo": "g0"}])
     assert mine([tmp_path / "logs"], tmp_path / "out").candidates == ["file-list"]
-
-
-def test_a_session_that_was_copied_into_another_file_counts_once(tmp_path):
-    path = logs.claude_code(tmp_path / "logs")
-    (path.parent / "copy.jsonl").write_bytes(path.read_bytes())
-    report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert report.files["Claude Code"] == 2 and dict(report.categories) == EXPECTED
 
 
 def test_a_draft_someone_works_on_is_left_alone_and_a_second_run_gives_the_same(tmp_path):
@@ -158,9 +139,11 @@ def test_malformed_and_hostile_lines_are_skipped(name, tmp_path):
 def test_a_line_without_end_is_skipped_and_the_next_one_read(tmp_path):
     path = logs.claude_code(tmp_path / "logs")
     data = path.read_bytes()
+    (path.parent / "copy.jsonl").write_bytes(data)
     path.write_bytes(b'{"junk": "' + b"x" * (9 << 20) + b'"}\n' + data)
     report = mine([tmp_path / "logs"], tmp_path / "out")
-    assert report.tally["overlong lines"] == 1 and dict(report.categories) == EXPECTED
+    assert report.tally["overlong lines"] == 1
+    assert report.files["Claude Code"] == 2 and dict(report.categories) == EXPECTED, "a copied session counts once"
 
 
 def test_nothing_to_read_is_a_sentence(tmp_path, monkeypatch):
@@ -172,7 +155,7 @@ def test_nothing_to_read_is_a_sentence(tmp_path, monkeypatch):
         mine([tmp_path / "nowhere"], tmp_path / "out")
 
 
-def test_without_logs_the_usual_places_are_read(tmp_path, monkeypatch, capsys):
+def test_without_logs_the_usual_places_are_read_and_several_may_stand_in_one_argument(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -183,9 +166,6 @@ def test_without_logs_the_usual_places_are_read(tmp_path, monkeypatch, capsys):
     logs.opencode(tmp_path / "x").rename(_folder(tmp_path / ".local/share/opencode") / "opencode.db")
     assert main([Path("")], tmp_path / "out") == 0
     assert "1 of Claude Code, 1 of Codex CLI, 1 of Gemini CLI, 1 of opencode" in capsys.readouterr().out
-
-
-def test_several_places_may_stand_in_one_argument(tmp_path, capsys):
     one, two = logs.claude_code(tmp_path / "a a").parent, logs.codex(tmp_path / "b").parent
     main([Path(f"'{one}' {two}")], tmp_path / "out")
     assert "1 of Claude Code, 1 of Codex CLI" in capsys.readouterr().out
@@ -224,18 +204,17 @@ def test_nothing_leaves_the_machine(tmp_path):
     probe = subprocess.run(["unshare", "-n", "true"], capture_output=True, text=True)
     prefix = ["unshare", "-n"] if probe.returncode == 0 else []
     touched, _ = run_watched([tmp_path / "logs", tmp_path / "out"], prefix)
-    assert touched == "[]"
-    assert (tmp_path / "out/README.md").is_file()
+    assert touched == "[]" and (tmp_path / "out/README.md").is_file()
     if not prefix:
         pytest.skip(f"no socket was used, but a namespace without a network is not permitted here: {probe.stderr}")
 
 
 def test_memory_does_not_grow_with_the_transcripts(tmp_path):
-    """60 MB of sessions, most of it tool output, against the same with 1 MB: the peak stays within 25 MB."""
+    """40 MB of sessions, most of it tool output, against the same with 1 MB: the peak stays within 25 MB."""
     records = logs.claude_code(tmp_path / "seed").read_text().splitlines()
     result = next(line for line in records if "tool_result" in line)
     peaks = {}
-    for name, megabytes in (("small", 1), ("large", 60)):
+    for name, megabytes in (("small", 1), ("large", 40)):
         path = _folder(tmp_path / name) / "session.jsonl"
         with path.open("w") as stream:
             number = 0
@@ -246,3 +225,182 @@ def test_memory_does_not_grow_with_the_transcripts(tmp_path):
                 stream.write(result.replace('"out"', json.dumps("output " * 20_000)) + "\n")
         peaks[name] = run_watched([path.parent, tmp_path / f"out-{name}"])[1]
     assert peaks["large"] - peaks["small"] < 25_000, peaks
+
+
+@pytest.mark.parametrize(
+    ("shell", "command", "slug"),
+    [
+        ("bash", "find crates -name '*.rs' | xargs grep -l TODO | sort", "text-list-search-sort"),
+        ("bash", "find . -name '*.rs' -exec wc -l {} +", "text-list-count"),
+        ("bash", "rg TODO src | wc -l", "text-search-count"),
+        ("pwsh", "Select-String TODO *.rs | Measure-Object", "text-search-count"),
+        ("bash", "du -sb crates/* | sort -n | tail -3", "file-measure-sort-take"),
+        ("bash", "sha256sum Cargo.lock", "file-hash"),
+        ("bash", "ps aux | grep node", "process-processes-search"),
+        ("bash", "curl -fsSL http://127.0.0.1/x | sha256sum", "network-fetch-hash"),
+        ("bash", "curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1/x", "network-fetch"),
+        ("bash", "wget -qO- http://127.0.0.1/x", "network-fetch"),
+        ("bash", "ls -la 2>/dev/null", "file-list"),
+        ("bash", "grep -c '=>' src/a.rs 2>&1", "text-search"),
+        ("pwsh", "Get-ChildItem -Recurse | Where-Object { $_.Length -gt 3 }", "file-list-filter"),
+        ("bash", "awk '$1 > 3 { print }' f", "text-reshape"),
+    ],
+)
+def test_an_intent_is_a_category_and_steps(shell, command, slug):
+    intent = intent_of(shell, command)
+    assert isinstance(intent, Intent) and intent.slug == slug and intent.category in CATEGORIES
+
+
+CHANGES = ["rm -rf build", "find . -name x -delete", "find . -name x -exec rm {} +", "find . | xargs rm", "sort -o f f"]
+CHANGES += ["find . | xargs -n 1 chmod +x", "sed -i s/a/b/ f", "sed -Ei s/a/b/ f", "sed --in-place s/a/b/ f"]
+CHANGES += ["ls > files.txt", "ls >> files.txt", "ls &> files.txt", "ls | tee files.txt", "curl -X POST http://h/x"]
+CHANGES += [
+    "curl -d a=b http://h/x",
+    "curl -o f http://h/x",
+    "curl -sSLO http://h/x",
+    "curl --upload-file f http://h/x",
+]
+CHANGES += ["wget http://h/x", "git status", "python3 -c 'print(1)'", "sudo ls"]
+SEVERAL = [
+    "ls; rm x", "ls && rm x", "ls || rm x", "sleep 9 & ls", "ls\nrm x", "echo $(rm x)", "ls `rm x`", "cat <(rm x)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [*CHANGES, *SEVERAL, "echo hello", ""])
+def test_what_changes_something_or_is_more_than_one_command_is_left_out(command):
+    assert isinstance(intent_of("bash", command), Rejected)
+
+
+@pytest.mark.parametrize("command", ["Remove-Item x", "Invoke-WebRequest h -OutFile f", "irm h -Method Post", "ls; ls"])
+def test_the_same_in_powershell(command):
+    assert isinstance(intent_of("pwsh", command), Rejected)
+
+
+def test_separators_inside_of_quotes_and_groups_are_none():
+    assert is_single("grep 'a;b' f") and is_single('awk "{ a; b }" f') and is_single(r"find . -exec x {} \;")
+    assert is_single("ls 2>&1 | head") and not is_single("ls 'a' ; b")
+
+
+def test_a_leading_change_of_folder_is_taken_off():
+    assert without_cd("cd /a/b && ls -l") == "ls -l" == without_cd('cd "/a b"; ls -l')
+    assert without_cd("cdecho && x") == "cdecho && x"
+
+
+def test_arguments_that_call_a_shell_are_unwrapped():
+    assert unwrap(["bash", "-lc", "ls | wc"]) == ("bash", "ls | wc")
+    assert unwrap(["/usr/bin/pwsh", "-NoProfile", "-Command", "gci"]) == ("pwsh", "gci")
+    assert unwrap(["grep", "a b", "f"]) == ("bash", "grep 'a b' f")
+    assert unwrap("ls") == ("bash", "ls") and unwrap([]) is None and unwrap([1]) is None and unwrap(None) is None
+
+
+def test_the_bank_s_own_references_fall_into_their_categories():
+    """Three of four at least: a pipeline that starts at find can be of either of two kinds."""
+    pairs = []
+    for task in load_tasks():
+        for command in task.references["bash"]:
+            intent = intent_of("bash", command)
+            if isinstance(intent, Intent):
+                pairs.append((task.category, intent.category))
+    assert len(pairs) >= 15
+    assert sum(given == found for given, found in pairs) / len(pairs) >= 0.75, pairs
+
+
+LETTERS = string.ascii_lowercase
+NAME = st.text(LETTERS, min_size=5, max_size=12).map(lambda text: f"q{text}z")
+TOKEN = st.text(string.ascii_letters + string.digits, min_size=24, max_size=60).filter(
+    lambda text: any(c.isdigit() for c in text) and any(c.isalpha() for c in text)
+)
+AROUND = ["{}", " {} ", "'{}'", '"{}"', "({})", "grep {} log | head", "see {}, please", "a={}", "{}: x", "[{}]"]
+AROUND += ["find . -name x; {}", "Über '{}'", "a\nb {}", "--flag ({})"]
+HOST = st.tuples(NAME, st.sampled_from(["com", "internal", "co.uk", "corp", "dev", "io"])).map(".".join)
+PRIVATE = {
+    "the name in a home folder": (
+        NAME,
+        [
+            "/home/{}/x", "/Users/{}/a b", r"C:\Users\{}\x", r"C:\\Users\\{}\\x", "/mnt/c/Users/{}/x", "~{}/x",
+            "-home-{}-x",
+        ],
+    ),
+    "a host": (
+        HOST,
+        ["{}", "a.{}", "https://{}/p?q=1", "http://{}:8080/", "postgres://{}/db", "ssh://u@{}", "{}:443", "me@{}"],
+    ),
+    "a host without a domain": (NAME, ["https://{}/x", "http://{}:80", "{}:8080", "me@{}", "redis://{}"]),
+    "a user's mail address": (NAME, ["{}@host.org", "{}+tag@other.example.com", "x.{}@mail.other.de"]),
+    "a mail address's host": (NAME, ["me@{}.org", "me+tag@{}.example.com", "x.me@mail.{}.de"]),
+    "a key": (TOKEN, ["{}", "sk-{}", "ghp_{}", "AKIA{}", "Bearer {}", "x-api-key: {}", "--token {}", "--password={}"]),
+    "a key in its place": (
+        TOKEN,
+        [
+            "API_KEY={}",
+            "export DB_PASSWORD='{}'",
+            "curl -u me:{} x",
+            "https://me:{}@h/x",
+            "https://h/x?sig={}",
+            "eyJ{}.{}",
+        ],
+    ),
+}  # fmt: skip
+WEAK = ["--password {}", "--api-key={}", "PASSWORD={}", "my_secret: {}", "Authorization: {}", "Cookie: sid={}"]
+WEAK += ["curl -u {}:x http://h", "https://{}:x@h/", "https://u:{}@h/"]
+
+
+@pytest.mark.parametrize("kind", PRIVATE)
+@given(data=st.data())
+def test_what_is_private_goes_whatever_stands_around(kind, data):
+    secrets, forms = PRIVATE[kind]
+    secret, form = data.draw(secrets), data.draw(st.sampled_from(forms))
+    text = redact(data.draw(st.sampled_from(AROUND)).format(form.replace("{}", secret)))
+    assert secret.partition(".")[0] not in text
+
+
+@given(NAME, st.sampled_from(AROUND))
+def test_a_known_name_goes_wherever_it_stands(name, around):
+    assert name not in redact(around.format(name.upper()), {name}).lower()
+
+
+@given(st.ip_addresses(), st.sampled_from(AROUND))
+def test_addresses_go(address, around):
+    assume(not address.is_loopback and not address.is_unspecified)
+    assert str(address) not in redact(around.format(address)).replace("<ip>", "")
+
+
+@given(NAME, st.sampled_from(WEAK))
+def test_weak_secrets_go_where_their_place_tells(secret, form):
+    assert secret not in redact(form.format(secret))
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_taken_and_redacting_twice_changes_little(text):
+    assert isinstance(redact(text, {"zaphod"}), str)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "find crates/vox-ml-cli -type f -mtime -7 -size +10240c",
+        "grep -rn 'fn main' src/main.rs | cut -d: -f1 | sort -u",
+        "curl -fsS http://127.0.0.1:8765/api/crates | jq -r '.crates[].name'",
+        "curl http://localhost:8080/healthz",
+        "ps -eo pid=,rss=,comm= --sort=-rss | head -n 2 2>/dev/null",
+        "Get-ChildItem -Recurse | Where-Object { $_.Length -gt 10KB } | ForEach-Object FullName",
+        "awk -F'\"' '{print $2}' Cargo.toml",
+        "stat -c '%s %n' Cargo.lock README.md",
+        "rg 'std::fs::read' --type rust -c",
+        "grep -n '12:30:45' app.log",
+        "List the files of the last 7 days that are larger than 10 KB.",
+    ],
+)
+def test_what_is_not_private_stays(text):
+    assert redact(text, {"zaphod"}, "/srv/work") == text
+
+
+def test_the_sessions_folder_becomes_the_current_one():
+    folder = "/home/zaphod/heart-of-gold"
+    assert redact(f"ls {folder}/src {folder} {folder}-two/x", (), folder) == "ls src . ~/heart-of-gold-two/x"
+
+
+def test_names_come_from_home_folders_but_not_the_generic_ones():
+    assert user_names("/home/zaphod/x") == {"zaphod"} == user_names(r"C:\Users\zaphod\x")
+    assert user_names("/srv/x") == set() == user_names("/home/ubuntu/x")
+    assert redact("ls /dev/null", GENERIC_NAMES & {"ubuntu"}) == "ls /dev/null"

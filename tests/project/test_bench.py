@@ -1,24 +1,22 @@
 """Which benchmarks `make bench` runs, and that each of them works."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
+import sys
 
 import pytest
 
 from fluency.common.paths import ROOT
-from tools.bench.__main__ import ALL, BY_NAME, chosen
+from tools.bench.__main__ import ALL, BY_NAME
 
+USED_BY_SCALE = "noop"
 NEEDS_MORE = {"slices": "tests/workflow/test_slurm.py starts the same cluster", "peer_inspect": "docker compose"}
 
 
-def test_all_without_a_name_else_those_named(capsys: pytest.CaptureFixture) -> None:
-    assert chosen([]) == (list(ALL), False)
-    assert chosen(["archive", "scale", "--small"]) == (["archive", "scale"], True)
-    with pytest.raises(SystemExit):
-        chosen(["archive", "speed"])
-    assert "there is no benchmark speed; there are scale" in capsys.readouterr().err
+def test_every_module_is_run_or_used_and_none_can_stand_for_one_of_python():
+    modules = {path.stem for path in (ROOT / "tools/bench").glob("[!_]*.py")}
+    assert modules == {*ALL, *BY_NAME, USED_BY_SCALE}
+    assert not modules & sys.stdlib_module_names
 
 
 @pytest.mark.parametrize(
@@ -29,7 +27,7 @@ def test_all_without_a_name_else_those_named(capsys: pytest.CaptureFixture) -> N
         if name not in NEEDS_MORE
     ],
 )
-def test_each_runs_as_make_runs_it(name: str) -> None:
+def test_each_runs_as_make_runs_it(name):
     done = subprocess.run(
         ["make", "--no-print-directory", "bench", f"NAMES={name}", "SMALL=1"], capture_output=True, text=True, cwd=ROOT
     )
@@ -38,12 +36,12 @@ def test_each_runs_as_make_runs_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NEEDS_MORE)
-def test_what_needs_another_program_can_be_imported(name: str) -> None:
+def test_what_needs_another_program_can_be_imported(name):
     assert callable(importlib.import_module(f"tools.bench.{name}").main)
 
 
 @pytest.mark.engine
-def test_the_two_loops_that_need_no_compose_print_the_same(sandbox) -> None:
+def test_the_two_loops_that_need_no_compose_print_the_same(sandbox):
     peer = importlib.import_module("tools.bench.peer_inspect")
     ours, bare = (peer.turn(name, sandbox.image.image_id, 8) for name in ("ours", "bare"))
     assert ours["digest"] == bare["digest"] and min(ours["seconds"], bare["seconds"]) > 0

@@ -1,7 +1,5 @@
 """Every link of the pages leads somewhere, every command in them is one, and the site builds and opens without a network."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import json
@@ -21,10 +19,7 @@ from markdown_it.token import Token
 
 from fluency.cli import fluency
 from fluency.common.paths import ROOT
-from fluency.core.loaded_study import load_study
 from fluency.export import FORMATS
-from fluency.generation.estimate import estimate_cost
-from fluency.generation.store import AnswerStore
 
 PAGES = sorted(
     [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), *(ROOT / name for name in ("example/README.md", "config/README.md"))]
@@ -34,10 +29,8 @@ OWN = {"config/mine.yaml", "config/whole.yaml", "config/other.yaml"}
 CODE = ("code_inline", "fence", "code_block")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
-VARIABLES = set(re.findall(r"\$[{(]+(?:if )?(?:\$\()?(?:filter \w+,\$\()?([A-Z_]+)", MAKEFILE)) | {
-    "POWERSHELL_ARCHIVE",
-    "POWERSHELL_URL",
-}
+VARIABLES = set(re.findall(r"\$[{(]+(?:if )?(?:\$\()?(?:filter \w+,\$\()?([A-Z_]+)", MAKEFILE))
+VARIABLES |= {"POWERSHELL_ARCHIVE", "POWERSHELL_URL"}
 MODULES = {"venv", "pip"}
 """Python's own."""
 
@@ -136,22 +129,12 @@ def test_every_message_that_is_explained_is_one():
     assert len(quoted) > 50 and [part for part in parts if part.strip() not in said] == []
 
 
-def test_the_prices_in_readme_are_those_of_the_plan(tmp_path):
-    """What `make plan` says of both paid configurations while no answer is stored."""
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    prices = re.findall(r"about \$(\d+\.\d\d), at most \$(\d+\.\d\d)", readme)
-    studies = [load_study([ROOT / f"config/{name}.yaml"]) for name in ("study", "study-60")]
-    plans = [estimate_cost(each.study, each.tasks, AnswerStore(tmp_path), environ={}) for each in studies]
-    assert prices == [(f"{plan.expected_usd:.2f}", f"{plan.most_usd:.2f}") for plan in plans]
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    )
+    environ = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environ)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -165,7 +148,6 @@ def test_the_site_builds_strictly_in_four_parts_with_every_page(site):
 
 
 def test_the_site_takes_nothing_from_outside(site):
-    """No script, style, font or picture has an address with a host."""
     loads = re.compile(
         r'<(?:script|img|iframe|source)\b[^>]*?src="?(https?:|//)[^>]*>|<link\b(?![^>]*rel="?canonical)[^>]*href="?(?:https?:|//)[^>]*>'
     )

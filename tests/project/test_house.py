@@ -1,12 +1,19 @@
-"""The rules of the house that no linter knows."""
+"""The rules of the project that no linter knows, the hashes of its stages, and the script that runs first."""
 
 import ast
+import os
 import pkgutil
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import grimp
 import pytest
+
+from fluency.archive import code_hashes
+from fluency.common import source_hash
+from fluency.common.paths import ROOT
 
 PACKAGE = Path(__file__).resolve().parents[2] / "scripts" / "fluency"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -22,7 +29,6 @@ NAMES_SHELLS = {
 
 
 def literals(path):
-    """Strings of a module that are no docstring."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -68,3 +74,92 @@ def test_the_page_on_architecture_names_what_is_there():
     assert len(functions) > 20
     for name in set(functions):
         assert callable(pkgutil.resolve_name(f"fluency.{name}")), name
+
+
+def test_another_system_than_linux_is_named_at_once(tmp_path):
+    (tmp_path / "scripts").mkdir()
+    script = shutil.copy(ROOT / "scripts" / "bootstrap.sh", tmp_path / "scripts")
+    other = tmp_path / "bin" / "uname"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\necho Darwin\n")
+    other.chmod(0o755)
+    path = f"{other.parent}:{os.environ['PATH']}"
+    done = subprocess.run([script], capture_output=True, text=True, env=os.environ | {"PATH": path})
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: this runs on Linux, and here is Darwin\nHint: ")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["bin", "scripts"]
+
+
+def test_what_python_compiled_is_kept_whatever_the_shell_says():
+    """Without it each of the test suite's hundreds of starts compiles Snakemake and pandas anew."""
+    told = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    target = "told:; @echo $${PYTHONDONTWRITEBYTECODE-not set}"
+    shown = subprocess.run(
+        ["make", "--no-print-directory", "--eval", target, "told"], cwd=ROOT, env=told, capture_output=True, text=True
+    )
+    assert shown.stdout.strip() == "not set", shown.stderr
+
+
+CHANGES = {
+    "scripts/fluency/world/names.yaml": {"score"},
+    "scripts/fluency/core/grammar.py": {"execute", "score"},
+    "scripts/fluency/scoring/data/verbs.txt": {"score"},
+    "scripts/fluency/analysis/times.py": {"analyse"},
+    "scripts/fluency/generation/local_model/serve.py": {"generate"},
+    "scripts/fluency/core/schema.py": {"generate", "score", "gather", "analyse"},
+    "sandbox/seccomp/reductions.yaml": {"execute"},
+    "report/explorer/style.css": set(),
+    "scripts/fluency/workflow/pipeline.py": set(),
+    "scripts/fluency/common/terminal.py": set(),
+    "scripts/fluency/__init__.py": set(),
+}
+"""File -> the stages that its change makes again, of those that decide a number."""
+
+
+def test_a_change_changes_the_stages_that_import_the_file(tmp_path):
+    for folder in ("scripts/fluency", "sandbox", "report"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    before = code_hashes.code_hashes({})
+    for name, stages in CHANGES.items():
+        path = tmp_path / name
+        whole = path.read_bytes()
+        path.write_bytes(whole + b"\n# another line\n")
+        now = code_hashes.code_hashes({}, tmp_path)
+        path.write_bytes(whole)
+        assert {stage for stage in code_hashes.FROZEN if now[stage] != before[stage]} == stages, name
+
+
+def test_every_rule_has_a_stage_and_every_stage_has_its_modules():
+    rules = set(re.findall(r"^rule (\w+):", (ROOT / "Snakefile").read_text(), re.MULTILINE))
+    assert rules - {"all"} <= code_hashes.STAGES.keys()
+    for name, stage in code_hashes.STAGES.items():
+        files, _ = code_hashes.sources(name)
+        for module in stage.modules:
+            path = f"scripts/{module.replace('.', '/')}"
+            assert {f"{path}.py", f"{path}/__init__.py"} & files, f"{name}: there is no {module}"
+        for pattern in stage.files:
+            assert any(ROOT.glob(pattern)), f"{name}: {pattern} matches nothing"
+
+
+def test_another_version_of_a_library_is_another_hash_and_every_library_is_installed():
+    versions = code_hashes.environment()
+    assert "absent" not in versions.values()
+    assert {"xllamacpp", "anthropic", "scipy", "jinja2", "pyyaml"} <= versions.keys()
+    other = code_hashes.code_hashes(versions | {"tree-sitter-pwsh": "9"})
+    same = code_hashes.code_hashes(versions)
+    assert same == code_hashes.code_hashes()
+    assert {stage for stage in same if same[stage] != other[stage]} == {"execute", "score", "control"}
+
+
+@pytest.mark.parametrize(
+    ("text", "imported"),
+    [
+        ("from fluency.core import table, tasks\n", {"fluency.core", "fluency.core.table", "fluency.core.tasks"}),
+        ("def f():\n    from a.b import (\n        c,  # why\n        d as e,\n    )\n", {"a.b", "a.b.c", "a.b.d"}),
+        ("import yaml, os.path as p  # type: ignore[import]\n", {"yaml", "os.path"}),
+        ('if TYPE_CHECKING:\n    from a import b\n\nTEXT = """\nimport runner\n"""\nimport c\n', {"c"}),
+    ],
+)
+def test_what_counts_as_an_import(text, imported, tmp_path):
+    (tmp_path / "module.py").write_text(text)
+    assert source_hash._imported(tmp_path / "module.py") == imported

@@ -1,7 +1,5 @@
 """The pages made from code: the comparison notices a change, and the page on tasks counts right."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -12,7 +10,7 @@ from fluency.core.tasks import load_tasks, task_sets
 from tools.pages import __main__ as command
 from tools.pages import config
 from tools.pages.observed import observed_studies
-from tools.pages.tasks import balance_table, edges, task_page, with_balance
+from tools.pages.tasks import balance_table, edges, sets_table, task_page, with_balance
 
 
 def test_the_check_names_a_page_that_was_altered_and_writing_mends_it(tmp_path, monkeypatch, capsys):
@@ -22,8 +20,7 @@ def test_the_check_names_a_page_that_was_altered_and_writing_mends_it(tmp_path, 
     stray.parent.mkdir(parents=True)
     stray.write_text("{}")
     assert command.main(["--check"]) == 1 and not page.exists()
-    assert command.main([]) == 0 and not stray.exists()
-    assert command.main(["--check"]) == 0
+    assert command.main([]) == 0 and not stray.exists() and command.main(["--check"]) == 0
     page.write_text(page.read_text().replace("| default |", "| standard |", 1))
     capsys.readouterr()
     assert command.main(["--check"]) == 1
@@ -38,7 +35,7 @@ def studies():
     return observed_studies()
 
 
-def test_the_rates_are_those_of_the_archived_table(studies) -> None:
+def test_the_rates_are_those_of_the_archived_table(studies):
     seen = next(found for found in studies if found.study.study == "example")
     tasks = [task.id for task in load_tasks(PILOT)]
     for model, passed in (("qwen-0.5b", (0, 0)), ("qwen-1.5b", (11, 2))):
@@ -48,13 +45,13 @@ def test_the_rates_are_those_of_the_archived_table(studies) -> None:
         assert tuple(sum(found[shell][0] for found in rates.values()) for shell in ("bash", "pwsh")) == passed
 
 
-def test_the_page_states_what_was_declared_and_observed(studies) -> None:
+def test_the_page_states_what_was_declared_and_observed(studies):
     text = task_page(load_tasks(), studies)
     row = next(line for line in text.splitlines() if line.startswith("| `tree-size-bytes`"))
     assert [cell.strip() for cell in row.split("|")][-3:-1] == ["0 of 5 / 0 of 5", "3 of 5 / 0 of 5"]
 
 
-def test_the_floor_and_the_ceiling_are_counted_from_the_tables(studies) -> None:
+def test_the_floor_and_the_ceiling_are_counted_from_the_tables(studies):
     tasks = load_tasks()
     text = "\n".join(edges(tasks, studies))
     for seen in studies:
@@ -77,19 +74,23 @@ def test_the_floor_and_the_ceiling_are_counted_from_the_tables(studies) -> None:
     assert "`tree-size-bytes` (3 of 5)" in text
 
 
-def test_a_prompt_that_has_changed_since_is_marked(studies) -> None:
+def test_a_prompt_that_has_changed_since_is_marked(studies):
     (task,) = load_tasks(["tree-size-bytes"])
     changed = task.model_copy(update={"prompt": task.prompt + " Mind the rest."})
     assert "3 of 5 / 0 of 5 *" in task_page([changed], studies)
     assert "3 of 5 / 0 of 5 *" not in task_page([task], studies)
 
 
-def test_the_balance_counts_every_task_of_a_set_once() -> None:
+def test_the_balance_counts_every_task_of_a_set_once():
     tasks = load_tasks()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in balance_table(tasks).splitlines()[2:]]
     for name, found in task_sets().items():
         there = len({task.id for task in tasks} & set(found.tasks))
         assert sum(int(row[-1]) for row in rows if row[0] == name) == there
         assert all(sum(map(int, row[2:-1])) == int(row[-1]) for row in rows)
+    for _, size, *leans, mutants, _ in (
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in sets_table(tasks).splitlines()[2:]
+    ):
+        assert int(size) == sum(map(int, leans)) and int(mutants) > 10 * int(size)
     page = "before <!-- bank: balance -->\nold\n<!-- end --> after"
     assert with_balance(page, tasks) == page.replace("old", balance_table(tasks))

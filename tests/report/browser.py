@@ -1,7 +1,5 @@
 """A real headless Chromium, driven by the DevTools protocol over a pair of pipes: no driver, no package."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json
@@ -54,7 +52,7 @@ class Browser:
         self._buffer = b""
         self.events: list[dict[str, Any]] = []
 
-    def __enter__(self) -> Browser:
+    def __enter__(self) -> "Browser":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -96,7 +94,7 @@ class Browser:
         message, self._buffer = self._buffer.split(b"\0", 1)
         return json.loads(message)
 
-    def page(self, width: int = 1200, height: int = 900, dark: bool = False) -> Page:
+    def page(self, width: int = 1200, height: int = 900, dark: bool = False) -> "Page":
         """A new, empty page."""
         target = self.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -143,16 +141,9 @@ class Page:
     def press(self, *keys: str) -> None:
         """Real key presses, as a user's keyboard makes them."""
         codes = {
-            "Enter": 13,
-            "Escape": 27,
-            "Tab": 9,
-            "ArrowLeft": 37,
-            "ArrowUp": 38,
-            "ArrowRight": 39,
-            "ArrowDown": 40,
-            "Home": 36,
-            "End": 35,
-        }
+            "Enter": 13, "Escape": 27, "Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+            "Home": 36, "End": 35,
+        }  # fmt: skip
         for key in keys:
             text = "\r" if key == "Enter" else key if len(key) == 1 else ""
             code = codes.get(key) or ord(key.upper())

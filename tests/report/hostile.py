@@ -1,7 +1,5 @@
 """Texts a model or its command might write to run a script, to hide, or to break a page or a terminal."""
 
-from __future__ import annotations
-
 CANARY = "window.canary=1"
 RIGHT_TO_LEFT = "\u202e"
 

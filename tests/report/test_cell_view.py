@@ -1,27 +1,20 @@
 """The facts beside a cell: sizes in the right unit, and the way a command ended."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.core.records import Paths, Result, Stream, TreeChanges, Used
-from fluency.report.cell_view import bytes_text, generation_facts, run_facts, score_facts
+from fluency.core.table import CellRecords
+from fluency.report.cell_view import bytes_text, cell_view, generation_facts, run_facts, score_facts
 from tests.report.explorer_factory import make_explorer
 
 
 @pytest.mark.parametrize(
     ("size", "text"),
     [
-        (None, None),
-        (0, "0 bytes"),
-        (1, "1 byte"),
-        (999, "999 bytes"),
-        (1_000, "1.0 kB"),
-        (999_000, "999.0 kB"),
-        (1_000_000, "1.0 MB"),
-        (20_500_000, "20.5 MB"),
+        (None, None), (0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1_000, "1.0 kB"), (999_000, "999.0 kB"),
+        (1_000_000, "1.0 MB"), (20_500_000, "20.5 MB"),
     ],
-)
+)  # fmt: skip
 def test_a_size_is_divided_by_its_unit(size: int | None, text: str | None) -> None:
     assert bytes_text(size) == text
 
@@ -77,3 +70,18 @@ def test_the_labels_are_words_for_readers() -> None:
     assert of_answer == words
     passes = ["Exit 0 and structure", "Exit 0", "Output right, any exit", "Passed when read leniently"]
     assert of_score == ["Made of", "Commands", *passes]
+
+
+def test_the_error_stands_where_an_earlier_version_quoted_curls_meter() -> None:
+    made = make_explorer(1, 1, 1, states={"qwen-0.5b/bash/stale-lockfiles-0/1": "non-zero-exit"})
+    (cell,) = [cell for cell in made.study.cells([made.tasks[0].id]) if cell.shell == "bash"]
+    generation, execution, score = made.load(cell)
+    meter = "  % Total    % Received % Xferd\n\r  0     0    0     0    0     0      0      0 --:--:-- --:--:-- --:--:--     0"
+    result = execution.runs[0].result.model_copy(update={"stderr": Stream.of(f"{meter}curl: (6) No host\n".encode())})
+    execution = execution.model_copy(update={"runs": [execution.runs[0].model_copy(update={"result": result})]})
+    for said, told in {
+        "World 11: exit code 1 ('% Total    % Received').": "World 11: exit code 1 ('curl: (6) No host').",
+        "Another ('% Total').": "Another ('% Total').",
+    }.items():
+        records = CellRecords(generation, execution, score.model_copy(update={"why": said}))
+        assert cell_view(cell, records, None)["why"] == told

@@ -1,7 +1,5 @@
 """`make compare`: the change between two studies, against other people's formulas and on odd pairs of studies."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from fractions import Fraction
@@ -141,8 +139,7 @@ def test_tasks_and_models_of_one_study_are_listed_and_left_out(tmp_path) -> None
 def test_models_are_paired_by_alias_and_a_lone_rest_as_versions() -> None:
     assert paired_models(["a", "b"], ["b", "a"]) == [("a", "a"), ("b", "b")]
     assert paired_models(["a", "old"], ["a", "new"]) == [("a", "a"), ("old", "new")]
-    assert paired_models(["a", "x", "y"], ["a", "z"]) == [("a", "a")]
-    assert paired_models(["x", "y"], ["z"]) == []
+    assert paired_models(["a", "x", "y"], ["a", "z"]) == [("a", "a")] and paired_models(["x", "y"], ["z"]) == []
 
 
 def test_too_few_measured_trials_leave_a_task_out_and_no_shell_breaks_it(tmp_path) -> None:
@@ -150,8 +147,7 @@ def test_too_few_measured_trials_leave_a_task_out_and_no_shell_breaks_it(tmp_pat
     study(tmp_path, "new", lambda m, s, t, n: t % 3 == 0)
     found = compare("old", "new", tmp_path)
     (bash,) = found.models[0].changes
-    assert bash.what == "bash" and bash.tasks == 11
-    assert "n/a" in comparison_markdown(found)
+    assert bash.what == "bash" and bash.tasks == 11 and "n/a" in comparison_markdown(found)
 
 
 def test_studies_of_different_numbers_of_trials_compare(tmp_path) -> None:
@@ -159,8 +155,7 @@ def test_studies_of_different_numbers_of_trials_compare(tmp_path) -> None:
     study(tmp_path, "full", lambda m, s, t, n: t < 6 or n == 1, trials=5)
     found = compare("demo", "full", tmp_path)
     assert ("trials", "1", "5") in found.differences
-    assert found.models[0].changes[0].change == Fraction(6, 12) / 5
-    assert found.models[0].changes[0].fixed is None
+    assert found.models[0].changes[0].change == Fraction(6, 12) / 5 and found.models[0].changes[0].fixed is None
 
 
 SMALL = make_study(("stale-lockfiles", "tree-size-bytes"), trials=1)
@@ -204,62 +199,30 @@ def edited(made, folder):
 
 
 DIFFERENCES = {
-    "image": (
-        {"sandbox": {"image": {"image_id": "sha256:22", "base": "debian:13", "shells": {"bash": "5.3", "pwsh": None}}}},
-        {
-            "images: base": ("debian", "debian:13"),
-            "images: shells": ("bash 5.2.15, pwsh 7.6.5", "bash 5.3, pwsh none"),
-            "conditions": ("as_designed, no_unix_tools", "as_designed"),
-        },
-    ),
+    "image": ({"sandbox": {"image": {"image_id": "sha256:22", "base": "debian:13", "shells": {"bash": "5.3",
+        "pwsh": None}}}}, {"images: base": ("debian", "debian:13"),
+        "images: shells": ("bash 5.2.15, pwsh 7.6.5", "bash 5.3, pwsh none"),
+        "conditions": ("as_designed, no_unix_tools", "as_designed")}),
     "engine": ({"sandbox": {"engine": {"version": "1"}}}, {"engines: version": ("0", "1")}),
-    "new fact of an engine": (
-        {"sandbox": {"engine": {"rootless": True}}},
-        {"engines: rootless": ("not recorded", "True")},
-    ),
-    "limits": (
-        {"study": allowed(memory_mb=2048, timeout_s={"pwsh": 60})},
-        {"limits: memory_mb": ("1024", "2048"), "limits: timeout_s": ("bash 30.0, pwsh 30.0", "bash 30.0, pwsh 60.0")},
-    ),
-    "sampling": (
-        {"study": asked_by(temperature=1.0, max_tokens=99, extra_body={"top_p": 0.5})},
-        {
-            "qwen-0.5b: temperature_requested": ("0.7", "1.0"),
-            "qwen-0.5b: temperature_sent": ("0.7", "1"),
-            "qwen-0.5b: max_tokens": ("512", "99"),
-            "qwen-0.5b: extra_body": ("none", "top_p 0.5"),
-        },
-    ),
-    "thinking": (
-        {
-            "study": asked_by(
-                temperature="provider-default", thinking={"type": "enabled"}, effort="high", extra_headers={"x-a": "b"}
-            )
-        },
-        {
-            "qwen-0.5b: temperature_requested": ("0.7", "provider-default"),
-            "qwen-0.5b: temperature_sent": ("0.7", "provider-default"),
-            "qwen-0.5b: thinking": ("none", "type enabled"),
-            "qwen-0.5b: effort": ("none", "high"),
-            "qwen-0.5b: headers": ("none", "x-a b"),
-        },
-    ),
-    "model": (
-        {"study": asked_by(id="qwen2.5-coder-1.5b-instruct")},
-        {
-            f"qwen-0.5b: {what}": ("qwen2.5-coder-0.5b-instruct", "qwen2.5-coder-1.5b-instruct")
-            for what in ("id", "echoed")
-        },
-    ),
-    "model of another name": (
-        {"study": asked_by(alias="newer", id="qwen2.5-coder-1.5b-instruct")},
-        {
-            f"qwen-0.5b and newer: {what}": ("qwen2.5-coder-0.5b-instruct", "qwen2.5-coder-1.5b-instruct")
-            for what in ("id", "echoed")
-        },
-    ),
+    "new fact of an engine": ({"sandbox": {"engine": {"rootless": True}}},
+        {"engines: rootless": ("not recorded", "True")}),
+    "limits": ({"study": allowed(memory_mb=2048, timeout_s={"pwsh": 60})}, {"limits: memory_mb": ("1024", "2048"),
+        "limits: timeout_s": ("bash 30.0, pwsh 30.0", "bash 30.0, pwsh 60.0")}),
+    "sampling": ({"study": asked_by(temperature=1.0, max_tokens=99, extra_body={"top_p": 0.5})},
+        {"qwen-0.5b: temperature_requested": ("0.7", "1.0"), "qwen-0.5b: temperature_sent": ("0.7", "1"),
+        "qwen-0.5b: max_tokens": ("512", "99"), "qwen-0.5b: extra_body": ("none", "top_p 0.5")}),
+    "thinking": ({"study": asked_by(temperature="provider-default", thinking={"type": "enabled"}, effort="high",
+        extra_headers={"x-a": "b"})}, {"qwen-0.5b: temperature_requested": ("0.7", "provider-default"),
+        "qwen-0.5b: temperature_sent": ("0.7", "provider-default"), "qwen-0.5b: thinking": ("none", "type enabled"),
+        "qwen-0.5b: effort": ("none", "high"), "qwen-0.5b: headers": ("none", "x-a b")}),
+    "model": ({"study": asked_by(id="qwen2.5-coder-1.5b-instruct")},
+        {f"qwen-0.5b: {what}": ("qwen2.5-coder-0.5b-instruct", "qwen2.5-coder-1.5b-instruct") for what in ("id",
+        "echoed")}),
+    "model of another name": ({"study": asked_by(alias="newer", id="qwen2.5-coder-1.5b-instruct")},
+        {f"qwen-0.5b and newer: {what}": ("qwen2.5-coder-0.5b-instruct",
+        "qwen2.5-coder-1.5b-instruct") for what in ("id", "echoed")}),
     "tasks": ({"tasks": edited}, {}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", DIFFERENCES)

@@ -1,7 +1,5 @@
 """Figures: the same bytes each time, words for those who cannot see them, layouts that hold."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -54,17 +52,14 @@ def test_the_same_study_gives_the_same_bytes_and_no_date() -> None:
 def test_every_figure_says_in_words_what_it_shows() -> None:
     for drawing in drawings()[1].values():
         root = ElementTree.fromstring(drawing.svg)
-        assert root.attrib["role"] == "img"
-        assert root.attrib["aria-label"] == drawing.alt
-        assert root.find(f"{SVG}title").text
-        assert root.find(f"{SVG}desc").text == drawing.alt
+        assert root.attrib["role"] == "img" and root.attrib["aria-label"] == drawing.alt
+        assert root.find(f"{SVG}title").text and root.find(f"{SVG}desc").text == drawing.alt
         assert len(drawing.alt) > 60
 
 
 def test_text_is_text_and_nothing_is_loaded_or_run() -> None:
     for drawing in drawings()[1].values():
-        assert texts(drawing.svg)
-        assert "<script" not in drawing.svg
+        assert texts(drawing.svg) and "<script" not in drawing.svg
         assert all(link.startswith("#") for link in re.findall(r'href="([^"]*)"', drawing.svg))
 
 
@@ -164,8 +159,7 @@ def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:
     assert "← Bash better  ·  gap in points  ·  PowerShell better →" in words
     assert words.count("no rule") == 2
     for model in analysis.models:
-        assert f"{signed(model.gap.value)}  ({span(model.gap.s95)})" in words
-        assert model.model in words
+        assert f"{signed(model.gap.value)}  ({span(model.gap.s95)})" in words and model.model in words
 
 
 def test_shells_are_joined_by_a_level_line_and_a_third_one_is_below(monkeypatch) -> None:
@@ -199,8 +193,7 @@ def test_the_gaps_axis_holds_every_interval_and_the_paper_every_name(monkeypatch
     assert limit % 5 == 0 and limit - 5 < reach + 3 <= limit, "the next five beyond"
     renderer = FigureCanvasAgg(kept[0]).get_renderer()
     names = [text for text in axes.texts if text.get_text() in {model.model for model in analysis.models}]
-    assert len(names) == 2
-    assert min(text.get_window_extent(renderer).x0 for text in names) >= 0.1 * kept[0].dpi
+    assert len(names) == 2 and min(text.get_window_extent(renderer).x0 for text in names) >= 0.1 * kept[0].dpi
     assert max(text.get_window_extent(renderer).x1 for text in axes.texts) <= kept[0].bbox.x1
     assert axes.get_window_extent().width > 4 * kept[0].dpi, "the plot itself is not squeezed"
 
@@ -236,17 +229,10 @@ def test_the_environment_cannot_change_a_byte_of_the_report(tmp_path) -> None:
     """Nor can the user's matplotlibrc: who draws otherwise would call a sound archive altered."""
     (tmp_path / "matplotlibrc").write_text(HOSTILE_RC)
     hostile = {
-        "MATPLOTLIBRC": str(tmp_path / "matplotlibrc"),
-        "MPLBACKEND": "agg",
-        "MPLCONFIGDIR": str(tmp_path / "cache"),
-        "HOME": str(tmp_path),
-        "LC_ALL": "C",
-        "LANG": "tr_TR.UTF-8",
-        "TZ": "Pacific/Kiritimati",
-        "PYTHONHASHSEED": "7",
-        "PYTHONUTF8": "0",
-        "COLUMNS": "20",
-    }
+        "MATPLOTLIBRC": str(tmp_path / "matplotlibrc"), "MPLBACKEND": "agg", "MPLCONFIGDIR": str(tmp_path / "cache"),
+        "HOME": str(tmp_path), "LC_ALL": "C", "LANG": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati",
+        "PYTHONHASHSEED": "7", "PYTHONUTF8": "0", "COLUMNS": "20",
+    }  # fmt: skip
     for name, environ in (("plain", {}), ("hostile", hostile)):
         command = [sys.executable, "-c", WRITE, str(tmp_path / name)]
         subprocess.run(

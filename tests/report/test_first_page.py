@@ -225,7 +225,7 @@ def test_definitions_of_a_pass_that_change_the_verdict_are_named_with_their_gap(
         ([(5, (0, 3)), (15, (0, 0))], "5 of 20 tasks decide; the others were never solved in either shell."),
         ([(5, (2, 3)), (15, (5, 5))], "5 of 20 tasks decide; the others were always solved in both."),
         ([(5, (2, 3)), (8, (5, 5)), (7, (0, 0))], "always solved in both or never solved in either shell."),
-        ([(2, (0, 5)), (9, (5, 5)), (9, (0, 0))], "tasks of this kind would show who is ahead by 10 points."),
+        ([(2, (0, 5)), (9, (5, 5)), (9, (0, 0))], "tasks of this kind would show who is ahead if the gap is 10."),
         ([(20, (2, 0))], "PowerShell passes nearly nothing, which draws the gap towards 0."),
         ([(20, (5, 3))], "Bash passes nearly everything, which draws the gap towards 0."),
         (MISSING, "The missing runs could move the gap to anything from "),
@@ -276,7 +276,7 @@ def of_study(analysis: Analysis, provenance: Provenance = ANNOUNCED, tasks=TASKS
         (LATE, "Exploratory: registered after its first answer."),
         (ANNOUNCED, "Registered in advance, no deviations."),
         (DEPARTED, "Registered, but it departs from its registration in 2 points."),
-        (UNDATED, "Registered, at a time that is not known."),
+        (UNDATED, "Registered at a time that is not known."),
         (OTHER_BUILD, "PowerShell here is another build than the official release's"),
     ],
 )

@@ -1,7 +1,5 @@
 """What the report says of programs that the sandbox lacks, and of what answers are made of, by shell."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.analysis.study_analysis import Analysis, analyse

@@ -58,8 +58,7 @@ def test_bash_said_the_same_about_every_recorded_command():
         if parse("bash", command).parses
         != (subprocess.run(["bash", "-n", "-c", command], capture_output=True).returncode == 0)
     ]
-    assert wrong == ['awk "/^```bash/{p=1;next} /^```/{p=0} p" docs/runbook.md']
-    assert len(commands) > 290
+    assert wrong == ['awk "/^```bash/{p=1;next} /^```/{p=0} p" docs/runbook.md'] and len(commands) > 290
 
 
 def test_every_bash_reference_is_made_of_unix_programs():
@@ -184,5 +183,4 @@ def test_a_list_of_columns_is_read_at_once():
     columns = "-opid,ppid,pgid,sid,user,stat,start,time,pcpu,pmem,rss,vsz,nlwp,wchan,comm="
     started = time.process_time()
     found = parse("pwsh", f"ps {columns} --sort=-rss | awk '{{print $1}}'")
-    assert [call.name for call in found.calls] == ["ps", "awk"]
-    assert time.process_time() - started < HANGING_S
+    assert [call.name for call in found.calls] == ["ps", "awk"] and time.process_time() - started < HANGING_S

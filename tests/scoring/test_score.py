@@ -41,27 +41,11 @@ COMMAND = "find crates/vox-corpus -type f -printf '%s\\n' | awk '{s+=$1} END {pr
 
 def generation(reply=COMMAND, outcome="ok", shell="bash", task=TASK):
     request = Request(model_id="m", prompt="p", max_tokens=100, temperature=0.7, protocol=1, trial=1)
-    answer = Answer(
-        request_key="ab" * 32,
-        request=request,
-        outcome=outcome,
-        text=reply,
-        raw={},
-        usage=Usage(),
-        latency_s=1.0,
-        received_utc="2026-11-22T00:00:00Z",
-        server="embedded",
-        client="anthropic",
-    )
-    return Generation(
-        cell=Cell("m", shell, task.id, 1),
-        answer=answer,
-        temperature_requested=0.7,
-        cost_usd=None,
-        price=None,
-        task_sha256=task.sha256,
-        provenance={},
-    )
+    said = {"outcome": outcome, "text": reply, "raw": {}, "usage": Usage(), "latency_s": 1.0}
+    by = {"received_utc": "2026-11-22T00:00:00Z", "server": "embedded", "client": "anthropic"}
+    answer = Answer(request_key="ab" * 32, request=request, **said, **by)
+    unpaid = {"cost_usd": None, "price": None, "temperature_requested": 0.7, "provenance": {}}
+    return Generation(cell=Cell("m", shell, task.id, 1), answer=answer, task_sha256=task.sha256, **unpaid)
 
 
 def run(seed, each, condition="as_designed", reading="strict", task=TASK):
@@ -73,21 +57,11 @@ def execution(runs, made=None, **changed):
     made = made or generation()
     ok = made.answer.outcome == "ok"
     extraction = extract(made.answer.text) if ok else Extraction(strict=None, lenient=None)
-    image = ImageInfo(
-        image_id="i", content_sha256="c" * 64, base="b", architecture="a", shells={}, packages_sha256="d" * 64
-    )
-    fields = {
-        "cell": made.cell,
-        "request_key": "ab" * 32,
-        "extraction": extraction,
-        "runs": runs,
-        "image": image,
-        "limits": Limits(),
-        "timeout_s": 30.0,
-        "engine": {},
-        "provenance": {},
-    }
-    return Execution(**(fields | changed))
+    hashes = {"content_sha256": "c" * 64, "packages_sha256": "d" * 64}
+    image = ImageInfo(image_id="i", base="b", architecture="a", shells={}, **hashes)
+    fields = {"cell": made.cell, "request_key": "ab" * 32, "extraction": extraction, "runs": runs}
+    where = {"image": image, "limits": Limits(), "timeout_s": 30.0, "engine": {}, "provenance": {}}
+    return Execution(**(fields | where | changed))
 
 
 def right(**fields):
@@ -103,8 +77,7 @@ def test_right_in_both_worlds():
         (seed, [RIGHT[seed].strip()], 0.2) for seed in SEEDS
     ]
     assert (score.make_up.made_of, score.make_up.commands) == ("unix-only", ["find", "awk"])
-    assert score.task_sha256 == TASK.sha256
-    assert score.provenance["code_sha256"] == CODE
+    assert score.task_sha256 == TASK.sha256 and score.provenance["code_sha256"] == CODE
     assert score.provenance["check_sha256"] == TASK.check_sha256
 
 
@@ -181,8 +154,7 @@ def test_an_answer_that_a_condition_does_not_touch_counts_as_designed_under_it()
 
     wrong = [run(seed, result("1\n")) for seed in SEEDS]
     again = [run(seed, result(RIGHT[seed]), condition="windows_aliases") for seed in SEEDS]
-    assert under_aliases("Get-Date", right()) is True
-    assert under_aliases("Get-Date", wrong) is False
+    assert under_aliases("Get-Date", right()) is True and under_aliases("Get-Date", wrong) is False
     assert under_aliases("ls", right()) is None, "it applies and was not run"
     assert under_aliases("ls", [*wrong, *again]) is True
     assert under_aliases("Get-Date", right(), conditions=["as_designed"]) is None, "it was not asked for"

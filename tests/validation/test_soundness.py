@@ -1,26 +1,20 @@
 """What the findings of `make validate` amount to: each way of being unsound turns up as a problem."""
 
-from __future__ import annotations
-
+import json
 from dataclasses import replace
+from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
-from fluency.common.errors import SandboxError
+from fluency.common.errors import SandboxError, UserError
 from fluency.core.records import Result
 from fluency.core.shells import CONDITIONS, SHELLS
-from fluency.core.study import Limits, min_deadline_s
+from fluency.core.study import PILOT, Limits, min_deadline_s
 from fluency.core.tasks import load_tasks
 from fluency.execution.protocol import Invocation
-from fluency.validation.probes import (
-    Prober,
-    ProbeResult,
-    first_probes,
-    further_probes,
-    hard_coded,
-    shape_of,
-    trivial,
-)
+from fluency.validation.probes import Prober, ProbeResult, first_probes, further_probes, hard_coded, shape_of, trivial
+from fluency.validation.seeds import check_world_pair
 from fluency.validation.validate import (
     TITLES,
     ValidationReport,
@@ -29,6 +23,7 @@ from fluency.validation.validate import (
     deadline_sentence,
     slowest_s,
 )
+from fluency.world import WorldError, build_world, build_world_and_answers
 from tests.scoring.recordings import result
 
 TASKS = {task.id: task for task in load_tasks()}
@@ -37,10 +32,8 @@ TASK = TASKS["tree-size-bytes"]
 
 def findings(shell: str, changes: dict | None = None) -> list[ProbeResult]:
     """What a sound task gives: references pass, all else fails. `changes`: (kind, seed, condition) -> verdict."""
-    probes = [
-        *first_probes(TASK, [shell], (11, 24)),
-        *further_probes(TASK, [shell], (11, 24), 20, {11: ["1"], 24: ["2"]}),
-    ]
+    further = further_probes(TASK, [shell], (11, 24), 20, {11: ["1"], 24: ["2"]})
+    probes = [*first_probes(TASK, [shell], (11, 24)), *further]
     found = []
     for probe in probes:
         passed = probe.kind == "reference"
@@ -55,13 +48,6 @@ def summary(shell: str, found: list[ProbeResult]) -> ValidationReport:
     return report
 
 
-@pytest.mark.parametrize("shell", ["bash", "pwsh"])
-def test_a_task_whose_references_alone_pass_is_sound(shell: str) -> None:
-    report = summary(shell, findings(shell))
-    assert report.sound
-    assert report.rows[0][-1] == "sound"
-
-
 DESIGNED, BARE, WINDOWS = CONDITIONS
 
 
@@ -69,25 +55,20 @@ DESIGNED, BARE, WINDOWS = CONDITIONS
     ("shell", "changes", "problem"),
     [
         ("bash", {("reference", 24, DESIGNED): False}, "a reference fails in world 24"),
-        (
-            "bash",
-            {("wrong", 11, DESIGNED): True, ("wrong", 24, DESIGNED): True},
-            "a wrong command passes in an odd and",
-        ),
+        ("bash", dict.fromkeys([("wrong", 11, DESIGNED), ("wrong", 24, DESIGNED)], True),
+            "a wrong command passes in an"),
         ("bash", {("trivial", 11, DESIGNED): True}, "a trivial command passes"),
         ("bash", {("hard-coded", 24, DESIGNED): True}, "the answer of another world passes"),
         ("pwsh", {("reference", 11, BARE): False}, "a reference fails without Unix tools in world 11"),
-        (
-            "pwsh",
-            {("other-dialect", 11, BARE): True, ("other-dialect", 24, BARE): True},
-            "a Bash reference passes in PowerShell without Unix tools",
-        ),
+        ("pwsh", dict.fromkeys([("other-dialect", 11, BARE), ("other-dialect", 24, BARE)], True),
+            "a Bash reference passes in PowerShell without Unix tools"),
     ],
-)
+)  # fmt: skip
 def test_each_way_of_being_unsound_is_a_problem(shell: str, changes: dict, problem: str) -> None:
+    whole = summary(shell, findings(shell))
+    assert whole.sound and whole.rows[0][-1] == "sound"
     report = summary(shell, findings(shell, changes))
-    assert not report.sound
-    assert report.rows[0][-1] == "UNSOUND"
+    assert not report.sound and report.rows[0][-1] == "UNSOUND"
     assert any(problem in said for said in report.problems), report.problems
 
 
@@ -114,8 +95,7 @@ def test_the_slowest_reference_is_shown_and_nothing_else_counts() -> None:
         n for n in reversed(range(len(found))) if kinds.get((found[n].probe.kind, found[n].probe.condition)) == 0.5
     )
     found[last] = replace(found[last], wall_s=1.25)
-    assert slowest_s(found) == 1.25
-    assert summary("pwsh", found).rows[0][-2] == "1.25 s"
+    assert slowest_s(found) == 1.25 and summary("pwsh", found).rows[0][-2] == "1.25 s"
     assert summary("pwsh", findings("pwsh")).rows[0][-2] == "-"
 
 
@@ -155,17 +135,14 @@ def test_a_shell_that_is_not_there_is_not_validated_and_never_sound() -> None:
     add_unvalidated_row(report, TASK.id, "pwsh")
     report.not_validated["pwsh"] = "the sandbox image holds no PowerShell 7"
     text = report.text()
-    assert report.sound
-    assert "PowerShell 7: not validated, because" in text
-    assert "1 of 2 rows sound" in text
+    assert report.sound and "PowerShell 7: not validated, because" in text and "1 of 2 rows sound" in text
 
 
 @pytest.mark.parametrize("repeats", [2, 20, 33])
 def test_references_are_executed_at_least_as_often_as_asked(repeats: int) -> None:
     planned = [*first_probes(TASK, ["bash"], (11, 24)), *further_probes(TASK, ["bash"], (11, 24), repeats, {})]
     runs = [p for p in planned if p.kind == "reference"]
-    assert repeats <= len(runs) <= repeats + 4
-    assert len(set(planned)) == len(planned)
+    assert repeats <= len(runs) <= repeats + 4 and len(set(planned)) == len(planned)
 
 
 def test_a_hard_coded_answer_is_tried_in_worlds_of_the_other_parity_only() -> None:
@@ -176,8 +153,7 @@ def test_a_hard_coded_answer_is_tried_in_worlds_of_the_other_parity_only() -> No
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_every_task_has_a_text_of_its_shape_to_try(task) -> None:
-    assert shape_of(task)
-    assert len(trivial(task, "bash")) == len(trivial(task, "pwsh")) == 4
+    assert shape_of(task) and len(trivial(task, "bash")) == len(trivial(task, "pwsh")) == 4
 
 
 def test_texts_are_quoted_as_each_shell_reads_them() -> None:
@@ -209,3 +185,67 @@ def test_a_probe_that_the_sandbox_loses_has_three_attempts(failures: int) -> Non
         ((found, _),) = prober.all(probes)
         assert not found.passed and prober.executions == 1
     assert sandbox.attempts == 3
+
+
+SEEDS = range(1, 41)
+PILOT_TASKS = load_tasks(PILOT)
+"""In the base world, whose generator counts what it meant; every other task brings a world of its own."""
+STATIC = [task for task in PILOT_TASKS if "processes" not in task.needs]
+
+
+def _comparable(task, answer):
+    return answer if task.content == "ordered" else sorted(answer, key=json.dumps)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_answers_read_from_the_world_are_what_the_generator_meant(seed: int) -> None:
+    world, tally = build_world_and_answers(seed)
+    counted = {task.id for task in STATIC} - {"fetch-redirect-sha256"}
+    assert counted == set(tally)
+    for task in STATIC:
+        answer = task.expected(world)
+        if task.id in tally:
+            assert _comparable(task, answer) == _comparable(task, tally[task.id]), task.id
+        single = task.structure.lines == "exactly-one" or task.content == "jsonset"
+        assert len(answer) >= (1 if single else 2), task.id
+
+
+@pytest.mark.parametrize("seeds", list(pairwise(SEEDS)), ids=str)
+def test_neighbouring_seeds_are_a_pair(seeds: tuple[int, int]) -> None:
+    check_world_pair(seeds, PILOT_TASKS)
+
+
+@pytest.mark.parametrize("seeds", [(11, 24), (2**31 + 1, 38)], ids=str)
+def test_every_task_of_the_bank_has_another_answer_in_the_other_world(seeds: tuple[int, int]) -> None:
+    check_world_pair(seeds, load_tasks())
+
+
+def test_every_odd_seed_goes_with_every_even_one() -> None:
+    check_world_pair(list(SEEDS), STATIC)
+
+
+def test_two_worlds_of_one_parity_are_refused() -> None:
+    with pytest.raises(UserError, match="an odd and an even seed"):
+        check_world_pair((11, 13), PILOT_TASKS)
+
+
+def test_an_answer_that_two_worlds_share_is_named() -> None:
+    same = SimpleNamespace(id="same", needs=[], folder=PILOT_TASKS[0].folder, expected=lambda *_: ["always"])
+    with pytest.raises(WorldError, match="world 24: same has the same answer as in world 11"):
+        check_world_pair((11, 24), [same])
+
+
+def test_an_answer_about_processes_that_two_worlds_share_is_named() -> None:
+    same = SimpleNamespace(
+        id="same",
+        needs=["processes"],
+        folder=PILOT_TASKS[0].folder,
+        expected=lambda _, processes: [p.name for p in processes if p.name == "vox-sched"],
+    )
+    with pytest.raises(WorldError, match="world 24: same has the same answer as in world 11"):
+        check_world_pair((11, 24), [same])
+
+
+def test_big_and_negative_seeds_build_too() -> None:
+    check_world_pair((2**63 + 1, -4), PILOT_TASKS)
+    assert build_world(2**63 + 1).sha256 != build_world(1).sha256

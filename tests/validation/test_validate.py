@@ -1,7 +1,5 @@
 """`make validate` in the real sandbox: sound tasks are called sound, and broken ones are caught."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -17,7 +15,6 @@ SEEDS = (11, 24)
 
 
 def changed(root: Path, task_id: str, change) -> Path:
-    """A copy of a task with a change made to its values."""
     shutil.copytree(TASKS / task_id, root / task_id)
     path = root / task_id / "task.yaml"
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -55,8 +52,7 @@ def test_what_is_unsound_is_named(tmp_path: Path, sandbox) -> None:
 
     report = validate([], SEEDS, sandbox, repeats=40, root=changed(tmp_path, "tree-size-bytes", spoil))
     problems = "\n".join(report.problems)
-    assert not report.sound
-    assert "a reference fails in world 11: du -sb" in problems
+    assert not report.sound and "a reference fails in world 11: du -sb" in problems
     assert f"a wrong command passes in an odd and an even world: {right}" in problems
     assert "echo 1" not in problems.replace("else echo 1", "")
     assert "a reference gives different verdicts when repeated: [ -e /tmp ]" in problems

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -10,7 +8,6 @@ from tests.workflow.project import Project, model, reference_answer
 
 @pytest.fixture(scope="session")
 def flawless() -> Iterator[Endpoint]:
-    """An endpoint that knows every reference."""
     with Endpoint(reference_answer) as server:
         yield server
 

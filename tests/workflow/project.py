@@ -1,7 +1,5 @@
 """A copy of the project to run, edit and kill, with a real Messages endpoint behind its models."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -18,17 +16,9 @@ from fluency.core.shells import SHELLS
 from fluency.core.tasks import Task, load_tasks
 
 PARTS = (
-    "Snakefile",
-    "config.yaml",
-    "pyproject.toml",
-    "config",
-    "profiles",
-    "scripts",
-    "tasks",
-    "sandbox",
-    "report",
+    "Snakefile", "config.yaml", "pyproject.toml", "config", "profiles", "scripts", "tasks", "sandbox", "report",
     "envs",
-)
+)  # fmt: skip
 TASKS = ["session-tool-failures", "tree-size-bytes"]
 CALLS = re.compile(r"^Study .*, (\d+) calls? to make\.$", re.M)
 PLANNED = re.compile(r"^(\w+): \d+ to run\n((?: +\d+  .+\n?)+)", re.M)
@@ -39,7 +29,6 @@ STATS = re.compile(r"^(\w+) +(\d+)$", re.M)
 
 @cache
 def bank() -> list[Task]:
-    """All tasks, read once."""
     return load_tasks()
 
 
@@ -50,19 +39,16 @@ def reference_answer(prompt: str) -> str:
 
 
 def model(url: str, alias: str = "good", **over: object) -> dict[str, object]:
-    """A config entry for a model behind a local endpoint."""
     entry = {"alias": alias, "id": f"fake-{alias}", "base_url": url, "key_required": False, "temperature": 0.7}
     return entry | {"max_tokens": 256, "requests_per_minute": 100_000} | over
 
 
 class Project:
-    """A project folder and how to run Snakemake in it."""
-
     def __init__(self, root: Path) -> None:
         self.root = root
 
     @classmethod
-    def make(cls, root: Path, **config: object) -> Project:
+    def make(cls, root: Path, **config: object) -> "Project":
         """A fresh copy with `config/test.yaml` holding the given keys."""
         root.mkdir(parents=True)
         for part in PARTS:
@@ -75,19 +61,17 @@ class Project:
         project.configure(study="test", trials=1, tasks=TASKS, **config)
         return project
 
-    def clone(self, root: Path) -> Project:
+    def clone(self, root: Path) -> "Project":
         """A copy of everything, results and Snakemake's memory included."""
         shutil.copytree(self.root, root, symlinks=True)
         return Project(root)
 
     def configure(self, **keys: object) -> None:
-        """Set keys of config/test.yaml."""
         file = self.root / "config" / "test.yaml"
         old = yaml.safe_load(file.read_text()) if file.exists() else {}
         file.write_text(yaml.safe_dump(old | keys))
 
     def edit(self, name: str, old: str, new: str) -> None:
-        """Replace a text that must occur in a file."""
         file = self.root / name
         text = file.read_text()
         assert old in text, f"{old!r} is not in {name}"
@@ -102,14 +86,16 @@ class Project:
 
     def snakemake(self, *arguments: str, code: int | None = 0, **env: str) -> subprocess.CompletedProcess[str]:
         """Run Snakemake to its end; its exit code must be `code` unless that is None."""
-        done = subprocess.run(
-            self.command(*arguments),
-            cwd=self.root,
-            env=self.environ(**env),
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
+        return self.run(self.command(*arguments), code, env)
+
+    def fluency(self, command: str, *arguments: str, code: int | None = 0, stdin=None, **env: str):
+        """Run one of our own commands on config/test.yaml in the same way."""
+        named = [] if command in ("verify", "replay", "decision") else ["--configfile", "config/test.yaml"]
+        return self.run([sys.executable, "-m", "fluency.cli", command, *arguments, *named], code, env, stdin)
+
+    def run(self, command: list[str], code: int | None, env: dict[str, str], stdin: str | None = None):
+        said = {"capture_output": True, "text": True, "timeout": 600, "input": stdin}
+        done = subprocess.run(command, cwd=self.root, env=self.environ(**env), **said)
         assert code is None or done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
@@ -124,9 +110,7 @@ class Project:
 
     def plan(self) -> dict[str, dict[str, int]]:
         """What `make plan` says: rule -> reason -> jobs, and under `calls` how many calls are to be made."""
-        command = [sys.executable, "-m", "fluency.cli", "plan", "--configfile", "config/test.yaml"]
-        done = subprocess.run(command, cwd=self.root, env=self.environ(), capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
+        done = self.fluency("plan")
         said: dict[str, dict[str, int]] = {"calls": {"to make": int(CALLS.search(done.stdout)[1])}}
         for rule, reasons in PLANNED.findall(done.stdout):
             said[rule] = {reason: int(count) for count, reason in REASON.findall(reasons)}

@@ -1,7 +1,5 @@
 """A Slurm of two node names on this machine, from Debian's packages: without systemd, accounting or control groups."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
@@ -105,7 +103,6 @@ class Cluster:
         daemon.wait()
 
     def revive_node(self, node: str) -> None:
-        """Start a node's daemon again."""
         self._start(node, "slurmd", "-D", "-N", node)
 
     def processes_on(self, node: str) -> dict[int, bytes]:
@@ -119,7 +116,6 @@ class Cluster:
         return found
 
     def stop(self) -> None:
-        """End every daemon."""
         with contextlib.suppress(OSError):
             self.asked("scancel", "--state=RUNNING")
         for name in reversed(list(self._daemons)):
@@ -139,7 +135,6 @@ class Cluster:
             )
 
     def asked(self, *command: str) -> str:
-        """What one of Slurm's commands prints."""
         environ = os.environ | self.environ
         return subprocess.run(command, env=environ, capture_output=True, text=True, check=False).stdout.strip()
 

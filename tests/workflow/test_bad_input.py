@@ -1,7 +1,7 @@
 """Whatever goes wrong is a sentence with a hint; nothing is lost, and the next run goes on."""
 
-from __future__ import annotations
-
+import os
+import pty
 import re
 import shutil
 import subprocess
@@ -57,6 +57,18 @@ def test_a_price_nobody_agreed_to_starts_nothing(fresh, flawless, by):
         run = fluency(fresh, "run", "--configfile", "config/test.yaml", stdin="", **key)
     explained(run, "Nobody has agreed", "at most $")
     assert flawless.requests == []
+
+
+def test_a_no_is_no_error(fresh, flawless):
+    fresh.configure(models=[model(flawless.url, **PAID)], budget={"confirm_usd": 0})
+    leader, follower = pty.openpty()
+    os.write(leader, b"no\n")
+    command = [fresh.command()[0], "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
+    environ = fresh.environ(ANTHROPIC_API_KEY="k")
+    done = subprocess.run(command, cwd=fresh.root, env=environ, stdin=follower, capture_output=True, text=True)
+    os.close(leader), os.close(follower)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "No model was asked, and nothing was paid.")
+    assert "Error" not in done.stderr and flawless.requests == []
 
 
 def test_an_agreed_price_is_paid_once(fresh, flawless):

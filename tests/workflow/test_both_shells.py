@@ -5,10 +5,7 @@ a user gives the real archive. It shows that both shells, the second condition, 
 it says nothing about PowerShell, and what the model answers is Bash in both shells.
 """
 
-from __future__ import annotations
-
 import re
-import subprocess
 
 import pytest
 
@@ -93,36 +90,19 @@ def test_the_report_gives_the_gap_its_verdict_and_its_doubt(measured):
     assert (measured.root / "results/test/figures/gaps.svg").exists()
 
 
-def command_line(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [project.command()[0], "-m", "fluency.cli", *arguments]
-    return subprocess.run(command, cwd=project.root, env=project.environ(), capture_output=True, text=True, timeout=300)
-
-
-def test_a_run_without_naming_the_archive_again_keeps_what_was_measured(measured):
-    assert measured.to_do() == {}
-
-
 def test_the_archive_of_the_study_verifies_and_replays(measured):
-    def fluency(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return command_line(measured, *arguments)
-
+    assert measured.to_do() == {}, "a run that does not name PowerShell's archive again keeps what was measured"
     # Registered with two trials, run with one: a deviation that report and decision record must both state.
     measured.configure(trials=2)
-    frozen = fluency("preregister", "--configfile", "config/test.yaml", "--decision", "which prompts to write")
-    assert frozen.returncode == 0, frozen.stderr
+    measured.fluency("preregister", "--decision", "which prompts to write")
     registration = next((measured.root / "preregistrations").glob("*.json")).relative_to(measured.root)
     measured.configure(trials=1, preregistration=str(registration))
 
-    packed = fluency("archive", "--configfile", "config/test.yaml")
-    assert packed.returncode == 0, packed.stderr
-    archived = packed.stdout.splitlines()[-1]
-    verified = fluency("verify", archived)
-    assert verified.returncode == 0, verified.stdout
-    assert "Every hash, every link and every rebuilt file fits." in verified.stdout
-    replayed = fluency("replay", archived)
+    archived = measured.fluency("archive").stdout.splitlines()[-1]
+    assert "Every hash, every link and every rebuilt file fits." in measured.fluency("verify", archived).stdout
+    replayed = measured.fluency("replay", archived, code=None)
     assert "0 of 40 cells pass or fail otherwise" in replayed.stdout, replayed.stdout + replayed.stderr
-    decided = fluency("decision", archived, "--title", "Keep the prompts")
-    assert decided.returncode == 0, decided.stderr
+    measured.fluency("decision", archived, "--title", "Keep the prompts")
     record = next((measured.root / "docs" / "decisions").glob("*.md")).read_text()
     assert "no rule for 5 to 10" in record
     report = (measured.root / "results/test/report.md").read_text()

@@ -1,12 +1,14 @@
 """The control of a study: what must pass passes, what must fail fails, and a broken sandbox or check shows."""
 
-from __future__ import annotations
-
 import pytest
 
+from fluency.archive.manifest import private_archive_name
 from fluency.core.records import CONTROL_FILE, Control, read_control
 from fluency.core.schema import read_record, write_record
 from fluency.report.tables import control_table, unexpected_controls
+from tests.archive.hostile import contents
+from tests.archive.test_private_tasks import CANARY, SECRET, leaks, write_task
+from tests.generation.endpoint import Endpoint
 from tests.workflow.project import TASKS, Project, model
 
 pytestmark = pytest.mark.engine
@@ -15,9 +17,8 @@ SHELL = "bash"
 
 @pytest.fixture(scope="module")
 def controlled(sandbox, flawless, tmp_path_factory) -> Project:
-    project = Project.make(
-        tmp_path_factory.mktemp("controlled") / "project", models=[model(flawless.url)], control=True
-    )
+    folder = tmp_path_factory.mktemp("controlled") / "project"
+    project = Project.make(folder, models=[model(flawless.url)], control=True)
     project.snakemake()
     return project
 
@@ -32,10 +33,8 @@ def control(controlled) -> Control:
 def test_references_pass_and_wrong_commands_do_not(control, sandbox):
     assert [run.task for run in control.of(SHELL, "reference")] == TASKS == [r.task for r in control.of(SHELL, "wrong")]
     assert all(run.as_it_must for run in control.runs) and unexpected_controls(control) == []
-    assert set(control.not_measured) == {name for name, version in sandbox.image.shells.items() if not version} & {
-        "bash",
-        "pwsh",
-    }
+    absent = {name for name, version in sandbox.image.shells.items() if not version}
+    assert set(control.not_measured) == absent & {"bash", "pwsh"}
 
 
 def test_the_report_has_it_under_its_own_heading_and_in_no_rate(controlled, control):
@@ -64,3 +63,32 @@ def test_what_did_not_come_out_as_it_must_is_told(control, tmp_path, kind, says)
     assert says in unexpected_controls(broken)[0] and TASKS[0] in unexpected_controls(broken)[0]
     of = {"reference": "1 of 2", "wrong": "1 of 2"}[kind]
     assert of in control_table(broken)
+
+
+OPEN = "tree-size-bytes"
+
+
+def test_a_run_archives_a_private_task_apart_and_reruns_what_changes_with_it(sandbox, tmp_path, monkeypatch):
+    folder = write_task(tmp_path / "xyzzy" / SECRET)
+    monkeypatch.setenv("TASKS_PRIVATE", str(folder.parent))
+    with Endpoint(lambda prompt: "cat kanarie/*; ls xyzzy-nothing" if "xyzzy" in prompt else "ls") as server:
+        project = Project.make(tmp_path / "project", models=[model(server.url)], shells=["bash"], control=True)
+        project.configure(tasks=[SECRET, OPEN])
+        packed = project.fluency("archive")
+        path = project.root / packed.stdout.splitlines()[-1]
+        part = path.with_name(private_archive_name(path.name))
+        assert f"stand in {part.name}: do not publish it" in packed.stdout + packed.stderr
+        files = contents(path)
+        assert leaks(files) == [] and {f"results/test/{name}" for name in ("control.json", "explorer.html")} <= {*files}
+        assert {f"results/executions/good/bash/{SECRET}/1.json", f"tasks/{SECRET}/fixture.py"} <= {
+            *leaks(contents(part))
+        }
+        written = [file for place in ("logs", "results/test") for file in (project.root / place).rglob("*.*")]
+        assert not any(CANARY.search(file.read_bytes()) for file in written if file.is_file())
+
+        assert project.to_do() == {}
+        (folder / "answer.py").write_text((folder / "answer.py").read_text() + "# later\n")
+        assert project.to_do() == {"score": 1, "gather": 1, "report": 1, "control": 1}
+        fixture = folder / "fixture.py"
+        fixture.write_text(fixture.read_text().replace("xyzzy-without", "xyzzy-otherwise"))
+        assert project.to_do() == {"execute": 1, "score": 1, "gather": 1, "report": 1, "control": 1}

@@ -1,19 +1,14 @@
 """`make doctor` tells what is there and what is missing, and never a key."""
 
-from __future__ import annotations
-
 import pytest
 
-from fluency.execution.sandbox import Sandbox
 from fluency.workflow import doctor
 
 KEY = "sk-ant-doctor-canary"
 
 
 @pytest.mark.engine
-def test_the_table_of_a_machine_that_has_everything(
-    sandbox: Sandbox, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_of_a_machine_that_has_everything(sandbox, capsys, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     assert doctor.main() == 0
     shown = capsys.readouterr().out
@@ -35,16 +30,13 @@ def test_the_table_of_a_machine_that_has_everything(
 
 
 @pytest.mark.engine
-def test_an_engine_that_answers_but_starts_nothing_is_not_ok(sandbox: Sandbox) -> None:
+def test_an_engine_that_answers_but_starts_nothing_is_not_ok(sandbox):
     gone = sandbox.image.model_copy(update={"image_id": "sha256:" + "0" * 64})
     (line,) = doctor._known_command(sandbox._engine, gone)
-    assert (line.state, line.found) == ("lacks", "the sandbox image is gone")
-    assert "make image" in line.advice
+    assert (line.state, line.found) == ("lacks", "the sandbox image is gone") and "make image" in line.advice
 
 
-def test_an_engine_that_does_not_answer_is_missing(
-    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_engine_that_does_not_answer_is_missing(capsys, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     assert doctor.main() == 1
@@ -52,20 +44,14 @@ def test_an_engine_that_does_not_answer_is_missing(
     assert "Missing: container engine." in shown and "no command can be run" in shown and "is not set" in shown
 
 
-def test_an_archive_that_is_not_there_is_missing(
-    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_that_is_not_there_is_missing(capsys, monkeypatch):
     monkeypatch.setenv("POWERSHELL_ARCHIVE", "/nowhere/powershell.tar.gz")
-    assert doctor.main() == 1
-    assert "Missing: PowerShell archive." in capsys.readouterr().out
+    assert doctor.main() == 1 and "Missing: PowerShell archive." in capsys.readouterr().out
     found = {line.thing: line for line in doctor.examine()}["PowerShell archive"]
     assert found.advice and "the PowerShell archive cannot be used: No such file" in found.found
 
 
-def test_demo_is_not_promised_where_the_embedded_model_is_not_installed(
-    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_demo_is_not_promised_where_the_embedded_model_is_not_installed(capsys, monkeypatch):
     monkeypatch.setattr(doctor, "find_spec", lambda name: None)
     monkeypatch.setattr(doctor, "_image", lambda engine: iter(()))
-    assert doctor.main() == 1
-    assert "embedded model" in capsys.readouterr().out.split("Missing: ")[1]
+    assert doctor.main() == 1 and "embedded model" in capsys.readouterr().out.split("Missing: ")[1]

@@ -1,10 +1,8 @@
 """Our own reasons for jobs, held against eight real dry runs of Snakemake, and their words."""
 
-from __future__ import annotations
-
 import os
 import shutil
-import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +13,7 @@ from tests.workflow.project import Project, model
 from tools.bench.scale import noop_project, noop_run
 
 TASK = "tree-size-bytes"
+NO_ENGINE = {"DOCKER_HOST": "unix:///nowhere/docker.sock"}
 PROMPT = ("Print a single integer, digits only.", "Print one integer.")
 
 
@@ -24,8 +23,7 @@ def measured(tmp_path_factory) -> Iterator[Project]:
     with Endpoint(lambda prompt: "true") as endpoint:
         project = noop_project(tmp_path_factory.mktemp("plan") / "project", [model(endpoint.url, in_flight=8)], 20)
         project.configure(tasks=[TASK], trials=2)
-        run = noop_run(project, "all")
-        subprocess.run(run, cwd=project.root, env=project.environ(), capture_output=True, check=True)
+        project.run(noop_run(project, "all"), 0, {})
         yield project
 
 
@@ -55,42 +53,23 @@ def mark_unfinished(project: Project) -> None:
 HEAD = {"gather": {REMADE: 1}, "report": {REMADE: 1}}
 CHANGES = {
     "every file touched": (touch, {}),
-    "a prompt": (
-        lambda project: project.edit(f"tasks/{TASK}/task.yaml", *PROMPT),
-        {"generate": {"changed: prompt": 4}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD},
-    ),
+    "a prompt": (lambda project: project.edit(f"tasks/{TASK}/task.yaml", *PROMPT),
+        {"generate": {"changed: prompt": 4}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
     "a check and a trial more": (
         lambda project: (
             project.edit(f"tasks/{TASK}/task.yaml", "lines: exactly-one", "lines: at-least-one"),
             project.configure(trials=3),
         ),
-        {
-            "generate": {"not there yet": 2},
-            "execute": {REMADE: 2},
-            "score": {REMADE: 2, "changed: check": 4},
-            **HEAD,
-        },
+        {"generate": {"not there yet": 2}, "execute": {REMADE: 2}, "score": {REMADE: 2, "changed: check": 4}, **HEAD},
     ),
     "a score deleted": (lambda project: project.records("scores")[0].unlink(), {"score": {"not there yet": 1}, **HEAD}),
-    "a record rewritten": (
-        rewrite,
-        {"execute": {"its input is newer": 1}, "score": {REMADE: 1}, **HEAD},
-    ),
-    "an execution and the image's record lost": (
-        lose_image_record,
-        {"image": {"not there yet": 1}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD},
-    ),
+    "a record rewritten": (rewrite, {"execute": {"its input is newer": 1}, "score": {REMADE: 1}, **HEAD}),
+    "an execution and the image's record lost": (lose_image_record, {"image": {"not there yet": 1},
+        "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
     "a job killed": (mark_unfinished, {"score": {"left unfinished": 1}, **HEAD}),
-    "Snakemake's records lost": (
-        lambda project: shutil.rmtree(project.root / ".snakemake"),
-        {
-            "image": {"no record of how it was made": 1},
-            "execute": {REMADE: 4},
-            "score": {REMADE: 4},
-            **HEAD,
-        },
-    ),
-}
+    "Snakemake's records lost": (lambda project: shutil.rmtree(project.root / ".snakemake"),
+        {"image": {"no record of how it was made": 1}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -119,10 +98,7 @@ def test_what_changed(before, now, keys):
 
 
 def test_the_plan_names_a_missing_engine(measured):
-    command = [*project_cli(measured), "plan", "--configfile", "config/test.yaml"]
-    environ = measured.environ(DOCKER_HOST="unix:///nowhere/docker.sock")
-    done = subprocess.run(command, cwd=measured.root, env=environ, capture_output=True, text=True, check=True)
-    missing = done.stdout.split("Missing:")[1]
+    missing = measured.fluency("plan", **NO_ENGINE).stdout.split("Missing:")[1]
     assert "a container engine (DOCKER_HOST=unix:///nowhere/docker.sock" in missing and "unset it" in missing
 
 
@@ -130,34 +106,23 @@ def test_nobody_is_asked_while_no_engine_could_run_the_answers(measured, tmp_pat
     project = measured.clone(tmp_path / "project")
     with Endpoint(lambda prompt: "true") as endpoint:
         project.configure(models=[model(endpoint.url, "other")])
-        environ = project.environ(DOCKER_HOST="unix:///nowhere/docker.sock")
-        run = [*project_cli(project), "run", "--configfile", "config/test.yaml"]
-        done = subprocess.run(run, cwd=project.root, env=environ, capture_output=True, text=True)
-        assert done.returncode == 2 and "container engine" in done.stderr, done.stderr
-        assert "-- --until generate" in done.stderr and endpoint.requests == []
-        asked = [*run, "--", "--until", "generate"]
-        done = subprocess.run(asked, cwd=project.root, env=environ, capture_output=True, text=True)
-        assert done.returncode == 0 and len(endpoint.requests) == 4, done.stderr
-
-
-def project_cli(project: Project) -> list[str]:
-    return [project.command()[0], "-m", "fluency.cli"]
+        done = project.fluency("run", code=2, **NO_ENGINE)
+        assert "container engine" in done.stderr and "-- --until generate" in done.stderr and endpoint.requests == []
+        command = [sys.executable, "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
+        project.run([*command, "--", "--until", "generate"], 0, NO_ENGINE)
+        assert len(endpoint.requests) == 4
 
 
 def test_the_last_step_of_a_run_on_a_cluster_starts_no_engine(measured, tmp_path):
     """What the nodes have measured is only gathered and reported here."""
     project = measured.clone(tmp_path / "project")
     shutil.rmtree(project.root / "results" / "test")
-    run = [*project_cli(project), "run", "--configfile", "config/test.yaml", "--on", "slurm"]
-    environ = project.environ(DOCKER_HOST="unix:///nowhere/docker.sock")
-    done = subprocess.run(run, cwd=project.root, env=environ, capture_output=True, text=True)
-    assert done.returncode == 0 and (project.root / "results" / "test" / "report.md").exists(), done.stderr
+    project.fluency("run", "--on", "slurm", **NO_ENGINE)
+    assert (project.root / "results" / "test" / "report.md").exists()
 
 
 def test_where_only_the_report_failed_the_run_does_not_blame_the_cells(measured, tmp_path):
     project = measured.clone(tmp_path / "project")
     (project.root / "results" / "test" / "report.md").unlink()
     (project.root / "report" / "report.md.j2").write_text("{{ nothing }}")
-    run = [*project_cli(project), "run", "--configfile", "config/test.yaml"]
-    done = subprocess.run(run, cwd=project.root, env=project.environ(), capture_output=True, text=True)
-    assert done.returncode == 1 and "Every cell is measured, but table or report is missing" in done.stderr, done.stderr
+    assert "Every cell is measured, but table or report is missing" in project.fluency("run", code=1).stderr

@@ -1,15 +1,16 @@
-"""Before money is spent: somebody agreed to the price, and nothing is missing."""
+"""Before money is spent: somebody agreed to the price, nothing is missing, and every answer can be worked out."""
 
-from __future__ import annotations
+import shutil
 
 import pytest
 
 from fluency.common.errors import UserError
+from fluency.common.paths import ROOT
 from fluency.core.study import PILOT, Study
-from fluency.core.tasks import load_tasks
+from fluency.core.tasks import load_task, load_tasks
 from fluency.generation.estimate import estimate_cost
 from fluency.generation.store import AnswerStore
-from fluency.workflow.preflight import confirm_price
+from fluency.workflow.preflight import check_answers, confirm_price
 from tests.generation.studies import ENVIRON, study_of
 
 TASKS = load_tasks(PILOT)
@@ -22,7 +23,6 @@ def store(tmp_path) -> AnswerStore:
 
 
 def agree(study: Study, store, *, terminal: bool = True, answer: str = "yes") -> tuple[bool, list[str]]:
-    """Whether it is agreed, and what was asked."""
     asked: list[str] = []
 
     def ask(question: str) -> str:
@@ -35,8 +35,7 @@ def agree(study: Study, store, *, terminal: bool = True, answer: str = "yes") ->
 
 def test_a_paid_run_asks_and_names_the_price(store):
     agreed, (question,) = agree(study_of(OPUS), store)
-    assert agreed
-    assert "120 calls" in question and "$" in question
+    assert agreed and "120 calls" in question and "$" in question
 
 
 @pytest.mark.parametrize("answer", ["no", "", "n", "maybe"])
@@ -58,3 +57,27 @@ def test_a_cheap_or_free_run_does_not_ask(store):
         agree(study_of(OPUS, budget={"confirm_usd": dear * 0.99}), store, terminal=False)
     free = study_of({"alias": "q", "id": "qwen", "served_by": "embedded"}, budget={"confirm_usd": 0})
     assert agree(free, store, terminal=False) == (True, [])
+
+
+def task_with(folder, answer: str):
+    shutil.copytree(ROOT / "tasks" / "tree-size-bytes", folder / "tree-size-bytes")
+    (folder / "tree-size-bytes" / "answer.py").write_text(answer)
+    return load_task(folder / "tree-size-bytes")
+
+
+def test_every_answer_of_the_bank_can_be_worked_out():
+    check_answers(load_tasks(), [11, 24])
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("def expected(world, processes):\n    return 1 / 0\n", "ZeroDivisionError"),
+        ("raise OSError('no')\n", "cannot be loaded: OSError"),
+        ("def expected(world, processes):\n    return 1 / (world.seed - 24)\n", "world 24"),
+    ],
+)
+def test_an_answer_that_raises_is_named(tmp_path, answer, says):
+    with pytest.raises(UserError, match="Hint:") as caught:
+        check_answers([task_with(tmp_path, answer)], [11, 24])
+    assert says in str(caught.value) and "answer.py" in str(caught.value)

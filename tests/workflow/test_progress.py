@@ -137,21 +137,25 @@ def written_to(leader: int):
 
 
 def test_a_terminal_gets_bars_with_the_dollars_which_end_before_anything_else_is_printed(monkeypatch):
-    monkeypatch.setattr(progress, "spending", lambda: (0.125, 10.0))
+    monkeypatch.setattr(progress, "spending", lambda: (120.125, 1000.0))
     monkeypatch.setenv("COLUMNS", "80")
     leader, follower = pty.openpty()
     with os.fdopen(follower, "w") as stream:
         reporter = ProgressReporter(stream)
         planned(reporter, generate=200, execute=200)
-        job(reporter, 1, "generate")
-        reporter.handle(record("Terminating processes on user request, this might take some time."))
+        for number in range(50):
+            job(reporter, number, "generate")
+        for _ in range(2):  # Snakemake says it again after every job
+            reporter.handle(record("Will exit after finishing currently running jobs (scheduler)."))
+        reporter.handle(failure("RunEnded", "the run was told to end"))
+        reporter.handle(record(event="job_error", jobid=51, rule_name="generate"))
         reporter.close()
     shown = SGR.sub("", b"".join(written_to(leader)).decode())
-    answers = next(line for line in reversed(shown.splitlines()) if line.startswith("answers"))
-    assert re.match(r"answers +━+ +1/200 +-?[-:\d]+ +\$0\.12 of \$10\s*$", answers), answers
-    assert len(answers.rstrip()) <= 80 and answers.count("━") > 30
-    last = shown[shown.rindex("0/200") :]
-    assert "Ending: what is under way may finish" in last and "the next run goes on" in last
+    answers, executions = ([line for line in shown.splitlines() if line.startswith(bar)] for bar in ("answers", "exec"))
+    assert re.match(r"answers +━{6}·{18} +50/200 +[-:\d]+ +\$120\.12 of \$1000\s*$", answers[-1]), answers[-1]
+    assert len(answers[-1].rstrip()) <= 80 and "━" not in executions[-1]
+    last = shown[shown.rindex("0/200") :].strip().splitlines()[1:]
+    assert last == ["Ending: what is under way may finish, and the next run goes on from here."]
 
 
 CHILD = "import time, signal\ntry:\n    print('up', flush=True); time.sleep(60)\nexcept KeyboardInterrupt:\n    time.sleep(1); print('orderly', flush=True)"

@@ -1,8 +1,5 @@
-"""The table in docs/doing-a-study.md: which rules' params change with each kind of change, and which test has each row."""
+"""The table in docs/doing-a-study.md: which rules' params change with each kind of change."""
 
-from __future__ import annotations
-
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,16 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from fluency.common.paths import ROOT, TASKS
+from fluency.common.paths import TASKS
 from fluency.core.study import Cell, validate_study
 from fluency.core.tasks import load_tasks
 from fluency.workflow import rerun_keys
 from fluency.workflow.rerun_keys import RerunKeys
-from tests.workflow import test_rerun_scenarios as scenarios
-from tests.workflow import test_reruns as reruns
 from tests.workflow.project import TASKS as NAMES
 from tests.workflow.project import model
-from tests.workflow.test_plan import CHANGES
 
 OWN, OTHER = NAMES[1], NAMES[0]
 HEAD = {"gather", "report"}
@@ -134,42 +128,3 @@ def test_there_and_back_nothing_has_changed(tmp_path):
     loaded.edit("task.yaml", "Print one integer.", "Print a single integer, digits only.")
     loaded.config["tasks"] = NAMES
     assert loaded.keys() == before
-
-
-DOCUMENTED = {
-    "nothing; you touch every file, rename some and back": [
-        reruns.test_a_finished_study_has_nothing_to_do_also_when_every_file_is_touched,
-        scenarios.test_keys_in_another_order_a_comment_and_files_renamed_back_and_forth,
-    ],
-    "a comment or the order of keys in a configuration": ["a comment and the order of keys"],
-    "a task's check": ["a task's check"],
-    "a task's notes, a registration, a budget": ["a task's notes", "a registration", "a budget"],
-    "a task's prompt": ["a task's prompt", scenarios.test_two_branches_with_different_tasks_ask_once_each],
-    "a model's sampling": ["a model's sampling"],
-    "a rate, an address": ["a rate and an address"],
-    "more trials, another model": ["more trials", reruns.test_a_new_model_and_more_trials_ask_only_the_new_cells],
-    "the runner, the Dockerfile, the worlds, a limit": ["the runner or the Dockerfile", "the worlds", "a limit"],
-    "the tasks or the shells, and back": [
-        "one shell less",
-        scenarios.test_a_task_and_a_shell_removed_and_added_again_move_the_table_only,
-    ],
-    "an alias": [scenarios.test_a_renamed_alias_makes_its_cells_anew_and_asks_nothing],
-    "the branch, and back": [scenarios.test_two_branches_with_different_tasks_ask_once_each],
-    "you delete a score": ["a score deleted"],
-    "you delete all results, or `.snakemake`": [
-        reruns.test_deleted_results_and_memory_cost_no_second_question,
-        scenarios.test_results_from_an_archive_are_taken_with_snakemakes_memory_and_made_anew_without,
-    ],
-    "`kill -9` during a run": [reruns.test_a_run_killed_at_any_moment_is_finished_by_the_next_and_asks_nothing_twice],
-    "nothing, after three failed attempts at a cell": [
-        reruns.test_a_cell_that_three_attempts_could_not_measure_is_reported_and_left_alone
-    ],
-}
-"""Row of the page -> rows above or of test_plan, and tests with real Snakemake."""
-
-
-def test_every_row_of_the_page_has_its_tests():
-    page = (ROOT / "docs/doing-a-study.md").read_text(encoding="utf-8")
-    table = page.split("## What runs again")[1].split("|---|---|---|\n")[1]
-    assert re.findall(r"^\| (.*?) \|", table, re.M) == list(DOCUMENTED)
-    assert {row for rows in DOCUMENTED.values() for row in rows if isinstance(row, str)} <= ROWS.keys() | CHANGES.keys()

@@ -1,17 +1,18 @@
 """Reruns with real Snakemake: each change redoes what it must, and asks for nothing twice. All rows: test_rerun_keys."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
-import time
+import tarfile
+from pathlib import Path
 
 import docker
 import pytest
+import yaml
+import zstandard
 
 from fluency.execution import container
 from tests.execution.test_attacks import UNDOOMED
@@ -42,8 +43,7 @@ def test_a_new_model_and_more_trials_ask_only_the_new_cells(project, flawless):
 def test_a_changed_runner_executes_again_and_asks_nothing(project, flawless):
     with (project.root / "sandbox" / "runner.py").open("a") as runner:
         runner.write("\n# another thought\n")
-    assert project.to_do() == {"image": 1, "execute": 4, "score": 4, **END}
-    assert flawless.requests == []
+    assert project.to_do() == {"image": 1, "execute": 4, "score": 4, **END} and flawless.requests == []
 
 
 def test_a_new_image_whose_description_is_lost_executes_again(project):
@@ -66,8 +66,7 @@ def test_deleted_results_and_memory_cost_no_second_question(project, flawless):
     shutil.rmtree(project.root / "results")
     shutil.rmtree(project.root / ".snakemake")
     project.snakemake()
-    assert flawless.requests == []
-    assert len(project.records("scores")) == 4
+    assert flawless.requests == [] and len(project.records("scores")) == 4
 
 
 def test_a_run_killed_at_any_moment_is_finished_by_the_next_and_asks_nothing_twice(sandbox, tmp_path):
@@ -76,33 +75,21 @@ def test_a_run_killed_at_any_moment_is_finished_by_the_next_and_asks_nothing_twi
         project = Project.make(tmp_path / "project", models=[model(endpoint.url, in_flight=1)])
         kill_when(project, "generations", 2)
         kill_when(project, "executions", 1)
-        run = [project.command()[0], "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
-        done = subprocess.run(run, cwd=project.root, env=project.environ(), capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
+        project.fluency("run")
         prompts = [seen.prompt for seen in endpoint.requests]
     assert len(project.records("scores")) == 4
     stored = list((project.root / "answers").rglob("*.json"))
     assert len(stored) == 4
     # A request under way at the kill may be asked again, since no answer of it arrived: one a kill at most.
-    assert len(prompts) <= 4 + 2
-    assert project.to_do() == {}
+    assert len(prompts) <= 4 + 2 and project.to_do() == {}
 
 
 def kill_when(project: Project, stage: str, enough: int) -> None:
     """Start a run and SIGKILL its whole group as soon as it has made `enough` records of a stage."""
     before = len(project.records(stage))
-    process = subprocess.Popen(
-        project.command(),
-        cwd=project.root,
-        env=project.environ(),
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 120
-    while len(project.records(stage)) < before + enough:
-        assert time.monotonic() < deadline and process.poll() is None, f"no {stage} came"
-        time.sleep(0.02)
+    quiet = {"start_new_session": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(project.command(), cwd=project.root, env=project.environ(), **quiet)
+    wait_for(lambda: len(project.records(stage)) >= before + enough, 120)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
@@ -118,8 +105,7 @@ def test_a_cell_that_three_attempts_could_not_measure_is_reported_and_left_alone
                 errors = run.communicate(timeout=120)[1]
             assert run.returncode == (attempt < 3), errors
     (record,) = project.records("executions")
-    assert json.loads(record.read_text())["attempts"] == 3
-    assert project.to_do() == {}
+    assert json.loads(record.read_text())["attempts"] == 3 and project.to_do() == {}
     report = (project.root / "results" / "test" / "report.md").read_text()
     assert "given up after the 3rd attempt" in report
     assert "its command was started 3 times, and no result came back: somebody outside" in report
@@ -149,3 +135,101 @@ def test_an_answer_that_kills_the_runner_is_measured_once(sandbox, tmp_path):
     score = json.loads(record.read_text())
     assert (score["passed"], score["failure_class"] in ("resource-limit", "timeout")) == (False, True)
     assert project.to_do() == {}
+
+
+ANEW = "what it is made from is made again"
+NEW = "not there yet"
+UNKNOWN = "no record of how it was made"
+
+
+def redone(project: Project, requests: list, calls: int = 0, **reasons: dict[str, int]) -> None:
+    """`make plan` names these jobs with these reasons; a run does them and no others, and makes so many requests."""
+    assert project.plan() == {"calls": {"to make": calls}, **reasons}
+    before = len(requests)
+    jobs = {rule: sum(told.values()) for rule, told in reasons.items()}
+    assert project.run_and_tell() == jobs and len(requests) - before == calls
+
+
+def rename_and_back(path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+    path.with_name("elsewhere").rename(path)
+
+
+def test_keys_in_another_order_a_comment_and_files_renamed_back_and_forth(project, flawless):
+    for name in ("sandbox/runner.py", "report/report.md.j2", f"tasks/{TASKS[0]}", "config.yaml", "results/scores"):
+        rename_and_back(project.root / name)
+    file = project.root / "config" / "test.yaml"
+    keys = yaml.safe_load(file.read_text())
+    file.write_text("# The same keys.\n" + yaml.safe_dump(dict(reversed(keys.items())), sort_keys=False))
+    # The provenance names the hash of the file, and nothing else of it counts.
+    redone(project, flawless.requests, gather={"changed: files.test.yaml": 1}, report={ANEW: 1})
+
+
+@pytest.fixture(scope="module")
+def archive(finished) -> Path:
+    packed = finished.fluency("archive", "--partial")
+    return finished.root / packed.stdout.split()[-1]
+
+
+def restore(project: Project, archive: Path) -> None:
+    """Make a fresh clone of a project, unpack the archive's results and answers into it."""
+    for name in ("results", "answers", ".snakemake", ".cache"):
+        shutil.rmtree(project.root / name, ignore_errors=True)
+    with zstandard.open(archive, "rb") as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+        wanted = (entry for entry in tar if entry.name.startswith(("results/", "answers/")))
+        tar.extractall(project.root, members=wanted)
+
+
+def test_results_from_an_archive_are_taken_with_snakemakes_memory_and_made_anew_without(
+    project, archive, finished, flawless
+):
+    restore(project, archive)
+    shutil.copytree(finished.root / ".snakemake", project.root / ".snakemake", symlinks=True)
+    assert project.to_do() == {}
+    shutil.rmtree(project.root / ".snakemake")
+    # Nobody knows any more by which checks, limits and code they were made; the answers say themselves what was asked.
+    reasons = {"image": {UNKNOWN: 1}, "execute": {ANEW: 4}, "score": {ANEW: 4}}
+    redone(project, flawless.requests, **reasons, gather={ANEW: 1}, report={ANEW: 1})
+    assert project.to_do() == {}
+
+
+def test_an_answer_to_another_prompt_from_an_archive_is_not_taken(project, archive):
+    restore(project, archive)
+    project.edit(f"tasks/{TASKS[1]}/task.yaml", "Print a single integer, digits only.", "Print one integer.")
+    plan = project.plan()
+    assert (plan["calls"], plan["generate"]) == ({"to make": 2}, {UNKNOWN: 2})
+
+
+def test_a_task_and_a_shell_removed_and_added_again_move_the_table_only(project, flawless):
+    both = {f"changed: files.test.yaml, study.shells, tasks.{TASKS[1]}": 1}
+    project.configure(tasks=TASKS[:1], shells=["bash"])
+    redone(project, flawless.requests, gather=both, report={ANEW: 1})
+    project.configure(tasks=TASKS, shells=["bash", "pwsh"])
+    redone(project, flawless.requests, gather=both, report={ANEW: 1})
+
+
+def test_a_renamed_alias_makes_its_cells_anew_and_asks_nothing(project, flawless):
+    project.configure(models=[model(flawless.url, "renamed", id="fake-good")])
+    reasons = {"generate": {NEW: 4}, "execute": {ANEW: 4}, "score": {ANEW: 4}}
+    redone(project, flawless.requests, **reasons, gather={ANEW: 1}, report={ANEW: 1})
+
+
+def test_two_branches_with_different_tasks_ask_once_each(project, flawless, monkeypatch):
+    monkeypatch.setattr(flawless, "answer", lambda prompt: "true")
+
+    def git(*arguments: str) -> None:
+        identity = ("-c", "user.name=nobody", "-c", "user.email=nobody@nowhere.example")
+        subprocess.run(["git", *identity, *arguments], cwd=project.root, check=True, capture_output=True)
+
+    (project.root / ".gitignore").write_text("results/\nanswers/\nlogs/\n.snakemake/\n.cache/\n")
+    git("init", "-q", "-b", "one")
+    git("add", "-A")
+    git("commit", "-qm", "one")
+    git("checkout", "-qb", "two")
+    project.edit(f"tasks/{TASKS[1]}/task.yaml", "Print a single integer, digits only.", "Print one integer.")
+    git("commit", "-qam", "two")
+    prompt = {"generate": {"changed: prompt": 2}, "execute": {ANEW: 2}, "score": {ANEW: 2}}
+    rest = {"gather": {ANEW: 1}, "report": {ANEW: 1}}
+    redone(project, flawless.requests, calls=2, **prompt, **rest)
+    git("checkout", "-q", "one")
+    redone(project, flawless.requests, **prompt, **rest)

@@ -1,14 +1,10 @@
 """How often Snakemake looks for jobs, and which it takes."""
 
-from __future__ import annotations
-
 import itertools
 import logging
-import subprocess
 import sys
 import textwrap
 import threading
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,25 +17,16 @@ from tests.workflow.project import model
 from tools.bench.scale import noop_project, noop_run
 
 
-def test_waiting_for_answers_costs_no_looks(tmp_path: Path) -> None:
+def test_waiting_for_answers_costs_no_looks(tmp_path):
     with Endpoint(lambda prompt: "true", delay_s=1.5) as endpoint:
         project = noop_project(tmp_path / "project", [model(endpoint.url, in_flight=1)], 20)
         project.configure(tasks=["tree-size-bytes"], shells=["bash"], trials=8)
-        done = subprocess.run(
-            [*noop_run(project, "cells"), "--cores", "2", "--verbose"],
-            cwd=project.root,
-            env=project.environ(),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = project.run([*noop_run(project, "cells"), "--cores", "2", "--verbose"], 0, {})
     looks, jobs = done.stderr.count("Ready jobs: "), done.stderr.count("Finished jobid")
     assert jobs and looks <= 2 * jobs
 
 
 class Job:
-    """What a scheduler may know of a job."""
-
     input = ()
 
     def __init__(self, priority: int, resources: dict[str, int]) -> None:
@@ -52,9 +39,7 @@ JOBS = st.lists(st.tuples(st.integers(0, 1 << 42), AMOUNTS), unique_by=lambda jo
 
 
 @given(JOBS, AMOUNTS, st.booleans())
-def test_the_jobs_that_start_are_those_that_snakemake_would_weigh_out(
-    jobs: list[tuple[int, dict[str, int]]], free: dict[str, int], none_free: bool
-) -> None:
+def test_the_jobs_that_start_are_those_that_snakemake_would_weigh_out(jobs, free, none_free):
     ready = [Job(*job) for job in jobs]
     free = {"_cores": 0 if none_free else free["_cores"], "mem": free["mem"], "_job_count": sys.maxsize}
     logger = logging.getLogger(__name__)
@@ -63,7 +48,7 @@ def test_the_jobs_that_start_are_those_that_snakemake_would_weigh_out(
     assert {id(job) for job in chosen} == ({id(job) for job in weighed} if not none_free else set())
 
 
-def test_equal_priorities_are_taken_as_they_come() -> None:
+def test_equal_priorities_are_taken_as_they_come():
     ready = [Job(0, {"_cores": 1}) for _ in range(3)]
     assert Scheduler(None, None, logging.getLogger()).select_jobs(ready, ready, {"_cores": 2}, {}) == ready[:2]
 
@@ -73,9 +58,7 @@ def test_equal_priorities_are_taken_as_they_come() -> None:
     st.fixed_dictionaries({alias: st.integers(0, 4) for alias in "abc"}),
     st.integers(0, 12),
 )
-def test_models_are_asked_evenly_and_after_all_else(
-    jobs: list[tuple[int, str]], under_way: dict[str, int], cores: int
-) -> None:
+def test_models_are_asked_evenly_and_after_all_else(jobs, under_way, cores):
     ready = [Job(priority, {"_cores": 1} | ({FAIR_SHARE + alias: 1} if alias else {})) for priority, alias in jobs]
     free = {"_cores": cores} | {FAIR_SHARE + alias: sys.maxsize - number for alias, number in under_way.items()}
     chosen = Scheduler(None, None, logging.getLogger()).select_jobs(ready, ready, free, {})
@@ -92,27 +75,25 @@ def test_models_are_asked_evenly_and_after_all_else(
             assert under_way[one] + len(taken[one]) <= under_way[other] + len(taken[other]) + 1
 
 
-def test_a_model_that_may_be_asked_seldom_keeps_no_thread_from_the_others(tmp_path: Path) -> None:
+def test_a_model_that_may_be_asked_seldom_keeps_no_thread_from_the_others(tmp_path):
     with Endpoint(lambda prompt: "true") as endpoint:
         models = [model(endpoint.url, "seldom-2.5", requests_per_minute=30), model(endpoint.url, "often", in_flight=1)]
         project = noop_project(tmp_path / "project", models, 20)
         project.configure(tasks=["tree-size-bytes"], shells=["bash"], trials=8)
-        run = [*noop_run(project, "cells"), "--cores", "2"]
-        subprocess.run(run, cwd=project.root, env=project.environ(), check=True)
+        project.run([*noop_run(project, "cells"), "--cores", "2"], 0, {})
         asked = [seen.body["model"] for seen in endpoint.requests]
     assert sorted(asked) == ["fake-often"] * 8 + ["fake-seldom-2.5"] * 8
     before_the_last = asked[: len(asked) - asked[::-1].index("fake-often")]
     assert before_the_last.count("fake-seldom-2.5") <= 4
 
 
-def test_executions_leave_threads_to_the_asking(tmp_path: Path) -> None:
+def test_executions_leave_threads_to_the_asking(tmp_path):
     with Endpoint(lambda prompt: "true") as endpoint:
         project = noop_project(tmp_path / "project", [model(endpoint.url)], 20)
         project.configure(tasks=["tree-size-bytes"], shells=["bash"], trials=8, sandbox={"parallel": 2})
         (project.root / "busy.smk").write_text(BUSY)
         options = ("--workflow-profile", "profiles/default", "--cores", "8", "all")
-        run = project.command("--snakefile", "busy.smk", *options)
-        subprocess.run(run, cwd=project.root, env=project.environ(), check=True)
+        project.snakemake("--snakefile", "busy.smk", *options)
     most = max(int(line) for line in (project.root / "under_way").read_text().split())
     assert most == 3, "two containers, and one execution that waits for the next free one"
 
@@ -139,7 +120,7 @@ BUSY = textwrap.dedent("""
 """)
 
 
-def test_many_releases_cause_one_look() -> None:
+def test_many_releases_cause_one_look():
     event, looked = CoalescingEvent(), threading.Event()
     event.acquire()  # the first look needs no event
     for _ in range(8):

@@ -1,7 +1,6 @@
 """Slices of a study for the nodes of a cluster, and what of the environment goes there; the cluster is test_slurm's."""
 
-from __future__ import annotations
-
+import subprocess
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ import pytest
 from fluency.common.errors import SandboxError, UserError
 from fluency.common.files import pretty_json, read_json, write_atomic
 from fluency.common.locks import file_lock
+from fluency.common.paths import ROOT
 from fluency.core.study import Cell
 from fluency.core.table import record_path
 from fluency.workflow import cluster
@@ -45,19 +45,14 @@ def test_slices_of_before_are_gone_unless_somebody_works_on_one(tmp_path):
         with pytest.raises(UserError, match=r"a node still works on .* \(node n1, process 7\)"):
             write_slices(CELLS[3:6], 8, folder)
     (new,) = write_slices(CELLS[3:6], 8, folder)
-    assert [path.name for path in folder.glob("*.json")] == [new.name]
-    assert write_slices([], 8, folder) == []
+    assert [path.name for path in folder.glob("*.json")] == [new.name] and write_slices([], 8, folder) == []
 
 
 def test_nothing_but_what_a_node_needs_goes_there():
     here = {
-        "PATH": "/bin",
-        "TASKS_PRIVATE": "/p",
-        "LC_ALL": "C",
-        "DOCKER_HOST": "unix:///d",
-        "https_proxy": "p",
+        "PATH": "/bin", "TASKS_PRIVATE": "/p", "LC_ALL": "C", "DOCKER_HOST": "unix:///d", "https_proxy": "p",
         "POWERSHELL_ARCHIVE": "a",
-    }
+    }  # fmt: skip
     secrets = dict.fromkeys(("ANTHROPIC_API_KEY", "MY_KEY", "AWS_SECRET_ACCESS_KEY", "TOKEN"), "secret")
     assert node_environment(here | secrets) == here
 
@@ -68,6 +63,12 @@ def test_a_profile_says_how_many_processors_a_slice_has():
         slice_processors("lsf")
     with pytest.raises(UserError, match="no such cluster profile"):
         slice_processors("default")
+    for profile, packages in (
+        ("lsf", False),
+        ("slurm", True),
+    ):  # no package is installed for a profile that is not there
+        done = subprocess.run(["make", "-nB", "run", f"ON={profile}"], cwd=ROOT, capture_output=True, text=True)
+        assert ("bootstrap.sh cluster" in done.stdout) == packages
 
 
 def test_a_node_is_known_by_its_clusters_name(monkeypatch):

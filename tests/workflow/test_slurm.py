@@ -1,7 +1,5 @@
 """A study on a cluster: a Slurm of two nodes on this machine, real slices, nodes that die or lack something."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -37,7 +35,6 @@ def plugins() -> None:
 
 @pytest.fixture(scope="module")
 def cluster(sandbox, tmp_path_factory) -> Iterator[slurm.Cluster]:
-    """Two idle nodes."""
     if why := slurm.why_not():
         pytest.skip(why)
     made = slurm.Cluster(tmp_path_factory.mktemp("slurm"))
@@ -83,7 +80,6 @@ def measured(project: Project) -> list[dict[str, str]]:
 
 
 def slice_of(project: Project, node: str) -> Path | None:
-    """The slice that a node works on."""
     for lock in (project.root / ".cache" / "slices").glob("*.lock"):
         if f"node {node}," in lock.read_text():
             return lock.with_suffix(".json")
@@ -124,11 +120,9 @@ def test_nodes_take_the_image_from_the_shared_folder_and_one_that_dies_costs_not
         assert run.returncode == 0, errors
         assert json.loads(image.read_text())["image"]["image_id"] == kept
         assert jobs and not any(KEY.encode() in environ for environ in jobs)
-        assert measured(project) == measured(small)
-        assert project.to_do() == {}
+        assert measured(project) == measured(small) and project.to_do() == {}
         done = {path.stem: json.loads(path.read_text()) for path in (project.root / ".cache" / "slices").glob("*.done")}
-        assert sum(part["cells"] for part in done.values()) == 8
-        assert lost and done[lost.stem]["node"] == "n2"
+        assert sum(part["cells"] for part in done.values()) == 8 and lost and done[lost.stem]["node"] == "n2"
         project.configure(seeds=[13, 26])  # what the nodes noted is what a run here compares with
         assert project.to_do() == {"execute": 8, "score": 8, "gather": 1, "report": 1}
     finally:
@@ -162,5 +156,4 @@ def test_the_profile_for_kubernetes_plans_the_same_jobs(plugins, small, tmp_path
     write_slices([Cell("good", "bash", task, 1) for task in TASKS], 8, project.root / ".cache" / "slices")
     options = ["--workflow-profile", "profiles/kubernetes", "--snakefile", "profiles/cluster.smk", "--cores", "8"]
     planned = project.snakemake("-n", *options).stdout
-    assert re.search(r"rule slice:(.|\n)*threads: 8", planned)
-    assert re.search(r"^slice +1$", planned, re.M)
+    assert re.search(r"rule slice:(.|\n)*threads: 8", planned) and re.search(r"^slice +1$", planned, re.M)

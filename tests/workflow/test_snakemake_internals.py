@@ -1,9 +1,9 @@
-"""What a rerun reads of Snakemake's own records, and the version whose private state that is."""
-
-from __future__ import annotations
+"""What a rerun reads of Snakemake's own records, and what every start of a run pays for."""
 
 import json
 import os
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -11,6 +11,7 @@ import pytest
 from snakemake.persistence.file import FilePersistence
 
 from fluency.common.errors import UserError
+from fluency.common.paths import ROOT
 from fluency.workflow import snakemake_internals
 from fluency.workflow.pipeline import bring_to_present
 from fluency.workflow.snakemake_internals import check_version, read_metadata, recorded_key
@@ -62,3 +63,29 @@ def test_files_from_the_future_get_the_present(tmp_path):
     bring_to_present([tmp_path / name for name in [*ages, "absent"]])
     written = {name: (tmp_path / name).stat().st_mtime for name in ages}
     assert written["past"] < written["first"] - 3000 and written["first"] == written["second"] < time.time()
+
+
+OPEN = """
+import sys
+from types import SimpleNamespace
+from fluency.core.config_files import read_yaml
+from fluency.workflow.pipeline import open_pipeline
+
+workflow = SimpleNamespace(
+    overwrite_configfiles=[], exec_mode=SimpleNamespace(name="DEFAULT"), register_resource=lambda name, limit: None
+)
+pipeline = open_pipeline(read_yaml("config.yaml"), workflow)
+assert pipeline.archive_path().endswith(".tar.zst")
+for key in (pipeline.keys.image, pipeline.keys.control, pipeline.keys.gather, pipeline.keys.report):
+    assert key()
+assert all(key(pipeline.loaded.cells[0]) for key in (pipeline.keys.generate, pipeline.keys.execute, pipeline.keys.score))
+print(*sorted(set(sys.modules) & set(sys.argv[1:])))
+"""
+
+
+def test_laying_out_the_jobs_loads_no_library_that_only_their_work_needs():
+    heavy = ["pandas", "numpy", "matplotlib", "jinja2", "docker", "anthropic", "openai", "httpx2", "zstandard"]
+    done = subprocess.run(
+        [sys.executable, "-c", OPEN, "yaml", *heavy], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["yaml"]

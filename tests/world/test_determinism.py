@@ -1,7 +1,6 @@
 """The same seed gives the same bytes: in this process, in another, on another machine."""
 
-from __future__ import annotations
-
+import gzip
 import io
 import json
 import os
@@ -15,7 +14,7 @@ import pytest
 
 from fluency.common.files import pretty_json, sha256
 from fluency.common.paths import ROOT
-from fluency.world import Builder, Finding, Job, Rng, Route, When, World, build_world, build_world_and_answers
+from fluency.world import Builder, Finding, Job, Rng, Route, When, World, build_world, build_world_and_answers, gzipped
 
 # A change here changes every study's worlds: say so in the changelog.
 PINNED = {
@@ -26,16 +25,16 @@ SIXTY = "5ffe375afc1c583ee035784d8d3199b224a0ef30e1c330b52b5139c55810e258"
 
 
 @pytest.mark.parametrize("seed", PINNED)
-def test_a_world_has_the_bytes_it_always_had(seed: int) -> None:
+def test_a_world_has_the_bytes_it_always_had(seed):
     assert build_world(seed).sha256 == PINNED[seed]
 
 
-def test_sixty_worlds_have_the_bytes_they_always_had() -> None:
+def test_sixty_worlds_have_the_bytes_they_always_had():
     """Two seeds do not draw every number that a world is made of."""
     assert sha256("".join(build_world(seed).sha256 for seed in range(100, 160))) == SIXTY
 
 
-def test_another_process_with_another_hash_seed_builds_the_same_world() -> None:
+def test_another_process_with_another_hash_seed_builds_the_same_world():
     code = "from fluency.world import build_world; print(build_world(11).sha256)"
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts"), "LC_ALL": "C", "TZ": "Asia/Tokyo"}
     for hash_seed in ("1", "4711"):
@@ -49,11 +48,11 @@ def test_another_process_with_another_hash_seed_builds_the_same_world() -> None:
         assert done.stdout.strip() == build_world(11).sha256
 
 
-def test_a_world_is_built_once_and_kept() -> None:
+def test_a_world_is_built_once_and_kept():
     assert build_world(11) is build_world(11) is build_world_and_answers(11)[0]
 
 
-def test_the_archive_holds_the_tree_and_nothing_of_the_machine() -> None:
+def test_the_archive_holds_the_tree_and_nothing_of_the_machine():
     world = build_world(24)
     with tarfile.open(fileobj=io.BytesIO(world.tar)) as archive:
         members = archive.getmembers()
@@ -66,14 +65,22 @@ def test_the_archive_holds_the_tree_and_nothing_of_the_machine() -> None:
     assert set(world.ages) == set(held) | set(world.dirs)
 
 
-def test_the_stream_of_draws_is_fixed() -> None:
+@pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 140_000])
+def test_a_gzip_file_holds_its_data_as_they_are(size):
+    data = Rng("gzip").bytes(size)
+    made = gzipped(data)
+    assert gzip.decompress(made) == data
+    assert data[:65_535] in made
+
+
+def test_the_stream_of_draws_is_fixed():
     rng = Rng("pinned")
     assert [rng.below(1000) for _ in range(6)] == [820, 803, 233, 22, 254, 18]
     assert "".join(rng.shuffled("abcdef")) == "eafbdc"
     assert Rng("pinned").split("part").bytes(4).hex() == "5954ad66"
 
 
-def test_draws_stay_within_their_bounds_and_reach_them() -> None:
+def test_draws_stay_within_their_bounds_and_reach_them():
     rng = Rng("bounds")
     assert {rng.between(3, 6) for _ in range(200)} == {3, 4, 5, 6}
     assert sorted(rng.shuffled(range(50))) == list(range(50))
@@ -81,7 +88,7 @@ def test_draws_stay_within_their_bounds_and_reach_them() -> None:
     assert 200 < sum(rng.chance(30) for _ in range(1000)) < 400
 
 
-def test_a_route_comes_back_from_its_document_and_every_rule_of_it_is_in_the_worlds_hash() -> None:
+def test_a_route_comes_back_from_its_document_and_every_rule_of_it_is_in_the_worlds_hash():
     def world(**rules: Any) -> World:
         builder = Builder.extending(build_world(24), "test")
         headers = {"X-First": "1", "ETag": "2"} if rules.pop("ordered", False) else {"ETag": "2", "X-First": "1"}

@@ -1,15 +1,14 @@
-"""Each invariant refuses the world that breaks it, naming the seed."""
-
-from __future__ import annotations
+"""Each invariant refuses the world that breaks it, naming the seed; plans of helpers too."""
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 from fluency.world import Builder, HelperSpec, When, WorldError, build_world, build_world_and_answers
 from fluency.world.build import check_world
+from fluency.world.model import world_sha256
 
 WORLD, TALLY = build_world_and_answers(24)
 CRATES = WORLD.crates()
@@ -61,9 +60,7 @@ README_LESS = [name for name in CRATES if f"crates/{name}/README.md" not in WORL
 LAST = CRATES[-1]
 BROKEN = {
     "exactly 10240 and 10241": lambda: resized(10_240, 0),
-    "between 10000 and 10240 bytes": lambda: without(
-        *(p for p, d in WORLD.under(ML).items() if 10_000 < len(d) < 10_240)
-    ),
+    "between 10000 and 10240 bytes": lambda: without(*(p for p, d in WORLD.under(ML).items() if 1e4 < len(d) < 10_240)),
     "a name with blanks": lambda: without(f"{ML}/tests/data/eval gate notes.md"),
     "big and small, recent and old": lambda: replace(WORLD, ages=dict.fromkeys(WORLD.ages, 86400)),
     "a large recent file outside": lambda: replace(
@@ -71,9 +68,7 @@ BROKEN = {
     ),
     "larger files that are not .rs": lambda: without(*(p for p in WORLD.files if p.endswith("snap.bin"))),
     "hidden files": lambda: without("crates/vox-corpus/.index.bin"),
-    "the examples have one length": lambda: edited(
-        next(p for p in WORLD.files if p.startswith("examples/")), "fn", "fun"
-    ),
+    "the examples have one length": lambda: edited(next(p for p in WORLD.files if p[:9] == "examples/"), "fn", "fun"),
     "first section": lambda: edited(f"crates/{CRATES[0]}/Cargo.toml", "[package]", "# head\n[package]"),
     r"spelled \^reqwest\\.workspace": lambda: everywhere(r"^reqwest\.workspace", "reqwest = true #", "Cargo.toml"),
     "look-alike reqwest-middleware": lambda: everywhere("^reqwest-middleware", "middleware", "Cargo.toml"),
@@ -116,17 +111,17 @@ BROKEN = {
 }
 
 
-def test_a_built_world_holds_every_invariant() -> None:
+def test_a_built_world_holds_every_invariant():
     check_world(WORLD, TALLY)
 
 
 @pytest.mark.parametrize("invariant", BROKEN)
-def test_a_world_without_it_is_refused(invariant: str) -> None:
+def test_a_world_without_it_is_refused(invariant):
     with pytest.raises(WorldError, match=f"world 24: .*{invariant}"):
         check_world(BROKEN[invariant](), TALLY)
 
 
-def test_a_list_of_one_item_or_with_an_item_twice_is_refused() -> None:
+def test_a_list_of_one_item_or_with_an_item_twice_is_refused():
     with pytest.raises(WorldError, match="crate-versions: at least 2 items"):
         check_world(WORLD, TALLY | {"crate-versions": ["vox-db 1.2.3"]})
     with pytest.raises(WorldError, match="crate-versions: no item twice"):
@@ -136,18 +131,19 @@ def test_a_list_of_one_item_or_with_an_item_twice_is_refused() -> None:
 @pytest.mark.parametrize(
     ("add", "invariant"),
     [
-        (lambda b: b.file("docs/caf\N{LATIN SMALL LETTER E WITH ACUTE}.md", "x"), "plain ASCII names only"),
-        (lambda b: b.file("docs/a\nb.md", "x"), "plain ASCII names only"),
-        (lambda b: b.file("docs/../x.md", "x"), "plain ASCII names only"),
+        *[
+            (lambda b, name=name: b.file(f"docs/{name}", "x"), "plain ASCII names only")
+            for name in ("caf\u00e9.md", "a\nb.md", "../x.md", "a:b")
+        ],
         (lambda b: b.file("Cargo.toml", "x"), "one entry a path"),
         (lambda b: b.file("crates", "x"), "one entry a path"),
         (lambda b: b.file("docs/crlf.md", "a\r\n"), "LF only"),
         (lambda b: b.file("docs/crlf.sh", b"a\r\nb\n"), "LF only"),
         (lambda b: b.file("docs/lf.md", "a\n", crlf=True), "or `crlf` and CRLF"),
-        (lambda b: b.file("docs/a:b", "x"), "plain ASCII names only"),
-        (lambda b: b.file("docs/a\\b", "x", any_name=True), "printable ASCII names only"),
-        (lambda b: b.file("docs/a\tb", "x", any_name=True), "printable ASCII names only"),
-        (lambda b: b.file("docs/?/../b", "x", any_name=True), "printable ASCII names only"),
+        *[
+            (lambda b, name=name: b.file(f"docs/{name}", "x", any_name=True), "printable ASCII names only")
+            for name in ("a\\b", "a\tb", "?/../b")
+        ],
         (lambda b: b.folder("docs/[id]"), "plain ASCII names only"),
         (lambda b: b.file("docs/new.md", "a", age_days=6.5), "no age near seven days"),
         (lambda b: b.route("/readyz", 200, {}), "one route a path"),
@@ -159,12 +155,12 @@ def test_a_list_of_one_item_or_with_an_item_twice_is_refused() -> None:
         (lambda b: b.process(HelperSpec("sched", "vox-x")), "one process a key"),
     ],
 )
-def test_the_builder_refuses_what_no_world_may_hold(add, invariant: str) -> None:
+def test_the_builder_refuses_what_no_world_may_hold(add, invariant):
     with pytest.raises(WorldError, match=invariant):
         add(Builder.extending(build_world(24), "test"))
 
 
-def test_a_fixture_may_say_that_a_file_has_crlf_or_any_name() -> None:
+def test_a_fixture_may_say_that_a_file_has_crlf_or_any_name():
     builder = Builder.extending(build_world(24), "test")
     name = 'docs/[id]/host:8080/"a" <b> & c|d?*\'.(~)'
     builder.file(name, b"a\r\nb\n", crlf=True, any_name=True)
@@ -172,12 +168,49 @@ def test_a_fixture_may_say_that_a_file_has_crlf_or_any_name() -> None:
     builder.file("docs/nothing", "")
     builder.file("docs/cut", "no line feed")
     world = builder.finish()
-    assert world.files[name] == b"a\r\nb\n"
-    assert {"docs/[id]", "docs/[id]/host:8080"} <= set(world.dirs)
+    assert world.files[name] == b"a\r\nb\n" and {"docs/[id]", "docs/[id]/host:8080"} <= set(world.dirs)
     assert (world.files["docs/nothing"], world.files["docs/cut"]) == (b"", b"no line feed")
 
 
-def test_no_name_ends_in_upper_case_and_no_process_name_is_cut() -> None:
+def test_no_name_ends_in_upper_case_and_no_process_name_is_cut():
     assert all(not path.rpartition(".")[2].isupper() for path in WORLD.files)
     assert all(len(helper.name) <= 15 for helper in WORLD.processes)
     assert all(b"\r" not in data for path, data in WORLD.files.items() if not path.endswith(".bin"))
+
+
+PLAIN = HelperSpec("a", "vox-a", ("--x", "1"), "b", 3, 4)
+FURTHER = {"threads": ("io-1", ""), "own_session": True, "subreaper": True, "ends": True, "ids": "another-digit"}
+
+
+def sha(helper: HelperSpec) -> str:
+    return world_sha256(b"", {}, (), (helper,))
+
+
+def test_a_helper_without_further_fields_is_what_it_always_was():
+    first = {"key": "a", "name": "vox-a", "args": ["--x", "1"], "parent": "b", "rss_mb": 3, "virt_mb": 4}
+    assert PLAIN.to_json() == first
+    # As worlds hashed it before there were others: computed then.
+    assert sha(PLAIN) == "eee9fa3ceb38a6bfe3678ff52b77eaf9d5ef56e208fc0ea480f460d4a52822ce"
+
+
+def test_each_further_field_is_in_the_hash_and_comes_back():
+    assert set(FURTHER) == {field.name for field in fields(HelperSpec)} - set(PLAIN.to_json())
+    changed = [replace(PLAIN, **{name: value}) for name, value in FURTHER.items()]
+    assert len({sha(helper) for helper in (PLAIN, *changed)}) == 6
+    for helper in (PLAIN, *changed, replace(PLAIN, **FURTHER)):
+        assert HelperSpec.from_json(helper.to_json()) == helper
+
+
+@pytest.mark.parametrize("name", ["io 1", "sixteen-letters-", "io\x1f1"])
+def test_a_thread_has_a_plain_name(name):
+    with pytest.raises(WorldError, match="threads have plain names"):
+        Builder(1).process(HelperSpec("a", "vox-a", threads=(name,)))
+
+
+def test_a_process_has_a_name_that_the_kernel_can_hold_whole():
+    builder = Builder(1)
+    builder.process(HelperSpec("a", "v" * 15))
+    for name in ("", "v" * 16):
+        with pytest.raises(WorldError, match="process names of at most 15 characters"):
+            builder.process(HelperSpec(f"b{name}", name))
+    assert [helper.key for helper in builder.processes] == ["a"]

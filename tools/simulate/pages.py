@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from fluency.analysis.power import MEASURES, scenario_variance, set_rows
+from fluency.analysis.power import MEASURES, outlook, scenario_variance, set_rows
 from fluency.analysis.scenarios import SCENARIOS
 from fluency.common.paths import ROOT
 from fluency.core.tasks import task_sets
@@ -210,6 +210,15 @@ def _sets(found: Found) -> str:
     return table(["scenario", "set", "tasks", *MEASURES], set_rows(sources, sizes, 5), "llrrrr")
 
 
+def _outlook(found: Found) -> str:
+    """Computed for the sets as they are."""
+    rates, rows = (0.6, 0.8, 0.9, 0.95), []
+    for name, chosen in task_sets().items():
+        at = [outlook(rate, len(chosen.tasks), 5) for rate in rates]
+        rows.append([name, len(chosen.tasks), *(f"{100 * o.gap:.0f} / {100 * o.cannot_tell:.0f} %" for o in at)])
+    return table(["set", "tasks", *(f"at {100 * rate:.0f} %" for rate in rates)], rows, "lrrrrr")
+
+
 BLOCKS: dict[str, Callable[[Found], str]] = {
     "rows": _rows,
     "widths": _widths,
@@ -225,6 +234,7 @@ BLOCKS: dict[str, Callable[[Found], str]] = {
     "edges": _edges,
     "stopping": _stopping,
     "sets": _sets,
+    "outlook": _outlook,
 }
 
 
@@ -234,21 +244,21 @@ def _constants(found: Found) -> str:
     texts = {
         "NOISE_AT_0": (
             span(of(design, "falsified", gap=0.0)),
-            "Studies of a true gap of 0 that the table reads as noise.",
+            "studies of a true gap of 0 that the table reads as noise",
         ),
-        "FALSE_DIRECTION_AT_0": (span(false), "Those that it reads as a direction."),
-        "SURVIVES": (span(of(design, "survives", gap=0.0)), "Those whose row survives every deletion of a task."),
-        "SURVIVES_AT_10": (span(of(design, "survives", gap=0.10)), "The same at a true gap of 10 points."),
+        "FALSE_DIRECTION_AT_0": (span(false), "those that it reads as a direction"),
+        "SURVIVES": (span(of(design, "survives", gap=0.0)), "those whose row survives every deletion of a task"),
+        "SURVIVES_AT_10": (span(of(design, "survives", gap=0.10)), "the same at a true gap of 10 points"),
         "SHARES_RIGHT": (
             span(of(found["shares_of_resamples"], "right", share="0.8 to 0.9")),
-            "How often a share of resamples of 80 to 90 % named the true row.",
+            "how often a share of resamples of 80 to 90 % named the true row",
         ),
         "STOPPING": (
             span([max(of(found["optional_stopping"], "any"))]),
-            "The most that looking at 5, 10, 15 and 20 trials rejects a true gap of 0.",
+            "the most that looking at 5, 10, 15 and 20 trials rejects a true gap of 0",
         ),
     }
-    lines = [f'{name} = "{value}"\n"""{words}"""' for name, (value, words) in texts.items()]
+    lines = [f'{name} = "{value}"  # {words}' for name, (value, words) in texts.items()]
     questions = (AHEAD, BY_TEN, NO_DIFFERENCE)
     tasks = {
         name: tuple(of(found["sizes"], "tasks", scenario=name, question=question)[0] for question in questions)

@@ -17,11 +17,11 @@ from fluency.analysis.intervals import task_sd
 from fluency.analysis.outcomes import (
     Outcomes,
     PairedRates,
-    ShellPasses,
+    cells_in,
     mean,
     one_model,
     ordered_shells,
-    rate_over,
+    pass_at_1,
     trial_noise,
 )
 from fluency.core.records import FailureClass, MadeOf
@@ -94,27 +94,23 @@ def category_lines(outcomes: Outcomes, paired: PairedRates, categories: Mapping[
     lines = []
     for category in dict.fromkeys(categories[task] for task in paired.tasks):
         chosen = [task for task in paired.tasks if categories[task] == category]
-        places = [outcomes.tasks.index(task) for task in chosen]
-        rates = {shell: _mean_rate(counts, places, outcomes.min_trials) for shell, counts in outcomes.by_shell.items()}
+        found = {shell: pass_at_1(outcomes, shell, chosen) for shell in outcomes.by_shell}
+        rates = {shell: rate.value if rate else None for shell, rate in found.items()}
         differences = [by_task[task] for task in chosen]
         lines.append(CategoryLine(category, len(chosen), rates, mean(differences), sum(d != 0 for d in differences)))
     return tuple(lines)
 
 
-def _mean_rate(counts: ShellPasses, places: Sequence[int], min_trials: int) -> Fraction | None:
-    kept = [place for place in places if counts.scored[place] >= min_trials]
-    return rate_over(counts, kept).value if kept else None
-
-
 def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> ShellComposition:
     """What one model's answers in one shell are made of."""
     one_model(rows)
-    answered = rows[(rows["shell"] == shell) & rows["outcome"].notna()]
+    columns = ["made_of", "passed", "commands", "status", *(condition.score_field for condition in EXTRA_CONDITIONS)]
+    answered = rows.loc[(rows["shell"] == shell) & rows["outcome"].notna(), columns]
     known = answered[answered["made_of"].notna()]
-    lines = []
+    lines, kinds = [], set(known["made_of"])
     for kind in get_args(MadeOf):
-        part = known[known["made_of"] == kind]
-        if len(part):
+        if kind in kinds:
+            part = known[known["made_of"] == kind]
             marks = part["passed"].dropna()
             under = {condition.name: part[condition.score_field].dropna() for condition in EXTRA_CONDITIONS}
             passed_under = {name: (int(known.sum()), len(known)) for name, known in under.items()}
@@ -132,11 +128,11 @@ def failure_lines(rows: pd.DataFrame, shells: Sequence[str]) -> tuple[FailureLin
     model = one_model(rows)
     failed = rows[(rows["status"] == "measured") & (rows["passed"] == False)]  # noqa: E712
     named = failed["failure_class"].fillna("unclassified")
-    lines = []
+    lines, classes = [], set(named)
     for failure_class in (*get_args(FailureClass), "unclassified"):
-        part = failed[named == failure_class]
-        if part.empty:
+        if failure_class not in classes:
             continue
+        part = failed[named == failure_class]
         first = part.iloc[0]
         cell = Cell(model, first["shell"], first["task"], int(first["trial"]))
         why = "" if pd.isna(first["why"]) else str(first["why"])
@@ -148,9 +144,8 @@ def failure_lines(rows: pd.DataFrame, shells: Sequence[str]) -> tuple[FailureLin
 
 def side_effects(rows: pd.DataFrame) -> tuple[Cell, ...]:
     """Cells whose command changed the working folder or left processes, whether they passed or not."""
-    model = one_model(rows)
-    part = rows[(rows["status"] == "measured") & rows["side_effects"].notna()]
-    return tuple(Cell(model, s, t, int(n)) for s, t, n in zip(part["shell"], part["task"], part["trial"], strict=True))
+    one_model(rows)
+    return cells_in(rows[(rows["status"] == "measured") & rows["side_effects"].notna()])
 
 
 @dataclass(frozen=True)
@@ -164,10 +159,10 @@ class RetriedCell:
 
 def retried_cells(rows: pd.DataFrame) -> tuple[RetriedCell, ...]:
     """The cells that were attempted more than once."""
-    model = one_model(rows)
+    one_model(rows)
     part = rows[rows["attempts"].notna() & (rows["attempts"] > 1).fillna(False)]
-    columns = zip(part["shell"], part["task"], part["trial"], part["attempts"], part["status"], strict=True)
-    return tuple(RetriedCell(Cell(model, s, t, int(n)), int(a), how == "measured") for s, t, n, a, how in columns)
+    found = zip(cells_in(part), part["attempts"], part["status"], strict=True)
+    return tuple(RetriedCell(cell, int(attempts), status == "measured") for cell, attempts, status in found)
 
 
 class Spread(NamedTuple):
@@ -240,8 +235,9 @@ class TimeSlice:
 def drift(rows: pd.DataFrame, shells: list[str]) -> tuple[TimeSlice, ...]:
     """Up to four slices, none empty, of sizes that differ by one answer at most; only measured cells count."""
     one_model(rows)
-    known = rows[(rows["status"] == "measured") & rows["passed"].notna() & rows["asked_utc"].notna()]
-    ordered = known.sort_values(["asked_utc", "shell", "task", "trial"])
+    known = (rows["status"] == "measured") & rows["passed"].notna() & rows["asked_utc"].notna()
+    order = ["asked_utc", "shell", "task", "trial"]
+    ordered = rows.loc[known, [*order, "passed", "t_gen_s"]].sort_values(order)
     parts = np.array_split(np.arange(len(ordered)), min(TIME_SLICES, len(ordered)) or 1)
     return tuple(_time_slice(ordered.iloc[part], shells) for part in parts if len(part))
 

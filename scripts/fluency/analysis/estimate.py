@@ -7,42 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from fluency.analysis.intervals import (
-    Interval,
-    PValue,
-    band_shares,
-    clopper_pearson,
-    fixed_task_halfwidth,
-    floored_interval,
-    gap_interval,
-    sign_flip,
-    task_interval,
-    task_sd,
-)
+from fluency.analysis import intervals, plan
+from fluency.analysis.intervals import Interval, PValue, gap_interval, task_interval
 from fluency.analysis.outcomes import Outcomes, PairedRates, Tally, missing_bounds, pair_by_task
-from fluency.analysis.plan import (
-    ALPHA,
-    DIRECTION,
-    DIRECTIONS,
-    MAX_MISSING,
-    MIN_TASKS,
-    NOISE,
-    Band,
-    Direction,
-    Edge,
-    band_of,
-    bands_within,
-    common_edge,
-    rows_out_of_reach,
-)
 from fluency.analysis.power import SampleSizes, sample_sizes
-from fluency.analysis.robustness import (
-    CeilingAndFloor,
-    LeaveOut,
-    ceiling_and_floor,
-    leave_categories_out,
-    leave_tasks_out,
-)
+from fluency.analysis.robustness import CeilingAndFloor, LeaveOut, ceiling_and_floor, leave_out
 from fluency.core.shells import SHELLS
 
 
@@ -67,7 +36,7 @@ class GapEstimate:
     fixed: float | None
     p: PValue
     claims: Claims
-    shares: dict[Band, Fraction]
+    shares: dict[plan.Band, Fraction]
     bounds: tuple[Fraction, Fraction]
     needed: SampleSizes | None
     differing_bound: float
@@ -83,11 +52,11 @@ class Verdict:
     edge: where both shells' rates are, so that the band is only a label; None without a band too.
     """
 
-    band: Band | None
+    band: plan.Band | None
     refused: tuple[str, ...]
     provisional: bool
     resolved: bool
-    edge: Edge | None = None
+    edge: plan.Edge | None = None
 
 
 def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstimate | None:
@@ -95,9 +64,13 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
     paired = pair_by_task(outcomes)
     if paired is None:
         return None
-    differences, fixed = paired.differences, fixed_task_halfwidth(outcomes, paired)
-    spread, p, tested = task_sd(differences), sign_flip(differences), task_interval(differences, least=fixed)
-    s95, s90 = (gap_interval(outcomes, paired, level) for level in (1 - ALPHA, 1 - 2 * ALPHA))
+    differences, fixed = paired.differences, intervals.fixed_task_halfwidth(outcomes, paired)
+    spread, p, tested = (
+        intervals.task_sd(differences),
+        intervals.sign_flip(differences),
+        task_interval(differences, least=fixed),
+    )
+    s95, s90 = (gap_interval(outcomes, paired, level) for level in (intervals.LEVEL, 1 - 2 * plan.ALPHA))
     rates = (paired.baseline_rate.value, paired.challenger_rate.value)
     return GapEstimate(
         paired=paired,
@@ -107,16 +80,16 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
         s90=s90,
         tested=tested,
         floored=len(set(differences)) == 1,
-        s95_floored=floored_interval(differences),
+        s95_floored=intervals.floored_interval(differences),
         fixed=fixed,
         p=p,
         claims=claims_of(rates, paired.gap, s95, s90, tested, p.upper, fixed),
-        shares=band_shares(differences),
+        shares=intervals.band_shares(differences),
         bounds=missing_bounds(outcomes),
         needed=sample_sizes(spread),
-        differing_bound=clopper_pearson(paired.differing, len(paired.tasks))[1],
-        tasks_out=leave_tasks_out(paired),
-        categories_out=leave_categories_out(paired, categories),
+        differing_bound=intervals.clopper_pearson(paired.differing, len(paired.tasks))[1],
+        tasks_out=leave_out(paired, {task: task for task in paired.tasks}),
+        categories_out=leave_out(paired, categories),
         ceiling_and_floor=ceiling_and_floor(paired, outcomes.contrast),
     )
 
@@ -126,7 +99,7 @@ def judge_gap(outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str,
     refused = refusals(outcomes, gap, tallies)
     if refused or gap is None:
         return Verdict(None, refused, False, False)
-    claims, within = gap.claims, bands_within(*gap.bounds)
+    claims, within = gap.claims, plan.bands_within(*gap.bounds)
     return Verdict(claims.band, (), {claims.band, *within} != {claims.band}, claims.resolved, claims.edge)
 
 
@@ -142,15 +115,15 @@ def refusals(outcomes: Outcomes, gap: GapEstimate | None, tallies: Mapping[str, 
             reasons.append(f"{title} was not measured: {tally.reasons[0][0]}")
         elif tally.state == "missing":
             reasons.append(f"nothing was measured in {title} yet ({tally.planned} cells planned)")
-        elif tally.unmeasured_share > MAX_MISSING:
+        elif tally.unmeasured_share > plan.MAX_MISSING:
             reasons.append(
                 f"{tally.planned - tally.measured} of {tally.planned} cells in {title} have no measurement, "
-                f"more than {float(MAX_MISSING):.0%}"
+                f"more than {float(plan.MAX_MISSING):.0%}"
             )
     usable = len(gap.paired.tasks) if gap else 0
-    if not reasons and usable < MIN_TASKS:
+    if not reasons and usable < plan.MIN_TASKS:
         reasons.append(
-            f"{usable} of {len(outcomes.tasks)} tasks were measured in both shells; a verdict needs {MIN_TASKS}"
+            f"{usable} of {len(outcomes.tasks)} tasks were measured in both shells; a verdict needs {plan.MIN_TASKS}"
         )
     return tuple(reasons)
 
@@ -171,19 +144,19 @@ class Claims:
     out_of_reach: at an edge, the rows whose gap does not fit beside the one shell's rate, whatever the other's.
     """
 
-    band: Band
-    edge: Edge | None
-    ahead: Direction | None
+    band: plan.Band
+    edge: plan.Edge | None
+    ahead: plan.Direction | None
     size: Size
-    rows: tuple[Band, ...]
-    these_tasks: Direction | Literal["open", "unknown"]
+    rows: tuple[plan.Band, ...]
+    these_tasks: plan.Direction | Literal["open", "unknown"]
     alike_at_edge: bool = False
-    out_of_reach: tuple[Direction, ...] = ()
+    out_of_reach: tuple[plan.Direction, ...] = ()
 
     @property
     def resolved(self) -> bool:
         """Whether the data carry the table's label: who is ahead, noise, or a gap that lies where it has no rule."""
-        if self.band in DIRECTIONS:
+        if self.band in plan.DIRECTIONS:
             return self.edge is None and self.ahead == self.band
         return self.size == ("under-five" if self.band == "falsified" else "five-to-ten")
 
@@ -198,35 +171,35 @@ def claims_of(
     fixed: float | None,
 ) -> Claims:
     """The claims of a gap; `rates`: pass@1 of baseline and challenger, the others as in `GapEstimate`."""
-    edge = common_edge(rates)
-    ahead: Direction | None = None
-    if p <= ALPHA and (tested.low > 0 or tested.high < 0):
+    edge = plan.common_edge(rates)
+    ahead: plan.Direction | None = None
+    if p <= plan.ALPHA and (tested.low > 0 or tested.high < 0):
         ahead = "challenger" if tested.low > 0 else "baseline"
     size = _size(ahead, s95, s90)
     return Claims(
-        band=band_of(gap),
+        band=plan.band_of(gap),
         edge=edge,
         ahead=ahead,
         size="open" if edge else size,
-        rows=bands_within(*s95),
+        rows=plan.bands_within(*s95),
         these_tasks=_on_these_tasks(gap, fixed),
         alike_at_edge=edge is not None and size == "under-five",
-        out_of_reach=rows_out_of_reach(rates) if edge else (),
+        out_of_reach=plan.rows_out_of_reach(rates) if edge else (),
     )
 
 
-def _size(ahead: Direction | None, s95: Interval, s90: Interval) -> Size:
+def _size(ahead: plan.Direction | None, s95: Interval, s90: Interval) -> Size:
     """Ten or more: by the 95 % interval, as who is ahead. Within bounds: by the 90 %, a test at 5 % at either bound."""
-    if max(abs(s90.low), abs(s90.high)) < NOISE:
+    if max(abs(s90.low), abs(s90.high)) < plan.NOISE:
         return "under-five"
-    if ahead and (s95.low >= DIRECTION or s95.high <= -DIRECTION):
+    if ahead and (s95.low >= plan.DIRECTION or s95.high <= -plan.DIRECTION):
         return "ten-or-more"
-    if max(abs(s90.low), abs(s90.high)) < DIRECTION:
-        return "five-to-ten" if ahead and (s90.low >= NOISE or s90.high <= -NOISE) else "under-ten"
+    if max(abs(s90.low), abs(s90.high)) < plan.DIRECTION:
+        return "five-to-ten" if ahead and (s90.low >= plan.NOISE or s90.high <= -plan.NOISE) else "under-ten"
     return "open"
 
 
-def _on_these_tasks(gap: Fraction, fixed: float | None) -> Direction | Literal["open", "unknown"]:
+def _on_these_tasks(gap: Fraction, fixed: float | None) -> plan.Direction | Literal["open", "unknown"]:
     """Without a trial that varied there is no interval to lean on, at any gap."""
     if not fixed:
         return "unknown"

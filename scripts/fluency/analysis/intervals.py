@@ -12,18 +12,10 @@ import numpy as np
 from scipy.stats import beta, norm
 from scipy.stats import t as student
 
+from fluency.analysis import plan
 from fluency.analysis.outcomes import Outcomes, PairedRates, integers, mean, trial_noise
-from fluency.analysis.plan import (
-    ALPHA,
-    BANDS,
-    MAX_EXACT_UNITS,
-    RESAMPLE_SEED,
-    RESAMPLES,
-    SIGN_FLIP_SAMPLES,
-    Band,
-    band_of,
-    edge_of,
-)
+
+LEVEL = 1 - plan.ALPHA
 
 
 class Interval(NamedTuple):
@@ -41,7 +33,7 @@ def task_sd(differences: Sequence[Fraction]) -> float:
     return sqrt(sum((d - centre) ** 2 for d in differences) / (len(differences) - 1))
 
 
-def t_interval(differences: Sequence[Fraction], level: float = 1 - ALPHA) -> Interval | None:
+def t_interval(differences: Sequence[Fraction], level: float = LEVEL) -> Interval | None:
     """S: gap ± t(level, T-1) · sd / √T. None for fewer than two tasks, or when all tasks differ alike.
 
     Equal differences give a width of zero, which is not certainty; `floored_interval` is for that case.
@@ -54,7 +46,7 @@ def t_interval(differences: Sequence[Fraction], level: float = 1 - ALPHA) -> Int
     return _around(mean(differences), float(student.ppf((1 + level) / 2, size - 1)) * spread / sqrt(size))
 
 
-def floored_interval(differences: Sequence[Fraction], level: float = 1 - ALPHA) -> Interval:
+def floored_interval(differences: Sequence[Fraction], level: float = LEVEL) -> Interval:
     """S with a floor: two pseudo-tasks at ±1/2 enter the variance, not the centre; df = T + 1.
 
     The same idea as the add-one adjusted intervals for paired proportions (Bonett and Price 2012).
@@ -67,7 +59,7 @@ def floored_interval(differences: Sequence[Fraction], level: float = 1 - ALPHA) 
 
 
 def task_interval(
-    differences: Sequence[Fraction], level: float = 1 - ALPHA, *, near_edge: bool = False, least: float | None = None
+    differences: Sequence[Fraction], level: float = LEVEL, *, near_edge: bool = False, least: float | None = None
 ) -> Interval:
     """S as reported: the t interval; the floored one where there is no t, and near an edge where that is wider.
 
@@ -81,33 +73,33 @@ def task_interval(
     return Interval(min(low for low, _ in found), max(high for _, high in found))
 
 
-def gap_interval(outcomes: Outcomes, paired: PairedRates, level: float = 1 - ALPHA) -> Interval:
+def gap_interval(outcomes: Outcomes, paired: PairedRates, level: float = LEVEL) -> Interval:
     """S of a gap."""
-    near_edge = any(edge_of(rate.value) for rate in (paired.baseline_rate, paired.challenger_rate))
+    near_edge = any(plan.edge_of(rate.value) for rate in (paired.baseline_rate, paired.challenger_rate))
     fixed = fixed_task_halfwidth(outcomes, paired, level)
     return task_interval(paired.differences, level, near_edge=near_edge, least=fixed)
 
 
-def fixed_task_halfwidth(outcomes: Outcomes, paired: PairedRates, level: float = 1 - ALPHA) -> float | None:
+def fixed_task_halfwidth(outcomes: Outcomes, paired: PairedRates, level: float = LEVEL) -> float | None:
     """F: z(level) · √(mean over the compared tasks of Σ p(1-p)/(n-1) / T); None where a task has one trial."""
     noise = trial_noise(outcomes, paired)
     return None if noise is None else float(norm.ppf((1 + level) / 2)) * sqrt(noise[1] / len(paired.tasks))
 
 
-def band_shares(differences: Sequence[Fraction]) -> dict[Band, Fraction]:
+def band_shares(differences: Sequence[Fraction]) -> dict[plan.Band, Fraction]:
     """Share of task resamples whose gap falls in each band: 10,000 draws, seeded, compared in integers."""
     scaled, scale = integers(differences)
     size = len(scaled)
-    draws = np.random.default_rng(RESAMPLE_SEED).integers(0, size, size=(RESAMPLES, size))
+    draws = np.random.default_rng(plan.RESAMPLE_SEED).integers(0, size, size=(plan.RESAMPLES, size))
     # Whole numbers of any size: unequal denominators make them too large for machine integers.
     sums = np.asarray(scaled, dtype=object)[draws].sum(axis=1)
-    shares: dict[Band, Fraction] = dict.fromkeys(BANDS, Fraction())
+    shares: dict[plan.Band, Fraction] = dict.fromkeys(plan.BANDS, Fraction())
     for total, count in Counter(sums.tolist()).items():
-        shares[band_of(Fraction(total, scale * size))] += Fraction(count, RESAMPLES)
+        shares[plan.band_of(Fraction(total, scale * size))] += Fraction(count, plan.RESAMPLES)
     return shares
 
 
-def clopper_pearson(successes: int, size: int, level: float = 1 - ALPHA) -> tuple[float, float]:
+def clopper_pearson(successes: int, size: int, level: float = LEVEL) -> tuple[float, float]:
     """Exact interval of a binomial share (Clopper and Pearson 1934); (0, 1) when nothing was seen."""
     low = float(beta.ppf((1 - level) / 2, successes, size - successes + 1)) if successes else 0.0
     high = float(beta.ppf((1 + level) / 2, successes + 1, size - successes)) if successes < size else 1.0
@@ -136,7 +128,7 @@ def sign_flip(differences: Sequence[Fraction]) -> PValue:
     observed, sizes = abs(sum(steps)), sorted(map(abs, steps), reverse=True)
     if not observed:
         return PValue(Fraction(1))
-    return _sampled_p(sizes, observed) if sum(sizes) > MAX_EXACT_UNITS else PValue(_exact_p(sizes, observed))
+    return _sampled_p(sizes, observed) if sum(sizes) > plan.MAX_EXACT_UNITS else PValue(_exact_p(sizes, observed))
 
 
 def reduced_steps(differences: Sequence[Fraction]) -> list[int]:
@@ -162,11 +154,11 @@ def _sampled_p(sizes: Sequence[int], observed: int) -> PValue:
 
     In shares of the largest difference, since the units can be too small for machine integers.
     """
-    rng, values = np.random.default_rng(RESAMPLE_SEED), np.array([size / sizes[0] for size in sizes])
+    rng, values = np.random.default_rng(plan.RESAMPLE_SEED), np.array([size / sizes[0] for size in sizes])
     halves, edge = 1, observed / sizes[0]
-    for size in [SIGN_FLIP_SAMPLES // 10] * 10:
+    for size in [plan.SIGN_FLIP_SAMPLES // 10] * 10:
         signs = 2.0 * rng.integers(0, 2, size=(size, len(values)), dtype=np.int8) - 1
         far = np.abs(signs @ values)
         halves += int((far > edge - 1e-9).sum() + (far > edge + 1e-9).sum())
-    p = Fraction(halves, 2 * (SIGN_FLIP_SAMPLES + 1))
-    return PValue(p, sqrt(max(float(p * (1 - p)), 1 / SIGN_FLIP_SAMPLES) / SIGN_FLIP_SAMPLES))
+    p = Fraction(halves, 2 * (plan.SIGN_FLIP_SAMPLES + 1))
+    return PValue(p, sqrt(max(float(p * (1 - p)), 1 / plan.SIGN_FLIP_SAMPLES) / plan.SIGN_FLIP_SAMPLES))

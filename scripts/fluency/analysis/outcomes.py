@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, lcm
@@ -64,8 +64,13 @@ def count_cells(rows: pd.DataFrame, model: str, shell: str, tasks: Sequence[str]
 def unknown_marks(rows: pd.DataFrame) -> tuple[str, ...]:
     """Cells that call themselves measured and hold no pass mark: a damaged table."""
     broken = rows[(rows["status"] == "measured") & rows["passed"].isna()]
-    columns = (broken["model"], broken["shell"], broken["task"], broken["trial"])
-    return tuple(Cell(m, s, t, int(n)).path for m, s, t, n in zip(*columns, strict=True))
+    return tuple(cell.path for cell in cells_in(broken))
+
+
+def cells_in(rows: pd.DataFrame) -> tuple[Cell, ...]:
+    """The cell of each row."""
+    columns = (rows[name] for name in ("model", "shell", "task", "trial"))
+    return tuple(Cell(m, s, t, int(n)) for m, s, t, n in zip(*columns, strict=True))
 
 
 class PoolingError(ValueError):
@@ -158,11 +163,18 @@ def count_outcomes(
     return Outcomes(model, tuple(tasks), trials, by_shell, gap_shells(shells))
 
 
-def pass_at_1(outcomes: Outcomes, shell: str) -> Rate | None:
-    """Pass@1 of one shell alone, over the tasks with enough measured trials in it; None if there is no such task."""
+def pass_at_1(outcomes: Outcomes, shell: str, tasks: Collection[str] | None = None) -> Rate | None:
+    """Pass@1 of one shell alone, over those of the tasks that have enough measured trials in it; None without any."""
     counts = outcomes.by_shell[shell]
-    kept = [i for i, scored in enumerate(counts.scored) if scored >= outcomes.min_trials]
+    kept = [i for i in well_measured(outcomes.min_trials, counts) if tasks is None or outcomes.tasks[i] in tasks]
     return rate_over(counts, kept) if kept else None
+
+
+def well_measured(least: int, *shells: ShellPasses) -> list[int]:
+    """The places of the tasks that have so many measured trials in each of the shells."""
+    return [
+        i for i, scored in enumerate(zip(*(counts.scored for counts in shells), strict=True)) if min(scored) >= least
+    ]
 
 
 def rate_over(counts: ShellPasses, places: Sequence[int]) -> Rate:
@@ -205,9 +217,7 @@ def mean(values: Sequence[Fraction]) -> Fraction:
 def pair_by_task(outcomes: Outcomes) -> PairedRates | None:
     """The tasks that enter the comparison, or None if there are none."""
     contrasted = (outcomes.baseline, outcomes.challenger)
-    kept = [
-        i for i in range(len(outcomes.tasks)) if min(counts.scored[i] for counts in contrasted) >= outcomes.min_trials
-    ]
+    kept = well_measured(outcomes.min_trials, *contrasted)
     if not kept:
         return None
     baseline, challenger = (tuple(Fraction(counts.passes[i], counts.scored[i]) for i in kept) for counts in contrasted)
@@ -243,11 +253,10 @@ def trial_noise(outcomes: Outcomes, paired: PairedRates) -> tuple[float, float] 
 
     None where a task has a single trial in a shell.
     """
-    of_one, of_means = [], []
-    for place in map(outcomes.tasks.index, paired.tasks):
-        cells = [(counts.passes[place], counts.scored[place]) for counts in (outcomes.baseline, outcomes.challenger)]
-        if min(n for _, n in cells) < 2:
-            return None
-        of_one.append(sum(c * (n - c) / n / (n - 1) for c, n in cells))
-        of_means.append(sum(c * (n - c) / n**2 / (n - 1) for c, n in cells))
+    shells = (outcomes.baseline, outcomes.challenger)
+    tasks = [[(c.passes[i], c.scored[i]) for c in shells] for i in map(outcomes.tasks.index, paired.tasks)]
+    if min(n for cells in tasks for _, n in cells) < 2:
+        return None
+    of_one = [sum(c * (n - c) / n / (n - 1) for c, n in cells) for cells in tasks]
+    of_means = [sum(c * (n - c) / n**2 / (n - 1) for c, n in cells) for cells in tasks]
     return fmean(of_one), fmean(of_means)

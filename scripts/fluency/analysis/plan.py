@@ -50,22 +50,20 @@ def bands_within(low: Fraction | float, high: Fraction | float) -> tuple[Band, .
 
 @dataclass(frozen=True)
 class BandWords:
-    """One band in words; `option` is Markdown."""
+    """One band in words; `option` is Markdown.
+
+    label: in narrow columns and lists. rule: of the gap, as the analysis plan states it. condition: as the decision
+    table does, and reading what it makes of it. option: what could be decided. changes, stays: what a resolved verdict
+    changes, and what it leaves as it is.
+    """
 
     label: str
-    """In narrow columns and lists."""
     rule: str
-    """Of the gap, as the analysis plan states it."""
     condition: str
-    """Of the gap, as the decision table states it."""
     reading: str
-    """What the decision table makes of it, in plain words."""
     option: str
-    """What could be decided."""
     changes: str
-    """What a resolved verdict changes."""
     stays: str
-    """What it leaves as it is."""
 
 
 @cache

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 from math import ceil, inf, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import chi2, nct, norm
 from scipy.stats import t as student
 
+from fluency.analysis import plan
 from fluency.analysis.intervals import task_sd
 from fluency.analysis.outcomes import Outcomes, count_outcomes, pair_by_task, trial_noise
-from fluency.analysis.plan import ALPHA, DIRECTION, DIRECTION_PP, NOISE, POWER
-from fluency.analysis.scenarios import SCENARIOS, Scenario, moments
+from fluency.analysis.scenarios import SCENARIOS, Scenario, draw_rates, moments
 from fluency.analysis.simulated import SAMPLE_SIZES
 from fluency.common.paths import RESULTS
+from fluency.core.shells import gap_shells
 from fluency.core.study import Study
 from fluency.core.table import read_table
 from fluency.core.tasks import load_tasks, task_sets
@@ -32,8 +35,8 @@ Detect = Callable[[Variance, int, float], float]
 @cache
 def noncentrality(tasks: int) -> float:
     """The t statistic's shift that a two-sided test at 5 % over so many tasks finds 80 % of the time."""
-    edge = student.ppf(1 - ALPHA / 2, tasks - 1)
-    found = brentq(lambda shift: nct.sf(edge, tasks - 1, shift) - POWER, 0.5, 30, xtol=1e-6)
+    edge = student.ppf(1 - plan.ALPHA / 2, tasks - 1)
+    found = brentq(lambda shift: nct.sf(edge, tasks - 1, shift) - plan.POWER, 0.5, 30, xtol=1e-6)
     return float(found)
 
 
@@ -51,7 +54,7 @@ def detectable_like(variance: Variance, tasks: int, trials: float) -> float:
 def detectable_these(variance: Variance, tasks: int, trials: float) -> float:
     """Smallest gap (of one) detected on exactly these tasks: trial noise alone, normal approximation."""
     _, within = variance(0.1)
-    return float((norm.ppf(1 - ALPHA / 2) + norm.ppf(POWER)) * sqrt(within / trials / tasks))
+    return float((norm.ppf(1 - plan.ALPHA / 2) + norm.ppf(plan.POWER)) * sqrt(within / trials / tasks))
 
 
 def scenario_variance(scenario: Scenario) -> Variance:
@@ -76,9 +79,9 @@ def sample_sizes(spread: float) -> SampleSizes | None:
     """From the standard deviation of the per-task differences, of one; None where it is 0, which is no certainty."""
     if spread <= 0:
         return None
-    direction, noise = float(DIRECTION) / spread, float(NOISE) / spread
-    two_sided = norm.ppf(1 - ALPHA / 2) + norm.ppf(POWER)
-    two_tests = norm.ppf(1 - ALPHA) + norm.ppf((1 + POWER) / 2)
+    direction, noise = float(plan.DIRECTION) / spread, float(plan.NOISE) / spread
+    two_sided = norm.ppf(1 - plan.ALPHA / 2) + norm.ppf(plan.POWER)
+    two_tests = norm.ppf(1 - plan.ALPHA) + norm.ppf((1 + plan.POWER) / 2)
     return SampleSizes(
         _smallest(lambda size: finds(direction, size), (two_sided / direction) ** 2),
         _smallest(lambda size: excludes(noise, size), (two_tests / noise) ** 2),
@@ -87,19 +90,19 @@ def sample_sizes(spread: float) -> SampleSizes | None:
 
 def finds(effect: float, size: int) -> float:
     """Power of the two-sided paired t test at 5 % over so many tasks; `effect` in standard deviations."""
-    return float(nct.sf(student.ppf(1 - ALPHA / 2, size - 1), size - 1, effect * sqrt(size)))
+    return float(nct.sf(student.ppf(1 - plan.ALPHA / 2, size - 1), size - 1, effect * sqrt(size)))
 
 
 def excludes(margin: float, size: int) -> float:
     """How often the 90 % interval lies within ± `margin` standard deviations, of a true gap of 0 and a known spread."""
-    room = margin * sqrt(size) - student.ppf(1 - ALPHA, size - 1)
+    room = margin * sqrt(size) - student.ppf(1 - plan.ALPHA, size - 1)
     return max(0.0, 2 * float(norm.cdf(room)) - 1)
 
 
 def _smallest(power: Callable[[int], float], about: float) -> int:
     """The first size from just below the normal approximation on that has the power."""
     size = max(2, ceil(about) - 1)
-    while power(size) < POWER:
+    while power(size) < plan.POWER:
         size += 1
     return size
 
@@ -107,7 +110,44 @@ def _smallest(power: Callable[[int], float], about: float) -> int:
 def half_width(variance: Variance, tasks: int, trials: int) -> float:
     """Half-width (of one) of the 95 % interval for tasks like these at a true gap of 0, by the variances."""
     between, within = variance(0.0)
-    return float(student.ppf(1 - ALPHA / 2, tasks - 1)) * sqrt((between + within / trials) / tasks)
+    return float(student.ppf(1 - plan.ALPHA / 2, tasks - 1)) * sqrt((between + within / trials) / tasks)
+
+
+class Outlook(NamedTuple):
+    """Of studies whose shells pass at one rate: the share that cannot tell, and the smallest gap (of one) found."""
+
+    cannot_tell: float
+    gap: float
+
+
+def outlook(rate: float, tasks: int, trials: int, count: int = 4000) -> Outlook:
+    """By scenario D with another mean; a Beta is symmetric, so a ceiling is computed as the floor it mirrors."""
+    scenario = replace(SCENARIOS["D"], mean=min(rate, 1 - rate))
+    rng = np.random.default_rng(plan.RESAMPLE_SEED)
+    rates = np.array(draw_rates(scenario, 0.0, 20_000, rng))[:, rng.integers(0, 20_000, size=(count, tasks))]
+    passes, runs = rng.binomial(trials, rates).sum(axis=2), tasks * trials
+    edge = (passes.max(axis=0) <= plan.FLOOR * runs) | (passes.min(axis=0) >= plan.CEILING * runs)
+    return Outlook(float(edge.mean()), detectable_like(scenario_variance(scenario), tasks, trials))
+
+
+def outlook_lines(study: Study, tasks: int) -> list[str]:
+    """What may come of a study of so many tasks, in plain text; nothing where it compares no shells."""
+    contrast, rate = gap_shells(study.shells), study.assume
+    if not set(contrast) <= set(study.shells):
+        return []
+    if tasks < plan.MIN_TASKS:
+        return [f"A verdict needs {plan.MIN_TASKS} tasks, this study has {tasks}."]
+    found, words, at = outlook(rate, tasks, study.trials), plan.band_words(contrast), f"{100 * rate:g} %"
+    side, space = ("below" if rate < 0.5 else "above"), min(rate, 1 - rate)
+    lines = [
+        f"If both shells pass {at} of runs (`assume: {rate:g}`), {100 * found.cannot_tell:.0f} % of studies end with "
+        f"*cannot tell*. A gap of {100 * found.gap:.0f} points is found {100 * plan.POWER:.0f} % of the time; {side} "
+        f"{at} there is space for {100 * space:.0f}.",
+    ]
+    if excluded := plan.rows_out_of_reach((Fraction(str(rate)),) * 2):
+        rows = ", ".join(words[band].condition for band in excluded)
+        lines.append(f"Rows of the table out of reach at that rate: {rows}. Harder tasks can tell more.")
+    return lines
 
 
 MEASURES: Mapping[str, Callable[[Variance, int, int], float]] = {
@@ -128,11 +168,13 @@ def set_rows(sources: Sequence[tuple[str, Variance]], sets: Mapping[str, int], t
     ]
 
 
-def sets_table(sources: Sequence[tuple[str, Variance]], sets: Mapping[str, int], trials: int) -> str:
-    """The rows in plain text."""
-    rows = [["source", "set", "tasks", *MEASURES], *set_rows(sources, sets, trials)]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+def columns(rows: Sequence[Sequence[object]]) -> str:
+    """Rows in plain text: the first column to the left, the others to the right."""
+    texts = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    return "\n".join(
+        "  ".join([first.ljust(widths[0]), *map(str.rjust, others, widths[1:])]) for first, *others in texts
+    )
 
 
 def _points(gap: float) -> str:
@@ -172,7 +214,7 @@ def pilot_variance(outcomes: Outcomes) -> Pilot | None:
         return None
     (within, of_means), freedom = noise, len(paired.tasks) - 1
     total = task_sd(paired.differences) ** 2
-    largest = freedom * total / float(chi2.ppf(ALPHA / 2, freedom))
+    largest = freedom * total / float(chi2.ppf(plan.ALPHA / 2, freedom))
     return Pilot(max(0.0, total - of_means), within, max(0.0, largest - of_means))
 
 
@@ -183,83 +225,65 @@ def power_text(
 
     `sets` names sets of tasks with their sizes, to be compared.
     """
-    sources: list[tuple[str, Variance]] = []
-    for name, pilot in pilots:
-        unseen = (
-            "" if pilot.between else "; no variance between tasks was seen, so the end of its 95 % interval is used"
-        )
-        sources.append((f"from the results of {name}{unseen}", pilot.at))
-    if not pilots:
-        sources = [(f"scenario {s.name}: {s.words}", scenario_variance(s)) for s in SCENARIOS.values()]
-    sizes = sorted({*TASKS, tasks} - {0, 1})
-    counts = sorted({*TRIALS, trials})
+    unseen = "; no variance between tasks was seen, so the end of its 95 % interval is used"
+    sources: list[tuple[str, Variance]] = [
+        (f"from the results of {name}{'' if pilot.between else unseen}", pilot.at) for name, pilot in pilots
+    ] or [(f"scenario {s.name}: {s.words}", scenario_variance(s)) for s in SCENARIOS.values()]
     lines = [
-        f"Smallest true gap on pass@1, in points, that is found {POWER:.0%} of the time (two-sided {ALPHA:.0%}).",
+        f"Smallest true gap, in points, that is found {plan.POWER:.0%} of the time (two-sided {plan.ALPHA:.0%}).",
         f"This design: {tasks} tasks x {trials} trials, one model. inf: as many trials as one likes.",
     ]
     if not pilots:
         lines.append("There are no results with two trials a cell yet, so the scenarios of docs/method.md are used.")
     if sets:
         shown = [(title.split(":")[0].removeprefix("from the "), variance) for title, variance in sources]
-        lines += ["", f"The sets of tasks side by side, with {trials} trials:", sets_table(shown, sets, trials)]
+        rows = [["source", "set", "tasks", *MEASURES], *set_rows(shown, sets, trials)]
+        lines += ["", f"The sets of tasks side by side, with {trials} trials:", columns(rows)]
     for title, variance in sources:
         for words, detect in (("tasks like these", detectable_like), ("exactly these tasks", detectable_these)):
-            lines += ["", f"{title}; {words}", _table(variance, detect, sizes, counts, (tasks, trials))]
-    lines += ["", *_sizes(pilots, trials)]
-    lines += [
-        "",
-        "* this design. More tasks help both claims; more trials help a claim about these tasks, and one about tasks",
-        "like these only down to the column inf. A pilot's variance is itself uncertain: with 20 tasks by a third.",
-        "n/a: nothing varied, which is no certainty; or a gap beyond what the scenario can hold.",
+            lines += ["", f"{title}; {words}", _table(variance, detect, tasks, trials)]
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Tasks that answer a question {plan.POWER:.0%} of the time, with {trials if pilots else 5} trials:",
+            _sizes(pilots, trials),
+            "",
+            "* this design. More tasks help both claims; more trials help a claim about these tasks, and one about",
+            "tasks like these only down to the column inf. A pilot's variance is uncertain: with 20 tasks by a third.",
+            "n/a: nothing varied, which is no certainty; or a gap beyond what the scenario can hold.",
+        ]
+    )
+
+
+def _table(variance: Variance, detect: Detect, tasks: int, trials: int) -> str:
+    """The gap found by tasks and trials; the design's own is marked."""
+    counts = [count for count in sorted({*TRIALS, trials}) if count != inf or detect is detectable_like]
+    rows = [
+        [size, *(_points(detect(variance, size, count)) + "*" * ((size, count) == (tasks, trials)) for count in counts)]
+        for size in sorted({*TASKS, tasks} - {0, 1})
     ]
-    return "\n".join(lines)
+    return columns([["tasks", *(f"{count:g} tr." for count in counts)], *rows])
 
 
-def _sizes(pilots: Sequence[tuple[str, Pilot]], trials: int) -> list[str]:
+def _sizes(pilots: Sequence[tuple[str, Pilot]], trials: int) -> str:
     """The three questions, each with the tasks that it takes."""
-    lines = [
-        f"Tasks at which a question is answered {POWER:.0%} of the time, with {trials if pilots else 5} trials:",
-        f"{'':12}{'who is ahead':>16}{f'{DIRECTION_PP} or more':>16}{'no difference':>16}",
-        f"{'true gap':12}{DIRECTION_PP:16}{2 * DIRECTION_PP:16}{0:16}",
-    ]
     rows: list[tuple[str, tuple[int | None, ...]]] = list(SAMPLE_SIZES.items())
     if pilots:
         found = [(name, sample_sizes(sqrt(p.at(0.0)[0] + p.within / trials))) for name, p in pilots]
         rows = [(name, (n.ahead, n.ahead, n.no_difference) if n else (None,) * 3) for name, n in found]
-    return lines + [f"{name:12}" + "".join(f"{'n/a' if n is None else n:>16}" for n in needed) for name, needed in rows]
+    heads = ["", "who is ahead", f"{plan.DIRECTION_PP} or more", "no difference"]
+    gaps = ["true gap", plan.DIRECTION_PP, 2 * plan.DIRECTION_PP, 0]
+    return columns([heads, gaps, *([name, *("n/a" if n is None else n for n in needed)] for name, needed in rows)])
 
 
 def main(study: Study, results: Path = RESULTS) -> int:
     """Print the tables for a study: from its own results, else from the scenarios."""
     tasks = load_tasks(study.tasks)
-    path = Path(results) / study.study / "cells.csv"
-    pilots = []
-    if path.exists():
-        frame = read_table(path)
-        for model in study.models:
-            rows = frame[frame["model"] == model.alias]
-            if rows.empty:
-                continue
-            found = pilot_variance(count_outcomes(rows, [task.id for task in tasks], study.trials, study.shells))
-            if found is not None:
-                pilots.append((model.alias, found))
+    path, ids, pilots = Path(results) / study.study / "cells.csv", [task.id for task in tasks], []
+    for alias, rows in read_table(path).groupby("model", sort=False) if path.exists() else ():
+        if found := pilot_variance(count_outcomes(rows, ids, study.trials, study.shells)):
+            pilots.append((str(alias), found))
     sets = {name: len(found.tasks) for name, found in task_sets().items()}
     print(power_text(pilots, len(tasks), study.trials, sets))
     return 0
-
-
-def _table(
-    variance: Variance, detect: Detect, sizes: Sequence[int], counts: Sequence[float], here: tuple[int, int]
-) -> str:
-    if detect is detectable_these:
-        counts = [count for count in counts if count != inf]
-    head = ["tasks", *(f"{count:g} tr." for count in counts)]
-    rows = []
-    for size in sizes:
-        found = [detect(variance, size, count) for count in counts]
-        cells = [
-            (f"{100 * gap:.1f}" if gap else "n/a") + "*" * ((size, count) == here)
-            for gap, count in zip(found, counts, strict=True)
-        ]
-        rows.append([str(size), *cells])
-    return "\n".join("".join(f"{cell:>9}" for cell in row) for row in [head, *rows])

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pandas as pd
 
 from fluency.analysis.intervals import Interval, PValue, gap_interval, sign_flip
-from fluency.analysis.outcomes import Outcomes, PairedRates, count_outcomes, mean, ordered_shells, pair_by_task
+from fluency.analysis.outcomes import PairedRates, count_outcomes, mean, ordered_shells, pair_by_task
 from fluency.analysis.plan import MIN_DIFFERING, MIN_INFORMATIVE, Band, band_of, common_edge, edge_of
 from fluency.core.records import EARLIER_CLASS, FailureClass
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition, gap_shells
@@ -56,17 +56,8 @@ class CeilingAndFloor:
     at_floor: tuple[str, ...] = ()
 
 
-def leave_tasks_out(paired: PairedRates) -> LeaveOut | None:
-    """Leave each task out in turn; None for a single task."""
-    return _leave_out(paired, {task: task for task in paired.tasks})
-
-
-def leave_categories_out(paired: PairedRates, categories: Mapping[str, str]) -> LeaveOut | None:
-    """Leave each category out in turn; None if all tasks are of one."""
-    return _leave_out(paired, {task: categories[task] for task in paired.tasks})
-
-
-def _leave_out(paired: PairedRates, part_of: Mapping[str, str]) -> LeaveOut | None:
+def leave_out(paired: PairedRates, part_of: Mapping[str, str]) -> LeaveOut | None:
+    """Leave each part of the tasks out in turn, by task -> part; None where all are of one."""
     parts = list(dict.fromkeys(part_of[task] for task in paired.tasks))
     if len(parts) < 2:
         return None
@@ -108,7 +99,7 @@ def ceiling_and_floor(paired: PairedRates, contrast: tuple[str, str]) -> Ceiling
     return CeilingAndFloor(ceiling, floor, informative, tuple(warnings), at_ceiling, at_floor)
 
 
-DEFINITIONS = (
+DEFINITIONS: tuple[tuple[str, str, Mapping[str, str] | str], ...] = (
     ("headline", "headline: exit 0, structure and content; command read strictly", "passed"),
     ("lenient", "lenient reading: a command is also taken out of prose", "lenient_passed"),
     ("structural", "structure only: exit 0 and structure, the design document's literal check", "structural_pass"),
@@ -166,22 +157,17 @@ def sensitivities(
 ) -> tuple[Sensitivity, ...]:
     """The gap of one model under every definition of a pass; the first is the headline's."""
     rows = with_derived_marks(rows)
-    lines = [
-        sensitivity(key, label, count_outcomes(rows, tasks, trials, shells, mark)) for key, label, mark in DEFINITIONS
-    ]
-    contrast = gap_shells(shells)
+    contrast, definitions = gap_shells(shells), [*DEFINITIONS]
     for condition in conditions_of(contrast):
         under = shells_under(condition, contrast)
-        marks = {shell: f"_{condition.name}" if shell in under else "passed" for shell in ordered_shells(shells)}
+        by_shell = {shell: f"_{condition.name}" if shell in under else "passed" for shell in ordered_shells(shells)}
+        definitions.append((condition.name, setting_for(condition, contrast), by_shell))
+    lines = []
+    for key, label, marks in definitions:
         outcomes = count_outcomes(rows, tasks, trials, shells, marks)
-        lines.append(sensitivity(condition.name, setting_for(condition, contrast), outcomes))
+        estimate = None
+        if paired := pair_by_task(outcomes):
+            p = sign_flip(paired.differences)
+            estimate = BriefEstimate(paired, band_of(paired.gap), gap_interval(outcomes, paired), p)
+        lines.append(Sensitivity(key, label, estimate))
     return tuple(lines)
-
-
-def sensitivity(key: str, label: str, outcomes: Outcomes) -> Sensitivity:
-    """One line of the table."""
-    paired = pair_by_task(outcomes)
-    if paired is None:
-        return Sensitivity(key, label, None)
-    interval, p = gap_interval(outcomes, paired), sign_flip(paired.differences)
-    return Sensitivity(key, label, BriefEstimate(paired, band_of(paired.gap), interval, p))

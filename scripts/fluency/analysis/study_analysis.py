@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
-from fluency.analysis.descriptive import (
-    AskingOrder,
-    CategoryLine,
-    FailureLine,
-    ResourceUse,
-    RetriedCell,
-    ShellComposition,
-    TimeSlice,
-    VarianceShares,
-    asking_order,
-    category_lines,
-    composition,
-    drift,
-    failure_lines,
-    passed_in_some_worlds,
-    resource_use,
-    retried_cells,
-    side_effects,
-    trials_added_later,
-    variance_shares,
-)
+from fluency.analysis import descriptive
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
 from fluency.analysis.outcomes import (
     Outcomes,
@@ -45,7 +25,7 @@ from fluency.analysis.outcomes import (
 from fluency.analysis.pass_at_k import PassK, pass_k
 from fluency.analysis.plan import Band, BandWords, band_words, plan_for, plan_sha256
 from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivities
-from fluency.analysis.subgroups import AliasPair, WithoutLeaning, alias_pairs, lean_lines, without_leaning
+from fluency.analysis.subgroups import AliasPair, Subset, alias_pairs, by_set, lean_lines, without_leaning
 from fluency.analysis.times import Times, times
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.held_out import HeldOutTask
@@ -92,19 +72,20 @@ class ModelAnalysis:
     verdict: Verdict
     pass_k: PassK
     sensitivities: tuple[Sensitivity, ...]
-    categories: tuple[CategoryLine, ...]
-    leans: tuple[CategoryLine, ...]
-    without: tuple[WithoutLeaning, ...]
-    composition: dict[str, ShellComposition]
-    failures: tuple[FailureLine, ...]
+    categories: tuple[descriptive.CategoryLine, ...]
+    leans: tuple[descriptive.CategoryLine, ...]
+    without: tuple[Subset, ...]
+    sets: tuple[Subset, ...]
+    composition: dict[str, descriptive.ShellComposition]
+    failures: tuple[descriptive.FailureLine, ...]
     side_effects: tuple[Cell, ...]
-    retried_cells: tuple[RetriedCell, ...]
+    retried_cells: tuple[descriptive.RetriedCell, ...]
     times: Times
-    variance: VarianceShares | None
+    variance: descriptive.VarianceShares | None
     in_some_worlds: dict[str, int]
-    drift: tuple[TimeSlice, ...]
+    drift: tuple[descriptive.TimeSlice, ...]
     trials_added_later: tuple[int, ...]
-    resources: dict[str, ResourceUse]
+    resources: dict[str, descriptive.ResourceUse]
     answer_summary: AnswerSummary
 
     @property
@@ -124,9 +105,10 @@ def analyse_model(
     categories: Mapping[str, str],
     trials: int,
     leans: Mapping[str, str] | None = None,
+    sets: Mapping[str, Collection[str]] | None = None,
 ) -> ModelAnalysis:
     """Analyse the rows of one model; `categories` names the study's tasks in order, `leans` the shell that those lean
-    to which say it. PoolingError on two models.
+    to which say it, `sets` the tasks of each named set. PoolingError on two models.
     """
     rows = rows if len(rows) else blank(rows, model, shells[0])
     if one_model(rows) != model:
@@ -152,19 +134,20 @@ def analyse_model(
         verdict=judge_gap(outcomes, gap, tallies),
         pass_k=pass_k(outcomes),
         sensitivities=sensitivities(rows, tasks, trials, shells),
-        categories=category_lines(outcomes, gap.paired, categories) if gap else (),
+        categories=descriptive.category_lines(outcomes, gap.paired, categories) if gap else (),
         leans=lean_lines(outcomes, gap.paired, leans) if gap and leans else (),
         without=without_leaning(outcomes, tallies, leans, categories) if gap and leans else (),
-        composition={shell: composition(rows, shell) for shell in shells},
-        failures=failure_lines(rows, shells),
-        side_effects=side_effects(rows),
-        retried_cells=retried_cells(rows),
+        sets=by_set(outcomes, tallies, sets, categories) if sets else (),
+        composition={shell: descriptive.composition(rows, shell) for shell in shells},
+        failures=descriptive.failure_lines(rows, shells),
+        side_effects=descriptive.side_effects(rows),
+        retried_cells=descriptive.retried_cells(rows),
         times=times(rows, trials, shells),
-        variance=variance_shares(outcomes, gap.paired) if gap else None,
-        in_some_worlds={shell: passed_in_some_worlds(rows, shell) for shell in shells},
-        drift=drift(rows, list(shells)),
-        trials_added_later=trials_added_later(rows),
-        resources={shell: resource_use(rows, shell) for shell in shells},
+        variance=descriptive.variance_shares(outcomes, gap.paired) if gap else None,
+        in_some_worlds={shell: descriptive.passed_in_some_worlds(rows, shell) for shell in shells},
+        drift=descriptive.drift(rows, list(shells)),
+        trials_added_later=descriptive.trials_added_later(rows),
+        resources={shell: descriptive.resource_use(rows, shell) for shell in shells},
         answer_summary=_answer_summary(rows),
     )
 
@@ -226,7 +209,7 @@ class Analysis:
     tasks: tuple[str, ...]
     categories: dict[str, str]
     models: tuple[ModelAnalysis, ...]
-    orders: dict[str, AskingOrder]
+    orders: dict[str, descriptive.AskingOrder]
     pairs: tuple[AliasPair, ...] = ()
 
     @property
@@ -246,14 +229,19 @@ class Analysis:
         return plan_sha256(self.plan)
 
 
-def analyse(frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOutTask]) -> Analysis:
-    """Analyse the cells table of a study."""
+def analyse(
+    frame: pd.DataFrame,
+    study: Study,
+    tasks: Sequence[Task | HeldOutTask],
+    sets: Mapping[str, Collection[str]] | None = None,
+) -> Analysis:
+    """Analyse the cells table of a study; `sets`: the tasks of each named set, of which parts are reported too."""
     categories: dict[str, str] = {task.id: task.category for task in tasks}
     leans: dict[str, str] = {task.id: task.lean for task in tasks if task.lean}
     shells = tuple(study.shells)
+    by_model = {model.alias: frame[frame["model"] == model.alias] for model in study.models}
     models = tuple(
-        analyse_model(frame[frame["model"] == model.alias], model.alias, shells, categories, study.trials, leans)
-        for model in study.models
+        analyse_model(rows, name, shells, categories, study.trials, leans, sets) for name, rows in by_model.items()
     )
     return Analysis(
         study=study.study,
@@ -263,8 +251,6 @@ def analyse(frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOutTas
         tasks=tuple(categories),
         categories=categories,
         models=models,
-        orders={
-            model.model: asking_order(frame[frame["model"] == model.model], model.model, study) for model in models
-        },
+        orders={name: descriptive.asking_order(rows, name, study) for name, rows in by_model.items()},
         pairs=alias_pairs(study.models, {model.model: model.outcomes for model in models}),
     )

@@ -1,8 +1,8 @@
-"""Categories, leaning tasks, and two aliases of one model."""
+"""Leaning tasks, sets of tasks, and two aliases of one model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -10,7 +10,7 @@ from itertools import combinations
 from fluency.analysis.descriptive import CategoryLine, category_lines
 from fluency.analysis.estimate import GapEstimate, Verdict, estimate_gap, judge_gap
 from fluency.analysis.intervals import Interval, task_interval
-from fluency.analysis.outcomes import Outcomes, PairedRates, PoolingError, ShellPasses, Tally, mean
+from fluency.analysis.outcomes import Outcomes, PairedRates, PoolingError, ShellPasses, Tally, mean, well_measured
 from fluency.analysis.plan import edge_of
 from fluency.core.study import ModelConfig
 
@@ -19,10 +19,10 @@ GAP = "gap"  # the name of the difference of the gaps
 
 
 @dataclass(frozen=True)
-class WithoutLeaning:
-    """The gap and the verdict over the `tasks` tasks that lean to none of the shells `left_out`."""
+class Subset:
+    """The gap and the verdict over `tasks` tasks: of the set named, or of those that lean to no shell named."""
 
-    left_out: tuple[str, ...]
+    names: tuple[str, ...]
     tasks: int
     gap: GapEstimate | None
     verdict: Verdict
@@ -37,35 +37,38 @@ def lean_lines(outcomes: Outcomes, paired: PairedRates, leans: Mapping[str, str]
 
 def without_leaning(
     outcomes: Outcomes, tallies: Mapping[str, Tally], leans: Mapping[str, str], categories: Mapping[str, str]
-) -> tuple[WithoutLeaning, ...]:
-    """Without the tasks that lean to the one contrasted shell, to the other, and to either, where there are such.
-
-    Whether enough was measured is asked of the study's `tallies`, and of the number of tasks that are left.
-    """
+) -> tuple[Subset, ...]:
+    """Without the tasks that lean to the one contrasted shell, to the other, and to either, where there are such."""
     found = [shell for shell in outcomes.contrast if any(leans.get(task) == shell for task in outcomes.tasks)]
     groups = [(shell,) for shell in found] + ([tuple(found)] if len(found) > 1 else [])
-    kept = [group for group in groups if any(leans.get(task) not in group for task in outcomes.tasks)]
-    return tuple(_without(outcomes, tallies, leans, categories, group) for group in kept)
+    kept = [(group, {task for task in outcomes.tasks if leans.get(task) not in group}) for group in groups]
+    return tuple(_subset(outcomes, tallies, categories, group, tasks) for group, tasks in kept if tasks)
 
 
-def _without(
+def by_set(
+    outcomes: Outcomes, tallies: Mapping[str, Tally], sets: Mapping[str, Collection[str]], categories: Mapping[str, str]
+) -> tuple[Subset, ...]:
+    """Each named set that is a part of the study's tasks; all of them together are the headline."""
+    parts = [(name, set(tasks)) for name, tasks in sets.items() if set(tasks) < set(outcomes.tasks)]
+    return tuple(_subset(outcomes, tallies, categories, (name,), tasks) for name, tasks in parts)
+
+
+def _subset(
     outcomes: Outcomes,
     tallies: Mapping[str, Tally],
-    leans: Mapping[str, str],
     categories: Mapping[str, str],
-    left_out: tuple[str, ...],
-) -> WithoutLeaning:
-    places = [place for place, task in enumerate(outcomes.tasks) if leans.get(task) not in left_out]
-    tasks = tuple(outcomes.tasks[place] for place in places)
+    names: tuple[str, ...],
+    tasks: Collection[str],
+) -> Subset:
+    """Whether enough was measured is asked of the study's `tallies`, and of the number of tasks."""
+    places = [place for place, task in enumerate(outcomes.tasks) if task in tasks]
     by_shell = {
-        shell: ShellPasses(
-            tuple(counts.passes[place] for place in places), tuple(counts.scored[place] for place in places)
-        )
+        shell: ShellPasses(*(tuple(column[place] for place in places) for column in (counts.passes, counts.scored)))
         for shell, counts in outcomes.by_shell.items()
     }
-    kept = replace(outcomes, tasks=tasks, by_shell=by_shell)
+    kept = replace(outcomes, tasks=tuple(outcomes.tasks[place] for place in places), by_shell=by_shell)
     gap = estimate_gap(kept, categories)
-    return WithoutLeaning(left_out, len(tasks), gap, judge_gap(kept, gap, tallies))
+    return Subset(names, len(places), gap, judge_gap(kept, gap, tallies))
 
 
 @dataclass(frozen=True)
@@ -109,20 +112,15 @@ def compare_aliases(first: Outcomes, second: Outcomes) -> AliasPair:
     if (first.tasks, first.trials, first.contrast) != (second.tasks, second.trials, second.contrast):
         raise PoolingError("these outcomes are not of one design")
     pairs = [(shell, (first.by_shell[shell], second.by_shell[shell])) for shell in first.contrast]
-    lines = [_difference(shell, both, _kept(both, first.min_trials), (1,)) for shell, both in pairs]
+    lines = [_difference(shell, both, first.min_trials, (1,)) for shell, both in pairs]
     four = (first.baseline, second.baseline, first.challenger, second.challenger)
-    gaps = _difference(GAP, four, _kept(four, first.min_trials), (-1, 1))
+    gaps = _difference(GAP, four, first.min_trials, (-1, 1))
     return AliasPair(first.model, second.model, (*lines, gaps))
 
 
-def _kept(compared: Sequence[ShellPasses], min_trials: int) -> list[int]:
-    return [i for i in range(len(compared[0].scored)) if min(counts.scored[i] for counts in compared) >= min_trials]
-
-
-def _difference(
-    name: str, compared: Sequence[ShellPasses], kept: Sequence[int], signs: Sequence[int]
-) -> AliasDifference:
+def _difference(name: str, compared: Sequence[ShellPasses], least: int, signs: Sequence[int]) -> AliasDifference:
     """The mean over tasks of the signed sum, over pairs of shells, of the second's rate less the first's."""
+    kept = well_measured(least, *compared)
     if not kept:
         return AliasDifference(name, 0, None, None, None, False)
     rates = [[Fraction(counts.passes[i], counts.scored[i]) for i in kept] for counts in compared]

@@ -71,7 +71,6 @@ class Times:
 
     by_shell: dict[str, ShellTimes]
     ratio: ExecRatio | None
-    horizon_s: float
 
 
 class Trial(NamedTuple):
@@ -103,7 +102,7 @@ def times(rows: pd.DataFrame, trials: int, shells: Sequence[str]) -> Times:
         shell: _shell_times(list(tasks.values()), shell, [firsts[shell][task] for task in tasks if task in paired])
         for shell, tasks in cells.items()
     }
-    return Times(by_shell, _ratio(*(cells[shell] for shell in gap_shells(shells))), HORIZON_S)
+    return Times(by_shell, _ratio(*(cells[shell] for shell in gap_shells(shells))))
 
 
 def _firsts(tasks: Mapping[str, Sequence[Trial]], trials: int) -> dict[str, float]:

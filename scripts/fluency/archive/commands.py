@@ -9,6 +9,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
+from fluency.analysis.power import outlook_lines
 from fluency.archive.archived_study import write_opened
 from fluency.archive.decision import write_decision
 from fluency.archive.findings import VerifyReport
@@ -49,7 +50,7 @@ def preregister(loaded: LoadedStudy, decision: str) -> int:
     path = freeze(loaded.study, loaded.tasks, decision or loaded.study.decision, ROOT / "preregistrations")
     frozen, name = read_registration(path), path.relative_to(ROOT)
     text = _REGISTERED.format(name=name, decision=json.dumps(frozen["decision"], ensure_ascii=False), path=path)
-    print_lines(text.split("\n"))
+    print_lines([*text.split("\n"), *outlook_lines(loaded.study, len(loaded.tasks))])
     if frozen["commit"] is None or frozen["dirty"]:
         print("No commit holds the code it was made by: commit your changes before you register.")
     return 0

@@ -15,6 +15,7 @@ from fluency.archive.code_hashes import code_hashes, environment
 from fluency.archive.crate import CRATE_FILE, crate_bytes
 from fluency.archive.manifest import MANIFEST_NAME, SCHEMA_VERSION, archive_name, manifest_bytes, private_archive_name
 from fluency.archive.private_part import HELD_OUT, hidden_file_names, hidden_tasks, hidden_tasks_json
+from fluency.archive.registration import siblings
 from fluency.archive.tar_format import Entry, write_tar
 from fluency.archive.world_files import world_entries
 from fluency.common.canonical import canonical_json
@@ -128,7 +129,8 @@ def archive_entries(
     if (results / "image.json").is_file():
         files["results/image.json"] = results / "image.json"
     if study.preregistration:
-        files[registration_name(study.preregistration)] = ROOT / study.preregistration
+        own = ROOT / study.preregistration
+        files |= {registration_name(str(path)): path for path in (own, *siblings(own))}
     for cell in study.cells([task.id for task in tasks]):
         for stage in RECORD_TYPES:
             path = record_path(results, stage, cell)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from fluency.analysis.descriptive import asking_order
 from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.code_hashes import code_sha256
 from fluency.archive.findings import VerifyReport
@@ -116,6 +117,11 @@ def rebuild_products(archived: ArchivedStudy, report: VerifyReport, rows: Sequen
     shown = [archived.products / name for name in ("report.md", "explorer.html")]
     if provenance is not None and table.is_file() and any(path.is_file() for path in shown):
         view, frame = archived.view(provenance), archived.table()
+        for model in (model.alias for model in archived.study.models):
+            order = asking_order(frame[frame["model"] == model], model, archived.study)
+            if order.state == "departed":
+                what = f"{model} was not asked in the planned order: rank correlation with it {order.correlation:.2f}"
+                report.add_note(f"results/{archived.study.study}/{TABLE}", what)
         compared |= _rebuild(archived, report, "report", lambda folder: write_products(view, frame, folder))
     return compared
 
@@ -219,8 +225,14 @@ def _check_registration(archived: ArchivedStudy, report: VerifyReport, where: st
         own, theirs = registered(archived.study.preregistration or "", path), stated.registration
         given = theirs.model_fields_set if theirs else set()  # older code stated less
         named = Registered.model_fields.keys() if "registration" in report.same_code_stages else given
-        same = {"path", "sha256"} <= given and all(getattr(own, key) == getattr(theirs, key) for key in named)
+        same = {"path", "sha256"} <= given and all(
+            getattr(own, key) == getattr(theirs, key) for key in named if key != "siblings"
+        )
         report.check(same, name, f"it is not the registration that {where} describes", "files")
+        there = not theirs or theirs.siblings.items() <= own.siblings.items()  # one may have come since
+        report.check(there, name, f"registrations that {where} names are not in the archive", "files")
+        if own.among:
+            report.add_note(name, f"it is {own.among}")
         first, world_for = stated.first_answer_utc, archived.world_or_hash
         found = deviations(archived.study, archived.tasks, path, first, world_for=world_for)
         what = f"the stated deviations are not those found ({'; '.join(found) or 'none'})"

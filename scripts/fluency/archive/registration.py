@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -154,8 +155,35 @@ def with_registration(provenance: Provenance, study: Study, tasks: Sequence[Task
 def registered(name: str, path: Path) -> Registered:
     """What a provenance says of the registration in `path`, which the study names `name`."""
     frozen = read_registration(path)
-    made = {"utc": frozen["registered_utc"], "commit": frozen.get("commit"), "dirty": frozen.get("dirty")}
-    return Registered(path=name, sha256=sha256_file(path), **made)
+    others = {other.name: sha256_file(other) for other in siblings(path)}
+    return Registered(
+        path=name,
+        sha256=sha256_file(path),
+        utc=frozen["registered_utc"],
+        commit=frozen.get("commit"),
+        dirty=frozen.get("dirty"),
+        siblings=others,
+        others_before=len(set(map(str, frozen.get("earlier_sha256", []))) - set(others.values())),
+    )
+
+
+def siblings(path: Path) -> list[Path]:
+    """The other registrations in its folder that name a model and at least half of the tasks of this one."""
+    (models, tasks), found = _models_and_tasks(path), []
+    for other in sorted(path.parent.glob("*.json")):
+        with suppress(UserError):
+            same_models, same_tasks = map(set.intersection, (models, tasks), _models_and_tasks(other))
+            if other.name != path.name and same_models and 2 * len(same_tasks) >= len(tasks):
+                found.append(other)
+    return found
+
+
+def _models_and_tasks(path: Path) -> tuple[set[str], set[str]]:
+    frozen = read_registration(path)
+    try:
+        return {str(model["id"]) for model in frozen["models"].values()}, set(frozen["tasks"])
+    except (AttributeError, KeyError, TypeError):
+        return set(), set()
 
 
 def deviations(

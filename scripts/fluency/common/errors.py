@@ -50,5 +50,9 @@ class StopRun(CallError):
     """A reason that holds for every further call: bad key, spend cap, budget, unknown model."""
 
 
+class RunEnded(StopRun):
+    """The run was told to end; nothing failed."""
+
+
 class ArchiveError(UserError):
     """An archive that is damaged, incomplete, too new, or hostile."""

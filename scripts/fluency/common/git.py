@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
+import tarfile
+from pathlib import Path
 
 from fluency.common.paths import ROOT
 
@@ -19,14 +22,27 @@ def git(*arguments: str) -> bytes | None:
 
 
 def git_state() -> tuple[str | None, bool | None]:
-    """The commit checked out and whether tracked files differ from it; None where git does not know."""
+    """The commit checked out and whether tracked files differ from it, or new ones stand among the code; None where git
+    does not know.
+    """
     commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=no")
-    return (None, None) if commit is None or changes is None else (commit.decode().strip(), bool(changes.strip()))
+    new = git("ls-files", "--others", "--exclude-standard", "scripts", "report", "sandbox")
+    return (None, None) if commit is None or changes is None else (commit.decode().strip(), bool(changes or new))
 
 
 def in_history(commit: str) -> bool:
     """Whether the commit, by its full name, is HEAD or an ancestor of it."""
     return bool(_COMMIT.fullmatch(commit)) and git("merge-base", "--is-ancestor", commit, "HEAD") is not None
+
+
+def export(commit: str, folder: Path) -> bool:
+    """Write the files of a commit, by its full name, into a folder; False where git does not know it."""
+    data = git("archive", "--format=tar", commit) if _COMMIT.fullmatch(commit) else None
+    if data is None:
+        return False
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        tar.extractall(folder, filter="data")
+    return True
 
 
 def files_at(commit: str, folder: str) -> list[str]:

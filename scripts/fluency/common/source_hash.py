@@ -18,8 +18,10 @@ _DISTRIBUTIONS = {"yaml": "pyyaml"}
 """Module -> distribution, where the name differs by more than `_` and `-`."""
 
 
-def import_closure(modules: Iterable[str], without: Collection[str] = ()) -> tuple[set[str], set[str]]:
-    """The files, relative to the project, and the libraries that modules import, directly or not.
+def import_closure(
+    modules: Iterable[str], without: Collection[str] = (), root: Path = ROOT
+) -> tuple[set[str], set[str]]:
+    """The files, relative to the project in `root`, and the libraries that modules import, directly or not.
 
     A module's data files (in its folder, not Python) count, too. Modules and libraries in `without` are left out with
     what only they import; imports for types only do not count.
@@ -33,19 +35,18 @@ def import_closure(modules: Iterable[str], without: Collection[str] = ()) -> tup
             continue
         seen.add(module)
         package = module.partition(".")[0]
-        if path := _file_of(module):
+        if path := _file_of(module, root):
             files |= {path, *_data_beside(path)}
             ahead += [*_imported(path), *([module.rpartition(".")[0]] if "." in module else [])]
         elif package not in {"fluency", *without, *sys.stdlib_module_names}:
             libraries.add(_DISTRIBUTIONS.get(package, package.replace("_", "-")))
-    return {path.relative_to(ROOT).as_posix() for path in files}, libraries
+    return {path.relative_to(root).as_posix() for path in files}, libraries
 
 
-def hash_sources(files: Iterable[str], libraries: Mapping[str, str]) -> str:
+def hash_sources(files: Iterable[str], libraries: Mapping[str, str], root: Path = ROOT) -> str:
     """SHA-256 over the content of files, relative to the project, and the versions of libraries."""
-    return sha256(
-        canonical_json([[[name, sha256_file(ROOT / name)] for name in sorted(files)], sorted(libraries.items())])
-    )
+    hashes = [[name, sha256_file(root / name)] for name in sorted(files)]
+    return sha256(canonical_json([hashes, sorted(libraries.items())]))
 
 
 def library_versions(names: Iterable[str]) -> dict[str, str]:
@@ -60,8 +61,8 @@ def _version(name: str) -> str:
         return "absent"
 
 
-def _file_of(module: str) -> Path | None:
-    path = ROOT.joinpath("scripts", *module.split("."))
+def _file_of(module: str, root: Path) -> Path | None:
+    path = root.joinpath("scripts", *module.split("."))
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
 

@@ -20,6 +20,7 @@ from fluency.common.files import read_json, sha256_file
 from fluency.common.git import git_state
 from fluency.common.paths import ROOT
 from fluency.common.source_hash import library_versions
+from fluency.common.words import plural
 from fluency.core.held_out import HeldOutTask
 from fluency.core.records import Answer, Generation, ImageInfo
 from fluency.core.schema import SCHEMA_VERSION, Commit, Digest, FrozenModel, SchemaVersion, UtcTime, first_problem
@@ -37,6 +38,17 @@ class Registered(FrozenModel):
     utc: str | None = Field(None, description="When it was made, by that machine's clock; null: it does not say.")
     commit: Commit | None = Field(None, description="Of the checkout it was made in; null where git knew none.")
     dirty: bool | None = Field(None, description="Whether that checkout's tracked files differed from the commit.")
+    siblings: dict[str, Digest] = Field(
+        {}, exclude_if=not_, description="The others in its folder with a model and half of the tasks of it -> SHA-256."
+    )
+    others_before: int = Field(0, exclude_if=not_, description="Further ones whose hashes it holds, as made before it.")
+
+    @property
+    def among(self) -> str:
+        """How many others there are; empty where there is none."""
+        same = f"one of {len(self.siblings) + 1} registrations that name the same models and tasks"
+        others = f"{plural(self.others_before, 'earlier registration')} of other models or tasks, or no longer there"
+        return "; ".join([*[same] * bool(self.siblings), *[others] * bool(self.others_before)])
 
     def precedes(self, first_answer_utc: UtcTime | None) -> bool | None:
         """Whether it was made before the first answer came; None where either time is not known."""

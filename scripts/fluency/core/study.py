@@ -212,7 +212,7 @@ class Study(StrictModel):
     decision: str = Field("", description="The decision that the study is for. Empty: the study is exploratory.")
     tasks: Wanted = Field(
         PILOT,
-        description="A set of `tasks/sets.yaml` (`pilot-20`, `full-60`), a list of task ids, or `all`.",
+        description="A set of `tasks/sets.yaml` (such as `pilot-20` or `demanding`), a list of task ids, or `all`.",
     )
     shells: Annotated[list[ShellName], Field(min_length=1)] = Field(
         default_factory=lambda: list(DESIGN_SHELLS), description="The shells to ask for."
@@ -232,6 +232,13 @@ class Study(StrictModel):
         description="as_designed is the headline. PowerShell answers run again: under no_unix_tools all of them, "
         "without Unix programs on PATH; under windows_aliases those that call `ls`, `sort`, `cat` …, with the aliases "
         "that they have on Windows.",
+    )
+    assume: float = Field(
+        0.9,
+        gt=0,
+        lt=1,
+        description="The share of runs expected to pass in either shell: `make plan` and `make preregister` say how "
+        "likely *cannot tell* then is. No result depends on it.",
     )
     control: bool = Field(
         False,

@@ -9,7 +9,7 @@ import threading
 from statistics import median
 from typing import Any
 
-from fluency.common.errors import ResultLost, SandboxError
+from fluency.common.errors import ResultLost, RunEnded, SandboxError
 from fluency.common.terminal import log_line
 from fluency.core.records import ImageInfo, Result
 from fluency.core.shells import DESIGN_SHELLS, SHELLS
@@ -71,6 +71,8 @@ class Sandbox:
         self.parallel = parallel
         self._engine = engine
         self._slots = threading.BoundedSemaphore(parallel)
+        self._labels = container.LABELS | {f"{container.LABEL}.run": secrets.token_hex(8)}
+        self._ended = False
         self._needs_canary = threading.Event()
         self._canary_lock = threading.Lock()
 
@@ -97,6 +99,15 @@ class Sandbox:
                 raise ResultLost(f"{result.lost}, and then: {error.what}", where="sandbox", hint=error.hint) from None
         return result
 
+    def end(self) -> None:
+        """Kill all containers and start no other; a command that ran in one has no result, and no failed attempt."""
+        self._ended = True
+        client = self._engine.client(timeout=1)
+        own = [f"{name}={value}" for name, value in self._labels.items()]
+        for running in client.containers(filters={"label": own}):
+            with contextlib.suppress(Exception):  # it may have ended
+                client.kill(running["Id"])
+
     def why_missing(self, shell: str) -> str | None:
         return why_missing(self._engine, self.image, shell)
 
@@ -110,11 +121,19 @@ class Sandbox:
         """One command, with the given isolation measures or all that the engine takes."""
         limits, nonce = invocation.limits, secrets.token_hex(16)
         measures = measures or isolation.isolation(limits, self.engine["name"], self.dropped)
-        config = isolation.container_config(self.image.image_id, container.LABELS, measures)
+        config = isolation.container_config(self.image.image_id, self._labels, measures)
         max_bytes, timeout_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
         with self._slots:
-            session = run_container(self._engine, config, encode(invocation, nonce), max_bytes, timeout_s)
-            return read_result(self._engine, session, nonce)
+            self._check_ended()
+            try:
+                session = run_container(self._engine, config, encode(invocation, nonce), max_bytes, timeout_s)
+                return read_result(self._engine, session, nonce)
+            finally:
+                self._check_ended()
+
+    def _check_ended(self) -> None:
+        if self._ended:
+            raise RunEnded("the run was told to end", where=container.WHERE, hint=container.NEXT_RUN)
 
 
 def open_sandbox(config: SandboxConfig) -> Sandbox:

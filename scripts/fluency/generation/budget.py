@@ -23,6 +23,8 @@ class Budget:
         self._stop, self._before, self._reserved = stop_usd, before, 0.0
         self._change = threading.RLock()
         self.spent_usd = before
+        self.under_way_usd = 0.0
+        """The most that the calls under way can cost."""
 
     def add(self, dollars: float) -> None:
         """Count the cost of a call, with an answer or without."""
@@ -43,6 +45,17 @@ class Budget:
             where="budget: stop_usd",
             hint="everything bought is kept; raise budget.stop_usd and run again to go on",
         )
+
+    @contextmanager
+    def call(self, most_usd: float) -> Iterator[None]:
+        """Name the most that the call in the block can cost, for a run that ends before it."""
+        with self._change:
+            self.under_way_usd += most_usd
+        try:
+            yield
+        finally:
+            with self._change:
+                self.under_way_usd -= most_usd
 
     @contextmanager
     def reserved(self, dollars: float, *, ordered: bool = False) -> Iterator[None]:

@@ -48,7 +48,7 @@ class Generator:
                 retry=retry_policy or retry_policy_for(model),
                 environ=environ,
                 address_of=address_of,
-                stop_run=self._stop,
+                stop_run=self.stop,
             )
             if kind is ModelSession and (notes := outstanding(store, model.id)):
                 hint = "set `transport: batch` to collect it, or delete this file to give it up"  # both would be paid
@@ -72,6 +72,7 @@ class Generator:
             session.close()
         self.store.release()
 
-    def _stop(self, reason: StopRun) -> None:
+    def stop(self, reason: StopRun) -> None:
+        """Make no further call."""
         for session in self._sessions.values():
             session.pace.stop(reason)

@@ -126,7 +126,8 @@ class ModelSession:
     def _call(self, provider: Provider, request: Request, key: str, attempt: int, deadline: float) -> Answer:
         """One call; its answer is in the store when this returns. Failure if there is none."""
         self.store.check_room()
-        with self.pace.slot():
+        most = upper_bound_usd(self.policy, request.prompt)
+        with self.pace.slot(), self.budget.call(most):
             self.budget.check()
             seconds = min(self.retry.attempt_s, max(1.0, deadline - time.monotonic()))
             try:
@@ -137,7 +138,7 @@ class ModelSession:
                 answer = self.answer_in(message, key, request, note)
             except Failure as failure:
                 if failure.billed:
-                    self.budget.add(upper_bound_usd(self.policy, request.prompt))
+                    self.budget.add(most)
                 raise
             answer = self.keep(answer)
             self.pace.pause(reply.pause_s)

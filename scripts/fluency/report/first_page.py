@@ -12,7 +12,7 @@ import pandas as pd
 
 from fluency.analysis.descriptive import ORDER_KEPT
 from fluency.analysis.estimate import GapEstimate
-from fluency.analysis.plan import DIRECTION_PP, DIRECTIONS, MIN_INFORMATIVE, NOISE_PP, Band, band_of, edge_of
+from fluency.analysis.plan import DIRECTION_PP, DIRECTIONS, MIN_INFORMATIVE, NOISE_PP, Band, Direction, band_of, edge_of
 from fluency.analysis.robustness import conditions_of
 from fluency.analysis.simulated import STOPPING
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis, analyse
@@ -76,8 +76,7 @@ def _policy(analysis: Analysis, judged: list[ModelAnalysis]) -> str:
         side: [model.model for model in judged if model.gap and model.gap.claims.ahead == side] for side in DIRECTIONS
     }
     if all(ahead.values()):
-        who = [f"{side_name(side, analysis.contrast)} is ahead for {listed(ahead[side])}" for side in DIRECTIONS]
-        return f"The models disagree: {listed(who)}; no common change is supported."
+        return f"The models disagree: {listed(_by_side(analysis, ahead, 'is ahead'))}; no common change is supported."
     settled: dict[Band, list[str]] = {}
     for model in judged:
         band, verdict = model.verdict.band, model.verdict
@@ -91,18 +90,16 @@ def _policy(analysis: Analysis, judged: list[ModelAnalysis]) -> str:
         for side in DIRECTIONS
     }
     if any(mild.values()):
-        who = [
-            f"{side_name(side, analysis.contrast)} is ahead by {TEN} for {listed(names)}"
-            for side, names in mild.items()
-            if names
-        ]
-        return f"By the decision table {listed(who)}, but the data do not resolve it: no change can rest on it."
-    although = "".join(
-        f", although {side_name(side, analysis.contrast)} is ahead for {listed(names)}"
-        for side, names in ahead.items()
-        if names
-    )
+        who = listed(_by_side(analysis, mild, f"is ahead by {TEN}"))
+        return f"By the decision table {who}, but the data do not resolve it: no change can rest on it."
+    although = "".join(f", although {who}" for who in _by_side(analysis, ahead, "is ahead"))
     return f"Nothing in this study supports a change of policy{although}."
+
+
+def _by_side(analysis: Analysis, models: dict[Direction, list[str]], words: str) -> list[str]:
+    return [
+        f"{side_name(side, analysis.contrast)} {words} for {listed(names)}" for side, names in models.items() if names
+    ]
 
 
 def _settled(analysis: Analysis, settled: dict[Band, list[str]], rest: list[str]) -> str:
@@ -169,14 +166,10 @@ def study_sentences(analysis: Analysis, view: StudyView) -> Iterator[str]:
             f"The study grew after its first answers (trials beyond {', '.join(grew)}): looking in between finds a "
             f"difference where there is none in up to {STOPPING} of studies."
         )
-    departed = [
-        f"{order.correlation:.2f} for {name}" for name, order in analysis.orders.items() if order.state == "departed"
-    ]
-    if departed:
-        yield (
-            f"The planned order of asking was not kept (rank correlation {', '.join(departed)}, below {ORDER_KEPT}): some "
-            "answers came later, or again."
-        )
+    orders = [(name, order) for name, order in analysis.orders.items() if order.state == "departed"]
+    if departed := ", ".join(f"{order.correlation:.2f} for {name}" for name, order in orders):
+        late = "some answers came later, or again"
+        yield f"The planned order of asking was not kept (rank correlation {departed}, below {ORDER_KEPT}): {late}."
     yield _registered(view.study, view.provenance)
     yield from unofficial_builds(view.provenance)
 
@@ -185,11 +178,12 @@ def _registered(study: Study, provenance: Provenance) -> str:
     made = provenance.registration
     if made is None:
         return f"Exploratory: not registered in advance{'' if study.decision else ', and no decision named'}."
+    among = f" The registration is {made.among}." if made.among else ""
     if made.precedes(provenance.first_answer_utc) is False:
-        return "Exploratory: registered after its first answer."
+        return f"Exploratory: registered after its first answer.{among}"
     if count := len(provenance.deviations):
-        return f"Registered, but it departs from its registration in {plural(count, 'point')}."
-    return "Registered in advance, no deviations." if made.utc else "Registered, at a time that is not known."
+        return f"Registered, but it departs from its registration in {plural(count, 'point')}.{among}"
+    return f"Registered {'in advance, no deviations' if made.utc else 'at a time that is not known'}.{among}"
 
 
 HOW = {
@@ -243,7 +237,9 @@ def _other_tasks(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         how = f"{both} or {neither}" if flat.ceiling and flat.floor else both if flat.ceiling else neither
         needed = ""
         if gap.needed and not gap.claims.ahead:
-            needed = f" About {gap.needed.ahead} tasks of this kind would show who is ahead by {DIRECTION_PP} points."
+            needed = (
+                f" About {gap.needed.ahead} tasks of this kind would show who is ahead if the gap is {DIRECTION_PP}."
+            )
         yield f"{flat.informative} of {tasks} tasks decide; the others were {how}.{needed}"
     parts = [
         f"{nouns} {', '.join([*out.flips[:MAX_NAMED], *['…'] * (len(out.flips) > MAX_NAMED)])}"
@@ -251,15 +247,17 @@ def _other_tasks(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
         if out and out.flips
     ]
     parts += [
-        f"tasks that lean to {listed(short_names(less.left_out))}"
+        f"tasks that lean to {listed(short_names(less.names))}"
         for less in model.without
         if less.gap and band_of(less.gap.value) != band_of(gap.value)
     ]
+    if model.sets:
+        gaps = [f"{listed(part.names)} {signed(part.gap.value) if part.gap else 'n/a'}" for part in model.sets]
+        yield f"The gap by set of tasks: {', '.join(gaps)}."
     if parts:
         yield f"Without any one of these the table would say otherwise: {'; '.join(parts)}."
-    for shell, rate in zip(
-        model.outcomes.contrast, (gap.paired.baseline_rate, gap.paired.challenger_rate), strict=True
-    ):
+    rates = (gap.paired.baseline_rate, gap.paired.challenger_rate)
+    for shell, rate in zip(model.outcomes.contrast, rates, strict=True):
         if edge := edge_of(rate.value):
             most = "nearly nothing" if edge == "floor" else "nearly everything"
             yield f"{SHELLS[shell].short_title} passes {most}, which draws the gap towards 0."

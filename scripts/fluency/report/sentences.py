@@ -190,15 +190,6 @@ MADE_OF = {
 }
 
 
-def summary_columns(analysis: Analysis) -> str:
-    """What the table's columns on conditions say, a line of its legend each."""
-    return "".join(
-        f"- *{condition.title}*: the gap with {setting_for(condition, analysis.contrast)} (see Sensitivities).\n"
-        for condition in conditions_of(analysis.contrast)
-        if condition.in_summary
-    )
-
-
 def gaps_under_conditions(model: ModelAnalysis) -> str:
     """The gap of the same answers under each condition, a paragraph each; empty where no shell has one."""
     return "\n\n".join(_gap_under(model, condition) for condition in conditions_of(model.outcomes.contrast))
@@ -377,6 +368,7 @@ def registration_summary(provenance: Provenance) -> tuple[str, str]:
     tree = "" if made.dirty is None else ", with uncommitted changes" if made.dirty else ", with no uncommitted change"
     commit = f"at commit {made.commit}{tree}" if made.commit else "at a commit that is not known"
     said = f"on {made.utc} {commit}; " + (f"the first answer came {first}." if first else "no answer has come yet.")
+    said += f" It is {made.among}." if made.among else ""
     heading = {True: "Registered in advance", False: "Registered, but not in advance", None: "Registered"}
     return heading[made.precedes(first)], f"{said} A clock can be set: what proves the order is in docs/archive.md."
 

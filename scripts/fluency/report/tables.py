@@ -11,7 +11,7 @@ from fluency.analysis.outcomes import Rate
 from fluency.analysis.pass_at_k import ShareOfTasks
 from fluency.analysis.robustness import conditions_of
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
-from fluency.analysis.subgroups import GAP, AliasDifference, AliasPair
+from fluency.analysis.subgroups import GAP, AliasDifference, AliasPair, Subset
 from fluency.analysis.times import Quartiles
 from fluency.core.records import Control
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
@@ -118,29 +118,22 @@ def difference_table(model: ModelAnalysis) -> str:
         return ""
     paired = model.gap.paired
     apart = sorted(zip(paired.tasks, paired.differences, strict=True), key=lambda item: (-abs(item[1]), item[0]))
-    rows = [
-        [
-            task,
-            *(_passes(model, shell, task) for shell in model.outcomes.contrast),
-            _how_it_failed(model, task, gap > 0),
-        ]
-        for task, gap in apart[:SHOWN]
-        if gap
-    ]
-    if not rows:
-        return ""
-    headers = [f"largest gaps of {model.model}", *short_names(model.outcomes.contrast), "how the other one failed"]
-    return table(headers, rows, "lrr")
+    shells, rows = model.outcomes.contrast, []
+    for task, gap in apart[:SHOWN]:
+        if gap:
+            behind = _how_it_failed(model, task, shells[gap < 0])
+            rows.append([task, *(_passes(model, shell, task) for shell in shells), behind])
+    headers = [f"largest gaps of {model.model}", *short_names(shells), "how the other one failed"]
+    return table(headers, rows, "lrr") if rows else ""
 
 
 def _passes(model: ModelAnalysis, shell: str, task: str) -> str:
     counts, place = model.outcomes.by_shell[shell], model.outcomes.tasks.index(task)
-    return f"{counts.passes[place]}/{counts.scored[place]}"
+    return f"{counts.passes[place]}/{counts.scored[place]}" if counts.scored[place] else "-"
 
 
-def _how_it_failed(model: ModelAnalysis, task: str, baseline_behind: bool) -> str:
-    behind = model.outcomes.contrast[not baseline_behind]
-    (worst, _), *_ = Counter(state for state in model.marks[task, behind] if state not in MARKS).most_common(1)
+def _how_it_failed(model: ModelAnalysis, task: str, shell: str) -> str:
+    (worst, _), *_ = Counter(state for state in model.marks[task, shell] if state not in MARKS).most_common(1)
     return FAILURES.get(worst, ("", "failed"))[1]
 
 
@@ -194,29 +187,24 @@ def _leaning(lean: str) -> str:
     return SHELLS[lean].short_title if lean in SHELLS else lean
 
 
-def without_table(model: ModelAnalysis) -> str:
-    """The gap and the verdict without the tasks that lean to a shell; the first line is the headline."""
-    whole = [("-", len(model.outcomes.tasks), model.gap, model.verdict)]
-    less = [(listed([_leaning(s) for s in w.left_out]), w.tasks, w.gap, w.verdict) for w in model.without]
+def subset_table(title: str, model: ModelAnalysis, subsets: Sequence[Subset]) -> str:
+    """The gap and the verdict of parts of the tasks; the first line is the headline."""
+    whole = [("all", len(model.outcomes.tasks), model.gap, model.verdict)]
+    parts = [(listed([_leaning(name) for name in part.names]), part.tasks, part.gap, part.verdict) for part in subsets]
     rows = []
-    for left_out, tasks, gap, verdict in whole + less:
-        if gap is None:
-            rows.append([left_out, tasks, *["n/a"] * 3, "no verdict"])
-            continue
-        rows.append([left_out, tasks, signed(gap.value), span(gap.s95), probability(gap.p), _judged(model, verdict)])
-    heads = ["left out: tasks that lean to", "tasks left", "gap, pp", "95 %, tasks like these", "p", "by the table"]
-    return table(heads, rows, "lrrrrl")
+    for name, tasks, gap, verdict in whole + parts:
+        shown = [signed(gap.value), span(gap.s95), probability(gap.p)] if gap else ["n/a"] * 3
+        rows.append([name, tasks, *shown, _judged(model, verdict)])
+    return table([title, "tasks", "gap, pp", "95 %, tasks like these", "p", "by the table"], rows, "lrrrrl")
 
 
 def pass_k_table(model: ModelAnalysis) -> str:
     """pass@k and pass^k with the tasks they are defined for."""
-    shells, found, rows = short_names(model.outcomes.by_shell), model.pass_k, []
-    k = found.k
-    for name, shares, gap in (
-        (f"pass@{k}", found.any_of, found.any_gap),
-        (f"pass^{k}", found.all_of, found.all_gap),
-    ):
-        rows.append([name, *map(_share_of_tasks, shares.values()), "n/a" if gap is None else signed(gap)])
+    shells, found = short_names(model.outcomes.by_shell), model.pass_k
+    rows = [
+        [f"pass{sign}{found.k}", *map(_share_of_tasks, shares.values()), "n/a" if gap is None else signed(gap)]
+        for sign, shares, gap in (("@", found.any_of, found.any_gap), ("^", found.all_of, found.all_gap))
+    ]
     return table(["measure", *shells, "gap, pp"], rows, "lr" + "r" * len(shells))
 
 
@@ -230,19 +218,13 @@ def _share_of_tasks(share: ShareOfTasks) -> str:
 def task_table(analysis: Analysis, model: ModelAnalysis) -> str:
     """One row a task: a mark for each trial in each shell, and the passes."""
     rows = []
-    for place, task in enumerate(analysis.tasks):
+    for task in analysis.tasks:
         row = [task, analysis.categories[task]]
-        for shell, counts in model.outcomes.by_shell.items():
-            marks = "".join(map(mark_of, model.marks[task, shell]))
-            row += [marks, f"{counts.passes[place]}/{counts.scored[place]}" if counts.scored[place] else "-"]
+        for shell in model.outcomes.by_shell:
+            row += ["".join(map(mark_of, model.marks[task, shell])), _passes(model, shell, task)]
         rows.append(row)
     headers = [header for shell in model.outcomes.by_shell for header in (SHELLS[shell].short_title, "passes")]
     return table(["task", "category", *headers], rows, "ll" + "lr" * len(model.outcomes.by_shell))
-
-
-def mark_legend() -> str:
-    """What the marks mean."""
-    return ", ".join(f"{symbol} {words}" for symbol, words in MARKS.values())
 
 
 def composition_table(model: ModelAnalysis) -> str:

@@ -27,7 +27,9 @@ Kind = Literal["reference", "wrong", "trivial", "hard-coded", "other-dialect"]
 _SHAPES = (
     *("1", "x", "1 x", "x 1", "1 vox-x", "x 1.2.3", "00 1", "1.2.3 2026-01-31", "/x 200", "/x", "x: 1 -> 2", "1.5 x"),
     *("x@1", "x.rs 1", "vox-x 1", "r-0000 1", "1 V000", "1 crates/x:1", "1 2026-01-31T00:00:00Z", "0" * 64, "x/y"),
-    *("x y.md", "x 1 1", "+ x.schema.json", "[]", '[{"tool": "x", "failures": 1}]', "{}"),
+    *("x y.md", "x 1 1", "+ x.schema.json", "[]", '[{"tool": "x", "failures": 1}]', "{}", "/opt/x", "1" * 19 + " 1"),
+    *("key-0", "s-00 2026-01-31T00:00:00Z 1", "x1 x", "1 x.md", "100 1", "x x.rs", "1 x 1", "1000 1", "x -", "1 1 x"),
+    *("w-0 x", "X=x", "x.rs", "x.tar.zst", "x 192.0.2.0"),
 )
 
 

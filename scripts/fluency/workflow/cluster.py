@@ -64,7 +64,7 @@ def run_on_cluster(profile: str, processors: int, loaded: LoadedStudy, arguments
         slices = write_slices(cells_to_measure(loaded, jobs), processors)
         log_line(f"on the nodes: {plural(len(slices), 'slice')} of executions and scores")
         options = ("--workflow-profile", f"profiles/{profile}", "--snakefile", "profiles/cluster.smk")
-        if code := run_snakemake(snakemake_command(loaded, *options), node_environment(os.environ)):
+        if code := run_snakemake(snakemake_command(loaded, *options), node_environment(os.environ), on_nodes=True):
             log_node_failures(loaded)
             log_line("Not every cell could be measured; run again to go on from here.")
             return code

@@ -21,7 +21,7 @@ from fluency.archive.manifest import archive_name
 from fluency.archive.registration import read_registration, with_registration
 from fluency.common.canonical import canonical_json
 from fluency.common.clock import utc_date, utc_now
-from fluency.common.errors import ResultLost, SandboxError, UserError
+from fluency.common.errors import ResultLost, RunEnded, SandboxError, UserError
 from fluency.common.files import pretty_json, sha256, write_atomic
 from fluency.common.git import git_state
 from fluency.common.locks import Once
@@ -105,17 +105,30 @@ class Pipeline:
     def start(self) -> None:
         """Before the first job: one run at a time, the keys are set, the price is agreed to."""
         self.take_run_lock()
-        progress.spending, progress.cells = self._spending, self.loaded.cells
+        progress.spending = self._spending
         check_before_run(self.loaded, self.estimate)
         confirm_price(self.estimate, is_terminal=False)
 
     @exit_on_user_error()
     def take_run_lock(self) -> None:
         """Keep other runs out while the process lives; set how this one ends and polls for jobs."""
-        snakemake_internals.end_on_sigterm_in_a_thread()
+        own_jobs = self.workflow.local_exec and node_name() is None  # nodes end what they have begun
+        snakemake_internals.end_on_signals(*([self._stop_asking, self._give_up] if own_jobs else []))
         snakemake_internals.patch_scheduler_polling(self.workflow)
         self._locks = ExitStack()
         self._locks.enter_context(run_lock())
+
+    def _stop_asking(self) -> None:
+        if generator := self.generator.made:
+            generator.stop(RunEnded("the run was told to end", hint="run again to go on from here"))
+
+    def _give_up(self) -> None:
+        """Kill the containers and say what the calls that are cut may have cost; the process's end closes them."""
+        if (generator := self.generator.made) and (cut := generator.budget.under_way_usd):
+            spent = generator.budget.spent_usd + cut
+            log_line(f"Calls were cut; each counted as the most that it can cost, ${spent:.2f} are spent.")
+        if sandbox := self.sandbox.made:
+            sandbox.end()
 
     def _spending(self) -> tuple[float, float] | None:
         """Dollars spent and where the run stops, once a model with a price is asked."""
@@ -247,6 +260,7 @@ def open_pipeline(config: dict[str, Any], workflow: Any) -> Pipeline:
     snakemake_internals.share_threads(workflow, pipeline.study)
     # Not in a job's own process, nor on a node: other processes record there what they make in that time.
     if workflow.exec_mode.name == "DEFAULT" and node_name() is None:
+        progress.cells = pipeline.loaded.cells
         snakemake_internals.mark_untracked_outputs(pipeline.loaded, pipeline.keys)
     return pipeline
 

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fluency.analysis.power import outlook_lines
 from fluency.common.files import sha256_file
 from fluency.common.paths import RESULTS, ROOT
 from fluency.common.words import plural
@@ -172,6 +173,7 @@ def render_plan(
     """
     study, budget = estimate.study, estimate.study.budget
     lines = [f"Study {study.study}: {plural(estimate.tasks, 'task')}, {plural(estimate.calls, 'call')} to make."]
+    lines += outlook_lines(study, estimate.tasks)
     if not estimate.calls:
         lines.append("Every answer is at hand: no model and no key is needed.")
     for model in estimate.models:

@@ -11,9 +11,10 @@ from typing import TextIO
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
+from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
-from fluency.common.errors import UserError
+from fluency.common.errors import RunEnded, UserError
 from fluency.common.paths import RESULTS
 from fluency.common.words import NOTHING_TO_DO, plural
 from fluency.core.study import Cell
@@ -26,6 +27,7 @@ STAGES = {
 }
 """The rules that are counted, in a cell's order: what they make, and the folder of their records."""
 LINE_EVERY_S = 15.0
+BAR_WIDTH = 24
 CELLS_BEFORE_ESTIMATE = 5
 """Fewer jobs say nothing about how long the rest takes."""
 _RULE_ERROR = re.compile(r"^RuleException:\n(?P<kind>\w+) in file .*?, line \d+:\n(?P<text>.*?)(?:\n  File .*)?$", re.S)
@@ -39,6 +41,14 @@ spending: Callable[[], tuple[float, float] | None] | None = None
 def sentence_kinds(kind: type[UserError] = UserError) -> set[str]:
     """Names of the errors that are a sentence for the user, not a bug."""
     return {kind.__name__}.union(*map(sentence_kinds, kind.__subclasses__()))
+
+
+class Bar(ProgressColumn):
+    """A bar whose rest is dotted, so that it is seen without colours too, and short enough for 80 columns."""
+
+    def render(self, task: Task) -> Text:
+        full = int(BAR_WIDTH * task.percentage / 100)
+        return Text("━" * full + "·" * (BAR_WIDTH - full))
 
 
 class ProgressReporter:
@@ -62,7 +72,7 @@ class ProgressReporter:
         for text, times in self._failures.items():
             if times > 1:
                 self._print(f"({times} times) {text.splitlines()[0]}")
-        if self._failed_jobs:
+        if self._failed_jobs and not self._ending:
             failed = plural(self._failed_jobs, "job")
             self._print(f"{failed} failed; what was measured is kept, and the next run goes on from here.")
         self._begin()
@@ -70,19 +80,19 @@ class ProgressReporter:
     def _begin(self) -> None:
         self._bars = Progress(
             TextColumn("{task.description:10}"),
-            BarColumn(bar_width=None),
+            Bar(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[money]}"),
             console=self._console,
             get_time=self._clock,
             speed_estimate_period=3600,
-            expand=True,
         )
         self._stages: dict[str, Task] = {}
         self._jobs: dict[int, str] = {}
         self._failures: Counter[str] = Counter()
         self._failed_jobs = 0
+        self._ending = False
         self._last_line = self._clock()
 
     def _on_run_info(self, record: LogRecord) -> None:
@@ -119,6 +129,8 @@ class ProgressReporter:
         if "At least one job did not complete" in message:
             return
         found = _RULE_ERROR.match(message)
+        if found and found["kind"] == RunEnded.__name__:
+            return
         text = found["text"].strip() if found and found["kind"] in sentence_kinds() else message
         self._failures[text] += 1
         if self._failures[text] == 1:
@@ -126,9 +138,11 @@ class ProgressReporter:
 
     def _on_plain(self, record: LogRecord) -> None:
         message = str(record.msg).strip()
-        if message.startswith("Terminating processes on user request"):
+        if message.startswith(("Terminating processes on user request", "Will exit after finishing")):
             self._bars.stop()
-            self._print("Ending: what is under way may finish; what was measured is kept, and the next run goes on.")
+            if not self._ending:
+                self._print("Ending: what is under way may finish, and the next run goes on from here.")
+            self._ending = True
         elif "Nothing to be done" in message:
             self._print(NOTHING_TO_DO)
         elif record.levelno >= WARNING and not message.startswith("Exiting because a job execution failed"):

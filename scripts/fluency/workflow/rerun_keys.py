@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from fluency.archive.code_hashes import code_sha256
+from fluency.archive.registration import siblings
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256, sha256_file
 from fluency.common.paths import ROOT
@@ -75,8 +76,10 @@ class RerunKeys:
         return canonical_json(code | {"tasks": tasks, "shells": self.study.shells, "limits": limits})
 
     def gather(self) -> str:
-        registration = self.study.preregistration
-        files = [*self.files, *([ROOT / registration] if registration else [])]
+        files = list(self.files)
+        if self.study.preregistration:
+            path = ROOT / self.study.preregistration
+            files += [path, *siblings(path)]
         hashes = {file.name: sha256_file(file) for file in files}
         return canonical_json({"code": code_sha256("gather"), **self._stated, "files": hashes})
 

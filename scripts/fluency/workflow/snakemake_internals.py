@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import signal
 import sys
 import threading
+import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import suppress
@@ -35,6 +37,8 @@ PREFETCHED = 1
 """Executions started beyond the containers at a time, so that none stays idle while Snakemake records an end."""
 FOLDER = ROOT / ".snakemake"
 LONGEST_NAME = 255
+GRACE_S = 3.5
+"""What is under way has so long to end when a run is told to end, which so ends within 5 s."""
 
 
 def check_version() -> None:
@@ -99,13 +103,30 @@ class CoalescingEvent(threading.Event):
         self.clear()
 
 
-def end_on_sigterm_in_a_thread() -> None:
-    """Run Snakemake's handler of SIGTERM in a separate thread.
+def end_on_signals(told: Callable[[], None] | None = None, give_up: Callable[[], None] | None = None) -> None:
+    """On SIGTERM start no job, and let those under way end; with `give_up` on Ctrl-C too, and for GRACE_S at most.
 
-    It takes the scheduler's lock; the main thread may have that lock already and would wait for ever.
+    `told` is called at once, `give_up` when GRACE_S is over. Snakemake's own handler takes the scheduler's lock; the
+    main thread, which may have that lock already, would wait for ever: so all this happens in another thread.
     """
-    if callable(end := signal.getsignal(signal.SIGTERM)):
-        signal.signal(signal.SIGTERM, lambda *given: threading.Thread(target=end, args=given, daemon=True).start())
+    start_no_job = signal.getsignal(signal.SIGTERM)
+    assert callable(start_no_job)  # the scheduler has set it
+    first = threading.Lock()
+
+    def end(*given: Any) -> None:
+        if not first.acquire(blocking=False):
+            return
+        start_no_job(*given)
+        if told and give_up:
+            told()
+            time.sleep(GRACE_S)
+            try:
+                give_up()
+            finally:
+                os._exit(1)  # nothing is torn by that: records are whole or not there
+
+    for number in (signal.SIGINT, signal.SIGTERM) if give_up else (signal.SIGTERM,):
+        signal.signal(number, lambda *given: threading.Thread(target=end, args=given, daemon=True).start())
 
 
 # ------------------------------------------------------------ what is recorded of a product

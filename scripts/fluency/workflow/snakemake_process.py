@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,9 @@ from fluency.common.errors import UserError
 from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE, ROOT
 from fluency.core.loaded_study import LoadedStudy
+
+END_S = 5.0
+"""When a run that was told to end is killed; by itself it ends before."""
 
 
 def node_name() -> str | None:
@@ -34,11 +38,11 @@ def snakemake_command(loaded: LoadedStudy, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "snakemake", *configfiles(loaded), *arguments]
 
 
-def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
-    """The exit code of a command, which is waited for also when this process is to end.
+def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = None, on_nodes: bool = False) -> int:
+    """The exit code of a command, 1 if it was killed; it is waited for also when this process is to end.
 
     Ctrl-C reaches it from the terminal, SIGTERM is passed on; KeyboardInterrupt once it has ended. A second Ctrl-C
-    kills it.
+    kills it, and so do END_S, unless its jobs are `on_nodes` of a cluster, or it is on one itself.
     """
     received: list[int] = []
     running: list[subprocess.Popen[bytes]] = []
@@ -50,6 +54,10 @@ def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = No
                 process.terminate()
             elif received.count(number) > 1:
                 process.kill()
+            if not on_nodes and node_name() is None:  # a task's check may keep it from ending by itself
+                timer = threading.Timer(END_S, process.kill)
+                timer.daemon = True
+                timer.start()
 
     # Set before it starts: Ctrl-C must at no time end this process alone.
     before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -64,7 +72,7 @@ def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = No
             signal.signal(number, handler)
     if signal.SIGINT in received:
         raise KeyboardInterrupt
-    return code
+    return code if code >= 0 else 1
 
 
 @contextmanager

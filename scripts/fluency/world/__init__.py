@@ -8,8 +8,21 @@ from __future__ import annotations
 
 from fluency.world.build import build_world, build_world_and_answers
 from fluency.world.builder import Builder
-from fluency.world.model import DAY, FINDINGS, JOB, PORT, Finding, HelperSpec, Job, Route, When, World, WorldError
+from fluency.world.model import (
+    DAY,
+    FINDINGS,
+    JOB,
+    PORT,
+    Finding,
+    HelperSpec,
+    Job,
+    Route,
+    When,
+    World,
+    WorldError,
+    gzipped,
+)
 from fluency.world.rng import Rng
 
 __all__ = ["DAY", "FINDINGS", "JOB", "PORT", "Builder", "Finding", "HelperSpec", "Job", "Rng", "Route", "When", "World"]
-__all__ += ["WorldError", "build_world", "build_world_and_answers"]
+__all__ += ["WorldError", "build_world", "build_world_and_answers", "gzipped"]

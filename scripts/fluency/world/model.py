@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import tarfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -230,6 +231,17 @@ def pack(files: Mapping[str, bytes], dirs: tuple[str, ...]) -> bytes:
                 member.mode, member.type = 0o755, tarfile.DIRTYPE
                 archive.addfile(member)
     return buffer.getvalue()
+
+
+def gzipped(data: bytes) -> bytes:
+    """The data in gzip format, uncompressed: a compressor's output differs from one zlib to another."""
+    most = 0xFFFF
+    blocks = [data[start : start + most] for start in range(0, len(data), most)] or [b""]
+    made = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
+    for number, block in enumerate(blocks, 1):
+        sizes = (len(block), most - len(block))
+        made += bytes([number == len(blocks)]) + b"".join(size.to_bytes(2, "little") for size in sizes) + block
+    return made + zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
 
 
 def world_sha256(

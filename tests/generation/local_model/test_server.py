@@ -1,7 +1,5 @@
 """A real model behind llama.cpp's own server: sampling, errors, and that nothing of it outlives the run."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os
@@ -18,9 +16,19 @@ import pytest
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
 from fluency.core.study import ModelConfig
+from fluency.core.tasks import load_tasks
+from fluency.execution.extract import extract
 from fluency.generation.generator import Generator
 from fluency.generation.local_model import server as server_module
-from fluency.generation.local_model.server import EmbeddedServer, address_of
+from fluency.generation.local_model.server import (
+    EmbeddedServer,
+    address_of,
+    available_memory,
+    check_memory,
+    choose_threads,
+    processors,
+)
+from fluency.generation.request import build_prompt
 from tests.generation.local_model.conftest import served
 from tests.generation.studies import cells_of, study_of
 from tests.waiting import wait_for
@@ -65,27 +73,17 @@ def test_a_seed_gives_its_text_again_whatever_was_asked_between(small_server, cl
     first = text(ask(client, seed=7))
     others = {text(ask(client, seed=seed)) for seed in (8, 9)}
     ask(client, prompt="List the files of a folder, please.", seed=7)
-    assert text(ask(client, seed=7)) == first
-    assert first not in others and len(others) == 2
+    assert text(ask(client, seed=7)) == first and first not in others and len(others) == 2
 
 
-def test_the_prompt_is_what_it_was_behind_the_messages_api(small_server, client_of):
-    """By the template that the weights bring, as before: its tokens are what an answer's seed stands on."""
-    assert ask(client_of(small_server), max_tokens=1).usage.prompt_tokens == 34
-
-
-def test_the_temperature_is_honoured(small_server, client_of):
+def test_the_temperature_is_honoured_and_the_reply_is_a_completion(small_server, client_of):
     client = client_of(small_server)
+    reply = ask(client, max_tokens=5)
+    assert (reply.choices[0].message.role, reply.choices[0].finish_reason) == ("assistant", "length")
+    assert (reply.model, reply.usage.completion_tokens) == ("smollm2-135m-instruct", 5) and text(reply)
+    assert reply.usage.prompt_tokens == 34, "by the template that the weights bring: answers' seeds stand on it"
     assert len({text(ask(client, seed=seed, temperature=0)) for seed in (1, 2, 3)}) == 1
     assert len({text(ask(client, seed=seed, temperature=1.5)) for seed in (1, 2, 3)}) == 3
-
-
-def test_the_reply_has_the_parts_of_a_completion(small_server, client_of):
-    reply = ask(client_of(small_server), max_tokens=5)
-    assert (reply.choices[0].message.role, reply.choices[0].finish_reason) == ("assistant", "length")
-    assert reply.model == "smollm2-135m-instruct"
-    assert reply.usage.completion_tokens == 5 and reply.usage.prompt_tokens > 5
-    assert text(reply)
 
 
 def test_several_at_once_are_each_answered_with_their_own(small_server, client_of):
@@ -101,6 +99,7 @@ def test_a_cell_is_asked_by_the_chat_wire_with_a_seed_of_its_own(small_server, s
     generator = Generator(study, store=store, address_of=lambda model: small_server.base_url)
     first, second = (generator.generate(cell, "List the files.", "0" * 64).answer for cell in cells_of(study)[:2])
     generator.close()
+    assert post(small_server, None, "/")[0] == 404, "it serves no page"
     assert (first.request.wire, first.request.headers, first.server) == ("chat", {}, "embedded")
     assert first.client.startswith("openai ") and first.model_echoed == "smollm2-135m-instruct"
     assert first.request.seed != second.request.seed and first.usage.output_tokens == 8
@@ -113,8 +112,7 @@ GOOD = {"model": "m", "max_tokens": 2, "messages": [{"role": "user", "content": 
 
 def post(server, body, path="/v1/chat/completions"):
     connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=60)
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    connection.request("POST", path, data, {"content-type": "application/json"})
+    connection.request("POST" if body else "GET", path, json.dumps(body), {"content-type": "application/json"})
     response = connection.getresponse()
     value = json.loads(response.read())
     connection.close()
@@ -132,8 +130,7 @@ def post(server, body, path="/v1/chat/completions"):
 def test_a_bad_request_is_a_400_that_says_why_and_hurts_nobody(small_server, body, word):
     status, value = post(small_server, body)
     assert status == 400, value
-    assert word in value["error"]["message"]
-    assert post(small_server, GOOD)[0] == 200
+    assert word in value["error"]["message"] and post(small_server, GOOD)[0] == 200
 
 
 # ------------------------------------------------------------ lifetime
@@ -150,14 +147,10 @@ def start_run(small_weights, code=RUN):
 @pytest.mark.parametrize(
     ("end", "code"),
     [
-        ("", 0),
-        ("raise RuntimeError('a bug')", 1),
-        ("sys.exit(3)", 3),
-        ("import os; os.kill(os.getpid(), 9)", -9),
-        ("import os; os.kill(os.getpid(), 15)", -15),
-        ("import os; os._exit(4)", 4),
+        ("", 0), ("raise RuntimeError('a bug')", 1), ("sys.exit(3)", 3), ("import os; os.kill(os.getpid(), 9)", -9),
+        ("import os; os.kill(os.getpid(), 15)", -15), ("import os; os._exit(4)", 4),
     ],
-)
+)  # fmt: skip
 def test_however_the_run_ends_its_server_ends_with_it(small_weights, end, code):
     process, address, child = start_run(small_weights, RUN + end)
     process.communicate(timeout=30)
@@ -176,30 +169,15 @@ def test_a_fork_that_ends_does_not_take_the_server_along(small_weights):
         process.communicate()
 
 
-def test_ctrl_c_is_left_to_the_run(small_weights):
+def test_ctrl_c_is_left_to_the_run_and_a_stop_ends_the_server_and_frees_its_port(small_weights):
     """A terminal sends it to the whole group: answers on their way must still arrive."""
     with served(small_weights, "smollm2-135m-instruct", context=512) as server:
-        assert os.getpgid(server._child.pid) != os.getpgid(0)
-        assert os.getsid(server._child.pid) != os.getsid(0)
-
-
-def test_the_port_is_free_when_the_server_has_stopped(small_weights):
-    with served(small_weights, "smollm2-135m-instruct", context=512) as server:
+        child = server._child
+        assert os.getpgid(child.pid) != os.getpgid(0) and os.getsid(child.pid) != os.getsid(0)
         assert listening(server.address)
+    assert child.returncode == 0, "the end of its pipe was enough: it was not killed"
     assert not listening(server.address)
     server.stop()
-
-
-def test_the_end_of_the_pipe_is_enough_to_end_it(small_weights):
-    with served(small_weights, "smollm2-135m-instruct", context=512) as server:
-        child = server._child
-    assert child.returncode == 0, "it was not killed"
-
-
-def test_it_serves_no_page(small_server, client_of):
-    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(small_server.address).port)
-    connection.request("GET", "/")
-    assert connection.getresponse().status == 404
 
 
 def test_one_server_a_run_from_any_thread(small_weights):
@@ -235,3 +213,59 @@ def test_weights_larger_than_the_memory_are_refused_before_loading(tmp_path):
     with pytest.raises(UserError, match="not enough memory") as caught:
         EmbeddedServer(huge, "huge").start()
     assert "MB are available" in caught.value.what and "smaller model" in caught.value.hint
+
+
+@pytest.mark.parametrize(("available", "threads"), [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4), (64, 4)])
+def test_half_the_processors_are_left_to_the_containers(available, threads):
+    assert choose_threads(available) == threads
+
+
+def test_a_quota_counts_as_fewer_processors(tmp_path):
+    (tmp_path / "cpu.max").write_text("100000 100000\n")
+    assert processors(tmp_path) == 1
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    assert processors(tmp_path) == len(os.sched_getaffinity(0))
+
+
+def test_available_memory_is_the_least_of_machine_and_limit(tmp_path):
+    machine = available_memory(tmp_path)
+    assert 2_000_000 < machine < 2**50
+    (tmp_path / "memory.max").write_text("3000000\n")
+    (tmp_path / "memory.current").write_text("1000000\n")
+    assert available_memory(tmp_path) == 2_000_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert available_memory(tmp_path) > 2_000_000
+
+
+def test_memory_short_by_a_byte_is_refused():
+    needed = int(491_400_064 * 1.3) + 400_000_000
+    check_memory(491_400_064, "m", needed)
+    with pytest.raises(UserError, match="not enough memory"):
+        check_memory(491_400_064, "m", needed - 1)
+
+
+PROGRAMS = {
+    "bash": {"find", "grep", "ls", "awk", "sed", "cd", "for", "cat", "jq", "curl", "ps", "wc", "git", "cargo", "echo"},
+    "pwsh": {"get-childitem", "get-content", "select-string", "get-process", "invoke-webrequest", "foreach-object"},
+}
+
+
+def test_the_default_model_answers_a_task_with_a_command_of_the_shell(default_server, client_of):
+    client = client_of(default_server)
+    (task,) = load_tasks(["recent-large-files"])
+    plausible = {}
+    for shell, programs in PROGRAMS.items():
+        replies = []
+        for seed in (1, 2):
+            reply = client.chat.completions.create(
+                model=default_server.model_id,
+                max_tokens=64,
+                messages=[{"role": "user", "content": build_prompt(task.prompt, shell)}],
+                temperature=0.7,
+                seed=seed,
+            )
+            assert reply.model == "qwen2.5-coder-0.5b-instruct"
+            replies.append(extract(reply.choices[0].message.content).lenient or "")
+        assert len(set(replies)) > 1, "trials must vary"
+        plausible[shell] = [text for text in replies if programs & set(text.lower().replace("|", " ").split())]
+    assert all(plausible.values()), plausible

@@ -1,0 +1,111 @@
+"""Ctrl-C and SIGTERM end a run within five seconds at every stage; nothing is torn, and the next run goes on."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
+
+import docker.errors
+import pytest
+
+from fluency.execution.container import LABEL
+from fluency.execution.engine import find_engine
+from tests.generation.endpoint import Endpoint
+from tests.waiting import wait_for
+from tests.workflow.project import TASKS, Project, model, reference_answer
+
+pytestmark = pytest.mark.engine
+PRICE = {"input_usd_per_mtok": 5, "output_usd_per_mtok": 25, "dated": "2026-09-30"}
+PROMISED_S, BUSY_S = 5.0, 3.0
+"""What is promised, and what a machine that is busy with other tests may add."""
+SLEEPS = "import time\ndef expected(world, processes):\n    open('judging', 'w').close()\n    time.sleep(600)\n"
+HOLDS_THE_INTERPRETER = SLEEPS.replace("time.sleep(600)", "return sum(range(10**12))")
+
+
+def sleeping() -> list[str]:
+    """The containers in which the command of the test runs."""
+    client, found = find_engine().client(), []
+    for container in client.containers(filters={"label": f"{LABEL}.run"}):
+        with suppress(docker.errors.APIError):  # it has ended
+            if "sleep 4711" in str(client.top(container["Id"])):
+                found.append(container["Id"])
+    return found
+
+
+def ended(project: Project, number: signal.Signals, at_stage, **env: str) -> tuple[float, str]:
+    """Send a signal to a run when it is at a stage; the seconds until it has ended, and what it said."""
+    command = [project.command()[0], "-m", "fluency.cli", "run", "--configfile", "config/test.yaml"]
+    run = subprocess.Popen(
+        command, cwd=project.root, env=project.environ(**env), stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        wait_for(at_stage, 120)
+        told = time.monotonic()
+        if number == signal.SIGINT:
+            os.killpg(run.pid, number)  # as a terminal does it
+        else:
+            run.send_signal(number)
+        said = run.communicate(timeout=60)[1]
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+    assert run.returncode == (130 if number == signal.SIGINT else 1), said
+    assert "on from here" in said.splitlines()[-1] and "Traceback" not in said, said
+    return time.monotonic() - told, said
+
+
+def test_while_a_model_is_asked(sandbox, tmp_path):
+    asked, answers = threading.Event(), threading.Event()
+    with Endpoint(reference_answer) as endpoint:
+        endpoint.on_request = lambda seen: asked.set() or answers.wait(60)
+        project = Project.make(tmp_path / "project", models=[model(endpoint.url, price=PRICE)])
+        seconds, said = ended(project, signal.SIGTERM, asked.is_set)
+        answers.set()
+        assert seconds < PROMISED_S + BUSY_S
+        most = float(re.search(r"counted as the most that it can cost, \$([\d.]+) are spent", said)[1])
+        assert most == pytest.approx(256 * 25e-6, abs=0.005), "one call: the first goes alone"
+        project.snakemake()
+    assert len(project.records("scores")) == 4
+
+
+def test_while_a_command_runs(sandbox, tmp_path):
+    with Endpoint(lambda prompt: "sleep 4711") as endpoint:
+        project = Project.make(tmp_path / "project", models=[model(endpoint.url)])
+        project.configure(sandbox={"limits": {"timeout_s": {"bash": 300, "pwsh": 300}}})
+        seconds, _ = ended(project, signal.SIGINT, sleeping)
+    assert seconds < PROMISED_S + BUSY_S
+    wait_for(lambda: not sleeping(), 5)
+    assert len(project.records("generations")) == 4 and not project.records("attempts")
+    assert all('"runs": []' in path.read_text() for path in project.records("executions"))  # a shell that is absent
+
+
+@pytest.mark.parametrize(
+    ("number", "answer", "says"),
+    [
+        (signal.SIGINT, SLEEPS, "Ending: "),
+        (signal.SIGTERM, SLEEPS, "Ending: "),
+        (signal.SIGTERM, HOLDS_THE_INTERPRETER, "Not every cell"),
+    ],
+)
+def test_while_a_record_is_judged(project, number, answer, says):
+    file = project.root / "tasks" / TASKS[0] / "answer.py"
+    sound = file.read_text()
+    file.write_text(answer)
+    seconds, said = ended(project, number, (project.root / "judging").exists)
+    assert seconds < PROMISED_S + BUSY_S and says in said
+    assert "scores 2/4" in said, "those that this run need not make count too"
+    file.write_text(sound)
+    project.snakemake()
+    assert len(project.records("scores")) == 4
+
+
+def test_a_node_of_a_cluster_ends_what_it_has_begun(project):
+    with (project.root / "tasks" / TASKS[0] / "answer.py").open("a") as file:
+        file.write(f"sound = expected\n{SLEEPS.replace('600', '4')}    return sound(world, processes)\n")
+    seconds, _ = ended(project, signal.SIGTERM, (project.root / "judging").exists, SLURMD_NODENAME="node1")
+    assert seconds > PROMISED_S and project.records("scores")
