@@ -101,6 +101,17 @@ def test_the_interval_is_as_wide_as_the_trials_alone_make_it_and_near_an_edge_at
     assert apart.s95 == apart.tested != apart.s95_floored and apart.s95.high - apart.value > apart.fixed
 
 
+def test_three_strong_authors_at_the_ceiling_show_who_is_ahead_and_not_that_the_shells_are_alike() -> None:
+    """Sixty tasks, three answers each: PowerShell all, Bash 170 of 180, the ten failures in five tasks."""
+    tasks = make_tasks(60)
+    counts = {task.id: ((0, 0, 1, 2, 2, *[3] * 55)[i], 3) for i, task in enumerate(tasks)}
+    gap = one(from_counts(counts), make_study(trials=3), tasks).gap
+    assert [round(100 * end, 1) for end in gap.tested] == [0.3, 10.9] and float(gap.p.value) == 1 / 32
+    assert [round(100 * end, 1) for end in gap.s95] == [-0.1, 11.2]
+    assert (gap.claims.edge, gap.claims.ahead, gap.claims.alike_at_edge) == ("ceiling", "challenger", False)
+    assert gap.claims.out_of_reach == ("challenger", "baseline")
+
+
 def test_the_two_intervals_are_those_of_95_and_of_90_percent() -> None:
     gap = one(pairs(*[(0, 5), (1, 4), (5, 2), (2, 2)] * 5)).gap
     student = stats.ttest_1samp([float(value) for value in gap.paired.differences], 0)
