@@ -5,7 +5,7 @@ from fractions import Fraction
 from fluency.analysis.plan import MIN_TASKS
 from fluency.analysis.study_analysis import analyse
 from fluency.report.first_page import could_change
-from fluency.report.tables import group_table, without_table
+from fluency.report.tables import group_table, subset_table
 from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks
 
 STUDY = make_study()
@@ -45,9 +45,12 @@ def test_the_verdict_without_each_group_and_without_both_stands_beside_the_headl
         (("pwsh",), 20),
         (("bash", "pwsh"), 10),
     ]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in without_table(found).splitlines()[2:]]
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in subset_table("left out", found, found.without).splitlines()[2:]
+    ]
     assert [row[:3] for row in rows] == [
-        ["-", "30", "+13.3"],
+        ["all", "30", "+13.3"],
         ["Bash", "20", "+40.0"],
         ["PowerShell", "20", "−20.0"],
         ["Bash and PowerShell", "10", "0.0"],

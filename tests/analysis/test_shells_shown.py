@@ -83,7 +83,6 @@ def test_a_third_shell_stands_in_every_table_of_shells(tmp_path: Path) -> None:
     for title in ("Numbers", "Sensitivities", "Times", "Failures"):
         assert re.search(r"^\|.*\bZsh 5\b", section(text, title), re.M), title
     assert "30.0 s in Bash, 30.0 s in PowerShell and 30.0 s in Zsh" in section(text, "Failures")
-    assert "Zsh 5 answers failed for being written in PowerShell" in text
     assert set(figures) == {"gaps", "tasks", "times"}
     assert all("Zsh" in words(figures[kind]) for kind in ("tasks", "times"))
     assert "Zsh" not in words(figures["gaps"])
@@ -100,7 +99,7 @@ def test_another_pair_is_contrasted_in_its_own_words(tmp_path: Path) -> None:
     assert "without Unix tools" not in text
     everything = text + "".join(map(words, figures.values()))
     told = [line for line in everything.splitlines() if "PowerShell" in line or "pwsh" in line]
-    assert len(told) == 1 and told[0].startswith("Dialect leakage: "), "the one other language there is"
+    assert told == []
 
 
 def test_the_order_in_a_configuration_does_not_turn_the_gap_round() -> None:

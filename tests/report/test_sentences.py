@@ -1,11 +1,11 @@
-"""What the report says of programs that the sandbox lacks, and of what answers are made of, by shell."""
+"""What the report says of programs that the sandbox lacks, by shell."""
 
 import pytest
 
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.core.table import to_frame
 from fluency.report.first_page import could_change
-from fluency.report.sentences import composition_of_shells, missing_programs, sandbox_effects
+from fluency.report.sentences import missing_programs, sandbox_effects
 from tests.synthetic_tables import make_rows, make_study, make_tasks
 
 STUDY, TASKS = make_study(), make_tasks()
@@ -86,13 +86,3 @@ def test_the_first_page_names_it_where_it_changes_the_verdict() -> None:
     said = "Counting a pass with answers that lack a program passed gives −29.0"
     assert any(said in sentence for sentence in could_change(analysis_of({"bash": 29}))["model-x"])
     assert not any("program" in sentence for sentence in could_change(analysis_of({"bash": 4}))["model-x"])
-
-
-def test_what_answers_are_made_of_is_counted_without_a_plural() -> None:
-    kinds = ["cmdlets-only"] * 2 + ["delegation"] + [None]
-    rows = [row for row in make_rows(STUDY, TASKS, lambda cell: True) if row.shell == "pwsh"][:4]
-    rows = [row.model_copy(update={"made_of": kind}) for row, kind in zip(rows, kinds, strict=True)]
-    assert composition_of_shells(analyse(to_frame(rows), STUDY, TASKS).models[0]) == (
-        "Of 4 PowerShell answers: cmdlets only 2, with Unix programs mixed in 0, Unix programs only 0, handed over to "
-        "another shell or language 1, no command or not parsed 1."
-    )

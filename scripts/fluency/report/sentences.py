@@ -16,7 +16,7 @@ from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
 from fluency.core.provenance import Provenance
 from fluency.core.records import EARLIER_CLASS
-from fluency.core.shells import SHELLS, Condition, Shell, other_dialect
+from fluency.core.shells import SHELLS, Condition
 from fluency.core.study import Study
 from fluency.report.numbers import percent, points, probability, seconds, signed, span
 
@@ -109,11 +109,8 @@ SIZES: dict[Size, str] = {
 def who_is_ahead(claims: Claims, contrast: tuple[str, str], provisional: bool = False) -> str:
     """Two questions that are easily taken for one: who is ahead, and by how much."""
     resolved = "resolved on what was measured" if provisional else "resolved"
-    ten, who = (
-        SIZES["ten-or-more"],
-        f"{resolved} ({side_name(claims.ahead, contrast)})" if claims.ahead else "undecided",
-    )
-    said = [f"Who is ahead: {who}"]
+    who = f"{resolved} ({side_name(claims.ahead, contrast)})" if claims.ahead else "undecided"
+    said, ten = [f"Who is ahead: {who}"], SIZES["ten-or-more"]
     this, other = ("hard", "easier") if claims.edge == "floor" else ("easy", "harder")
     if claims.out_of_reach:
         both = len(claims.out_of_reach) == len(DIRECTIONS)
@@ -157,37 +154,10 @@ def _on_these_tasks(gap: GapEstimate) -> str:
 def composition_sentences(analysis: Analysis) -> str:
     """Why an answer's shell does not determine its language; empty where it does."""
     return " ".join(
-        f"{shell.unix_programs_note} The split below says how far its runs measure {shell.short_title} itself."
-        for shell in _with_foreign_programs(analysis.shells_shown)
+        f"{shell.unix_programs_note} The table says how far its runs measure {shell.short_title} itself."
+        for shell in map(SHELLS.__getitem__, analysis.shells_shown)
+        if shell.unix_programs_note
     )
-
-
-def composition_of_shells(model: ModelAnalysis) -> str:
-    """How many answers of each shell that runs foreign programs are in its own language."""
-    return " ".join(_composition(model, shell) for shell in _with_foreign_programs(model.outcomes.by_shell))
-
-
-def _with_foreign_programs(shells: Iterable[str]) -> list[Shell]:
-    return [SHELLS[shell] for shell in shells if SHELLS[shell].unix_programs_note]
-
-
-def _composition(model: ModelAnalysis, shell: Shell) -> str:
-    made = model.composition.get(shell.name)
-    if made is None or not made.answers:
-        return f"There are no {shell.short_title} answers."
-    counts = {line.made_of: line.answers for line in made.lines}
-    parts = [f"{words} {counts.get(kind, 0)}" for kind, words in MADE_OF.items()]
-    parts.append(f"no command or not parsed {made.answers - sum(counts.get(kind, 0) for kind in MADE_OF)}")
-    executed = "" if made.measured else " They could not be executed here."
-    return f"Of {made.answers} {shell.short_title} answers: {', '.join(parts)}.{executed}"
-
-
-MADE_OF = {
-    "cmdlets-only": "cmdlets only",
-    "mixed": "with Unix programs mixed in",
-    "unix-only": "Unix programs only",
-    "delegation": "handed over to another shell or language",
-}
 
 
 def gaps_under_conditions(model: ModelAnalysis) -> str:
@@ -209,18 +179,6 @@ def _gap_under(model: ModelAnalysis, condition: Condition) -> str:
         f"95 % {span(found.interval)}), against {signed(model.gap.value) if model.gap else 'n/a'} pp as designed. "
         f"{condition.caveat}"
     )
-
-
-def leakage_sentence(model: ModelAnalysis) -> str:
-    """Answers that failed for being written in another shell's language, over the shells that were measured."""
-    counts = next((line.counts for line in model.failures if line.failure_class == "other-dialect"), {})
-    parts = [
-        f"{counts.get(shell, 0)} of {tally.measured} measured {SHELLS[shell].title} answers failed "
-        f"for being written in {other_dialect(SHELLS[shell]).short_title}"
-        for shell, tally in model.tallies.items()
-        if tally.measured
-    ]
-    return f"Dialect leakage: {'; '.join(parts)}." if parts else ""
 
 
 def short_names(shells: Iterable[str]) -> list[str]:
