@@ -36,16 +36,19 @@ LOOPS = {
     "log-errors-by-hour": r"""for h in {00..23}; do c=$(grep -cE "^[0-9-]+T$h:[^ ]+ ERROR " logs/orchestrator.log); [ "$c" -gt 0 ] && echo "$h $c"; done""",
     "manifest-missing-artifacts": r"""curl -s http://127.0.0.1:8765/dist/manifest.txt | grep -v -e '^#' -e '^$' | while read -r n s p; do [ "$(curl -sL -o /dev/null -w '%{http_code}' "http://127.0.0.1:8765$p")" = 404 ] && echo "$n"; done""",
     "newest-result-per-run": r"""for d in runs/*/; do f=$(find "$d" -type f -name '*.json' -not -path '*/.*' -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-); [ -n "$f" ] && echo "$f"; done""",
+    "named-threads": r"""for p in $(pgrep '^vox-'); do c=$(cat /proc/$p/task/*/comm | grep -cx vox-io); [ "$c" -gt 0 ] && echo "$p $(cat /proc/$p/comm) $c"; done""",
     "plugins-need-newer-host": r"""h=$(jq -r .api_version ops/host.json); curl -s http://127.0.0.1:8765/registry/index.json | jq -r '.plugins[] | "\(.name) \(.manifest)"' | while read -r n m; do v=$(curl -s "http://127.0.0.1:8765$m" | jq -r '.requires.api // empty'); [ -n "$v" ] && [ "$v" != "$h" ] && [ "$(printf '%s\n' "$v" "$h" | sort -V | tail -n 1)" = "$v" ] && echo "$n"; done""",
     "release-checksums": r"""while read -r h n; do n=${n#\*}; [ "$(sha256sum "dist/$n" 2>/dev/null | cut -d' ' -f1)" != "${h,,}" ] && echo "$n"; done < dist/SHA256SUMS""",
+    "serde-requirements": r"""w=$(sed -n '/^\[workspace.dependencies\]/,/^\[/s/^serde *=.*version *= *"\([^"]*\)".*/\1/p' Cargo.toml); for m in crates/*/Cargo.toml; do n=$(sed -n '/^\[package\]/,/^\[/s/^name *= *"\(.*\)"/\1/p' $m); r=$({ sed -n '/^\[dependencies\]/,/^\[/s/^serde *\([.=].*\)/\1/p' $m; sed -n '/^\[dependencies.serde\]/,/^\[/p' $m; } | sed -nE 's/.*workspace *= *true.*/'"$w"'/p; t; s/^(= *|.*version *= *)"([^"]*)".*/\2/p'); [ -n "$r" ] && echo "$n $r"; done""",
     "service-replicas": r"""jq -r '.[] | "\(.name) \(.replicas)"' config/services.json | while read -r n k; do c=$(ps -C vox-svc -o args= | grep -cE -- "--service $n( |\$)"); [ "$c" -ne "$k" ] && echo "$n $c $k"; done""",
     "stale-lockfiles": r"""for d in crates/*/; do [ -f "$d/Cargo.lock" ] && [ "$d/Cargo.lock" -ot "$d/Cargo.toml" ] && basename "$d"; done""",
     "strayed-jobs": r"""for p in $(pgrep -x vox-job); do s=$(tr '\0' '\n' < "/proc/$p/cmdline" | sed -n '/^--supervisor$/{n;p}'); [ "$s" -ne "$(ps -o ppid= -p "$p")" ] && echo "$p"; done""",
     "todo-lines-per-crate": r"""for d in crates/*/; do n=$(grep -rwh TODO --include='*.rs' "$d" | wc -l); [ "$n" -gt 0 ] && echo "$(basename "$d") $n"; done""",
+    "traced-app-configs": r"""for p in $(pgrep -x vox-app); do f=$(tr '\0' '\n' < "/proc/$p/cmdline" | sed -n '/^--config=/{s///;p;q}; /^--config$/{n;p;q}'); [ -f "$f" ] && grep -qx 'tracing = on' "$f" && echo "$p"; done""",
     "usage-near-limit": r"""t=$(grep '^VOX_API_TOKEN=' ops/api.env | cut -d= -f2-); curl -sL -H "Authorization: Bearer $t" http://127.0.0.1:8765/api/usage | jq -r '.limits[] | "\(.scope) \(.limit) \(.used)"' | while read -r s l u; do [ $((u * 100)) -gt $((l * 90)) ] && echo "$s $((l - u))"; done""",
     "viewer-titles": r"""for p in $(pgrep -x vox-view); do t=$(tr '\0' '\n' < "/proc/$p/cmdline" | sed -n '/^--title$/{n;p}'); [ -n "$t" ] && echo "$p $t"; done""",
 }
-TASKS = {task.id: task for task in load_tasks("full-60")}
+TASKS = {task.id: task for task in load_tasks(list(LOOPS))}
 SEEDS = [int(seed) for seed in os.environ.get("LOOP_SEEDS", "11 24").split()]
 """`LOOP_SEEDS="$(seq 1 40)"` tries more worlds than the suite does."""
 
