@@ -1,4 +1,4 @@
-"""What example/ and README show of the example study: report, figures, explorer, decision record, table and pictures."""
+"""What example/ and README show of the example study: report, figures, explorer, decision record, table, pictures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WIDTH, HEIGHT, OPENED_HEIGHT = 1200, 1320, 1400
 
 
 def pages() -> dict[str, str]:
-    """Report, figures, explorer and decision record, written from the archive by this code, and README with its table."""
+    """Report, figures, explorer and decision record, made from the archive by this code, and README with its table."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _write_opened(folder)
