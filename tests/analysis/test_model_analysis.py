@@ -97,6 +97,7 @@ def test_the_interval_is_as_wide_as_the_trials_alone_make_it_and_near_an_edge_at
         one(pairs(*some)).gap for some in ([(3, 3)] * 20, [(5, 5)] * 16 + [(4, 5)] * 4, [(0, 5), (5, 2)] * 10)
     )
     assert noisy.s95.high == noisy.fixed > noisy.s95_floored.high and noisy.tested == noisy.s95
+    assert not noisy.floored, "all tasks differ alike, and the trials alone make it wider still"
     assert near.s95 == near.s95_floored and near.tested.low > near.s95.low
     assert apart.s95 == apart.tested != apart.s95_floored and apart.s95.high - apart.value > apart.fixed
 

@@ -170,7 +170,7 @@ def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
         "label, nothing is proposed, and of the size of the gap nothing is claimed but that it is less than 5 pp on "
         "tasks as hard or easy",
         "carried": {
-            "ahead": "p <= alpha, and the 95 % interval, not widened near 0 or 1, leaves out 0",
+            "ahead": "p <= alpha, and the 95 % interval without what a shell's high or low pass@1 adds leaves out 0",
             "10 pp or more": "ahead, and the whole 95 % interval is beyond 10 pp",
             "less than 5 pp, less than 10 pp": "the 90 % interval is within",
             "5 to 10 pp": "ahead, and the 90 % interval is between",

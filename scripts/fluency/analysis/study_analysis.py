@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,7 +25,7 @@ from fluency.analysis.outcomes import (
 from fluency.analysis.pass_at_k import PassK, pass_k
 from fluency.analysis.plan import Band, BandWords, band_words, plan_for, plan_sha256
 from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivities
-from fluency.analysis.subgroups import AliasPair, Subset, alias_pairs, by_set, lean_lines, without_leaning
+from fluency.analysis.subgroups import AliasPair, Sets, Subset, alias_pairs, by_set, lean_lines, without_leaning
 from fluency.analysis.times import Times, times
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.held_out import HeldOutTask
@@ -105,7 +105,7 @@ def analyse_model(
     categories: Mapping[str, str],
     trials: int,
     leans: Mapping[str, str] | None = None,
-    sets: Mapping[str, Collection[str]] | None = None,
+    sets: Sets | None = None,
 ) -> ModelAnalysis:
     """Analyse the rows of one model; `categories` names the study's tasks in order, `leans` the shell that those lean
     to which say it, `sets` the tasks of each named set. PoolingError on two models.
@@ -139,7 +139,7 @@ def analyse_model(
         without=without_leaning(outcomes, tallies, leans, categories) if gap and leans else (),
         sets=by_set(outcomes, tallies, sets, categories) if sets else (),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
-        failures=descriptive.failure_lines(rows, shells),
+        failures=descriptive.failure_lines(rows, outcomes.by_shell),
         side_effects=descriptive.side_effects(rows),
         retried_cells=descriptive.retried_cells(rows),
         times=times(rows, trials, shells),
@@ -230,10 +230,7 @@ class Analysis:
 
 
 def analyse(
-    frame: pd.DataFrame,
-    study: Study,
-    tasks: Sequence[Task | HeldOutTask],
-    sets: Mapping[str, Collection[str]] | None = None,
+    frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOutTask], sets: Sets | None = None
 ) -> Analysis:
     """Analyse the cells table of a study; `sets`: the tasks of each named set, of which parts are reported too."""
     categories: dict[str, str] = {task.id: task.category for task in tasks}
