@@ -130,7 +130,7 @@ def archive_entries(
         files["results/image.json"] = results / "image.json"
     if study.preregistration:
         own = ROOT / study.preregistration
-        files |= {registration_name(str(path)): path for path in (own, *siblings(own))}
+        files |= {registration_name(path.name): path for path in (own, *siblings(own))}
     for cell in study.cells([task.id for task in tasks]):
         for stage in RECORD_TYPES:
             path = record_path(results, stage, cell)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,6 +31,7 @@ from fluency.archive.private_part import (
     world_folders,
 )
 from fluency.archive.rebuild import LOCK, rebuild_products, rebuild_score
+from fluency.archive.registration import siblings
 from fluency.archive.unpack import UnpackedArchive, unpacked
 from fluency.archive.untrusted_json import as_record
 from fluency.archive.world_files import WORLD_INDEX
@@ -120,7 +121,10 @@ def _verify(archived: ArchivedStudy, report: VerifyReport) -> set[str]:
     accounted_for |= check_hidden_tasks(archived, report, rows)
     accounted_for |= rebuild_products(archived, report, rows)
     if archived.study.preregistration:
-        accounted_for.add(registration_name(archived.study.preregistration))
+        own = archived.root / registration_name(archived.study.preregistration)
+        accounted_for.add(registration_name(own.name))
+        with suppress(UserError):  # `rebuild_products` names it
+            accounted_for |= {registration_name(path.name) for path in siblings(own)}
     check_unexpected_files(archived, report, accounted_for)
     log_line(f"rebuilt {report.checked['products']} products")
     return accounted_for
@@ -331,18 +335,7 @@ def check_unexpected_files(archived: ArchivedStudy, report: VerifyReport, accoun
     """Files that nothing in the archive names: allowed are notes for the reader, and what is unproven anyway."""
     damaged = {finding.where for finding in report.problems}
     unfinished = set() if (archived.products / "provenance.json").is_file() else {*PROJECT_FILES.values(), "config/"}
-    allowed = (
-        "README.md",
-        "CITATION.cff",
-        CRATE_FILE,
-        HELD_OUT,
-        "logs/",
-        "image/",
-        "sandbox/",
-        "tasks/",
-        "preregistrations/",
-        *unfinished,
-    )
+    allowed = ("README.md", "CITATION.cff", CRATE_FILE, HELD_OUT, "logs/", "image/", "sandbox/", "tasks/", *unfinished)
     records = (*(f"results/{stage}/" for stage in RECORD_TYPES), "answers/")
     for name in sorted(archived.unpacked.manifest.files.keys() - accounted_for - archived.unpacked.absent - damaged):
         if name.startswith(f"results/{archived.study.study}/"):
