@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from fluency.archive.registration import preregister
 from fluency.common.paths import TASKS
 from fluency.core.study import Cell, validate_study
 from fluency.core.tasks import load_tasks
@@ -74,6 +75,11 @@ def comment(loaded: Loaded, monkeypatch: Any) -> None:
     loaded.config = dict(reversed(loaded.config.items()))
 
 
+def registered(loaded: Loaded, monkeypatch: Any) -> None:
+    path = preregister(loaded.study, loaded.tasks, "which", loaded.folder)
+    loaded.config["preregistration"] = str(path)
+
+
 def content(loaded: Loaded, monkeypatch: Any) -> None:
     monkeypatch.setattr(rerun_keys, "content_sha256", lambda: "f" * 64)
 
@@ -93,7 +99,7 @@ ROWS = {
     "a task's answer": (task("answer.py", "def expected", "# other\ndef expected"), {f"score {OWN}", *HEAD}),
     "a task's notes": (task("task.yaml", "fairness: >-\n", "fairness: >-\n  Now this.\n"), HEAD),
     "a budget": (config(budget={"stop_usd": 3}), HEAD),
-    "a registration": (config(preregistration="config.yaml"), HEAD),
+    "a registration": (registered, HEAD),
     "a task's prompt": (PROMPT, {f"generate {OWN}", *HEAD}),
     "a model's sampling": (config(models=[model("http://127.0.0.1:9", max_tokens=99)]), {*of_both("generate"), *HEAD}),
     "a rate and an address": (config(models=[model("http://127.0.0.1:8", requests_per_minute=7)]), HEAD),

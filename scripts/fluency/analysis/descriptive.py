@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from fluency.analysis.intervals import task_sd
 from fluency.analysis.outcomes import (
@@ -311,7 +310,7 @@ def asking_order(rows: pd.DataFrame, model: str, study: Study) -> AskingOrder:
     if len(asked) < ENOUGH_FOR_ORDER or times.nunique() == 1:
         return AskingOrder(None, {}, 0, batch)
     cells = map(Cell, *(asked[name].tolist() for name in ("model", "shell", "task", "trial")))
-    planned, came = rankdata([-study.priority(cell) for cell in cells]), rankdata(times)
+    planned, came = (pd.Series(v).rank().to_numpy() for v in ([-study.priority(cell) for cell in cells], times))
     places = {shell: came[asked["shell"] == shell] for shell in study.shells}
     return AskingOrder(
         correlation=float(np.corrcoef(planned, came)[0, 1]),

@@ -9,8 +9,7 @@ from math import gcd, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import beta, norm
-from scipy.stats import t as student
+from scipy.special import betaincinv, ndtri, stdtrit  # the import of scipy.stats takes half a second
 
 from fluency.analysis import plan
 from fluency.analysis.outcomes import Outcomes, PairedRates, integers, mean, trial_noise
@@ -43,7 +42,7 @@ def t_interval(differences: Sequence[Fraction], level: float = LEVEL) -> Interva
     spread = task_sd(differences)
     if size < 2 or spread == 0:
         return None
-    return _around(mean(differences), float(student.ppf((1 + level) / 2, size - 1)) * spread / sqrt(size))
+    return _around(mean(differences), float(stdtrit(size - 1, (1 + level) / 2)) * spread / sqrt(size))
 
 
 def floored_interval(differences: Sequence[Fraction], level: float = LEVEL) -> Interval:
@@ -55,7 +54,7 @@ def floored_interval(differences: Sequence[Fraction], level: float = LEVEL) -> I
     centre = mean(differences)
     squares = float(sum((d - centre) ** 2 for d in differences)) + 0.5
     error = sqrt(squares / ((size + 1) * (size + 2)))
-    return _around(centre, float(student.ppf((1 + level) / 2, size + 1)) * error)
+    return _around(centre, float(stdtrit(size + 1, (1 + level) / 2)) * error)
 
 
 def task_interval(
@@ -83,7 +82,7 @@ def gap_interval(outcomes: Outcomes, paired: PairedRates, level: float = LEVEL) 
 def fixed_task_halfwidth(outcomes: Outcomes, paired: PairedRates, level: float = LEVEL) -> float | None:
     """F: z(level) · √(mean over the compared tasks of Σ p(1-p)/(n-1) / T); None where a task has one trial."""
     noise = trial_noise(outcomes, paired)
-    return None if noise is None else float(norm.ppf((1 + level) / 2)) * sqrt(noise[1] / len(paired.tasks))
+    return None if noise is None else float(ndtri((1 + level) / 2)) * sqrt(noise[1] / len(paired.tasks))
 
 
 def band_shares(differences: Sequence[Fraction]) -> dict[plan.Band, Fraction]:
@@ -101,8 +100,8 @@ def band_shares(differences: Sequence[Fraction]) -> dict[plan.Band, Fraction]:
 
 def clopper_pearson(successes: int, size: int, level: float = LEVEL) -> tuple[float, float]:
     """Exact interval of a binomial share (Clopper and Pearson 1934); (0, 1) when nothing was seen."""
-    low = float(beta.ppf((1 - level) / 2, successes, size - successes + 1)) if successes else 0.0
-    high = float(beta.ppf((1 + level) / 2, successes + 1, size - successes)) if successes < size else 1.0
+    low = float(betaincinv(successes, size - successes + 1, (1 - level) / 2)) if successes else 0.0
+    high = float(betaincinv(successes + 1, size - successes, (1 + level) / 2)) if successes < size else 1.0
     return low, high
 
 

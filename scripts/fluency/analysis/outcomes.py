@@ -38,7 +38,7 @@ class Tally:
         return Fraction(self.planned - self.measured, self.planned) if self.planned else Fraction()
 
 
-def count_cells(rows: pd.DataFrame, model: str, shell: str, tasks: Sequence[str], trials: int) -> Tally:
+def count_cells(rows: pd.DataFrame, shell: str, tasks: Sequence[str], trials: int) -> Tally:
     """Count one shell of one model; a cell of the design that has no row is missing."""
     if len(rows):
         one_model(rows)

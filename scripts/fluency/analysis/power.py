@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import chi2, nct, norm
-from scipy.stats import t as student
+from scipy.special import chdtri, nctdtr, ndtr, ndtri, stdtrit
 
 from fluency.analysis import plan
 from fluency.analysis.intervals import task_sd
@@ -35,9 +33,11 @@ Detect = Callable[[Variance, int, float], float]
 @cache
 def noncentrality(tasks: int) -> float:
     """The t statistic's shift that a two-sided test at 5 % over so many tasks finds 80 % of the time."""
-    edge = student.ppf(1 - plan.ALPHA / 2, tasks - 1)
-    found = brentq(lambda shift: nct.sf(edge, tasks - 1, shift) - plan.POWER, 0.5, 30, xtol=1e-6)
-    return float(found)
+    low, high = 0.5, 30.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (low, middle) if finds(middle / sqrt(tasks), tasks) > plan.POWER else (middle, high)
+    return low
 
 
 def detectable_like(variance: Variance, tasks: int, trials: float) -> float:
@@ -54,7 +54,7 @@ def detectable_like(variance: Variance, tasks: int, trials: float) -> float:
 def detectable_these(variance: Variance, tasks: int, trials: float) -> float:
     """Smallest gap (of one) detected on exactly these tasks: trial noise alone, normal approximation."""
     _, within = variance(0.1)
-    return float((norm.ppf(1 - plan.ALPHA / 2) + norm.ppf(plan.POWER)) * sqrt(within / trials / tasks))
+    return float((ndtri(1 - plan.ALPHA / 2) + ndtri(plan.POWER)) * sqrt(within / trials / tasks))
 
 
 def scenario_variance(scenario: Scenario) -> Variance:
@@ -80,8 +80,8 @@ def sample_sizes(spread: float) -> SampleSizes | None:
     if spread <= 0:
         return None
     direction, noise = float(plan.DIRECTION) / spread, float(plan.NOISE) / spread
-    two_sided = norm.ppf(1 - plan.ALPHA / 2) + norm.ppf(plan.POWER)
-    two_tests = norm.ppf(1 - plan.ALPHA) + norm.ppf((1 + plan.POWER) / 2)
+    two_sided = ndtri(1 - plan.ALPHA / 2) + ndtri(plan.POWER)
+    two_tests = ndtri(1 - plan.ALPHA) + ndtri((1 + plan.POWER) / 2)
     return SampleSizes(
         _smallest(lambda size: finds(direction, size), (two_sided / direction) ** 2),
         _smallest(lambda size: excludes(noise, size), (two_tests / noise) ** 2),
@@ -90,13 +90,13 @@ def sample_sizes(spread: float) -> SampleSizes | None:
 
 def finds(effect: float, size: int) -> float:
     """Power of the two-sided paired t test at 5 % over so many tasks; `effect` in standard deviations."""
-    return float(nct.sf(student.ppf(1 - plan.ALPHA / 2, size - 1), size - 1, effect * sqrt(size)))
+    return float(1 - nctdtr(size - 1, effect * sqrt(size), stdtrit(size - 1, 1 - plan.ALPHA / 2)))
 
 
 def excludes(margin: float, size: int) -> float:
     """How often the 90 % interval lies within ± `margin` standard deviations, of a true gap of 0 and a known spread."""
-    room = margin * sqrt(size) - student.ppf(1 - plan.ALPHA, size - 1)
-    return max(0.0, 2 * float(norm.cdf(room)) - 1)
+    room = margin * sqrt(size) - stdtrit(size - 1, 1 - plan.ALPHA)
+    return max(0.0, 2 * float(ndtr(room)) - 1)
 
 
 def _smallest(power: Callable[[int], float], about: float) -> int:
@@ -110,7 +110,7 @@ def _smallest(power: Callable[[int], float], about: float) -> int:
 def half_width(variance: Variance, tasks: int, trials: int) -> float:
     """Half-width (of one) of the 95 % interval for tasks like these at a true gap of 0, by the variances."""
     between, within = variance(0.0)
-    return float(student.ppf(1 - plan.ALPHA / 2, tasks - 1)) * sqrt((between + within / trials) / tasks)
+    return float(stdtrit(tasks - 1, 1 - plan.ALPHA / 2)) * sqrt((between + within / trials) / tasks)
 
 
 class Outlook(NamedTuple):
@@ -125,8 +125,8 @@ def outlook(rate: float, tasks: int, trials: int, count: int = 4000) -> Outlook:
     scenario = replace(SCENARIOS["D"], mean=min(rate, 1 - rate))
     rng = np.random.default_rng(plan.RESAMPLE_SEED)
     rates = np.array(draw_rates(scenario, 0.0, 20_000, rng))[:, rng.integers(0, 20_000, size=(count, tasks))]
-    passes, runs = rng.binomial(trials, rates).sum(axis=2), tasks * trials
-    edge = (passes.max(axis=0) <= plan.FLOOR * runs) | (passes.min(axis=0) >= plan.CEILING * runs)
+    passes = rng.binomial(trials, rates).sum(axis=2)
+    edge = passes.max(axis=0) <= plan.FLOOR * tasks * trials
     return Outlook(float(edge.mean()), detectable_like(scenario_variance(scenario), tasks, trials))
 
 
@@ -214,7 +214,7 @@ def pilot_variance(outcomes: Outcomes) -> Pilot | None:
         return None
     (within, of_means), freedom = noise, len(paired.tasks) - 1
     total = task_sd(paired.differences) ** 2
-    largest = freedom * total / float(chi2.ppf(plan.ALPHA / 2, freedom))
+    largest = freedom * total / float(chdtri(freedom, 1 - plan.ALPHA / 2))
     return Pilot(max(0.0, total - of_means), within, max(0.0, largest - of_means))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.stats import beta, norm
+from scipy.special import betaincinv, ndtr
 
 TRAP_SHARE, TRAP_LOW, TRAP_HIGH = 0.25, 0.10, 0.95
 
@@ -66,5 +66,5 @@ def moments(scenario: Scenario, gap: float, size: int = 20_000, seed: int = 1) -
 
 
 def _beta(normal: np.ndarray, mean: float, precision: float) -> np.ndarray:
-    rates: np.ndarray = beta.ppf(norm.cdf(normal), mean * precision, (1 - mean) * precision)
+    rates: np.ndarray = betaincinv(mean * precision, (1 - mean) * precision, ndtr(normal))
     return rates

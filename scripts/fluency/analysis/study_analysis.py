@@ -121,7 +121,7 @@ def analyse_model(
             hint=REBUILD_HINT,
         )
     tasks = tuple(categories)
-    tallies = {shell: count_cells(rows, model, shell, tasks, trials) for shell in shells}
+    tallies = {shell: count_cells(rows, shell, tasks, trials) for shell in shells}
     outcomes = count_outcomes(rows, tasks, trials, shells)
     gap = estimate_gap(outcomes, categories)
     return ModelAnalysis(
@@ -161,21 +161,14 @@ def blank(rows: pd.DataFrame, model: str, shell: str) -> pd.DataFrame:
 def trial_marks(
     rows: pd.DataFrame, tasks: tuple[str, ...], trials: int, shells: tuple[str, ...]
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """The state of every trial by (task, shell): pass, fail, refusal, no-command, missing, not-measured."""
+    """How every trial ended by (task, shell): `passed`, `missing`, `not_measured`, a failure class, `unclassified`."""
     marks = {(task, shell): ["missing"] * trials for task in tasks for shell in ordered_shells(shells)}
-    columns = ("task", "shell", "trial", "status", "passed", "outcome", "command")
-    for task, shell, trial, status, passed, outcome, command in zip(*(rows[c] for c in columns), strict=True):
+    columns = ("task", "shell", "trial", "status", "passed", "failure_class")
+    for task, shell, trial, status, passed, failure in zip(*(rows[c] for c in columns), strict=True):
         if (task, shell) not in marks or not 1 <= trial <= trials:
             continue
-        if status != "measured":
-            mark = "not-measured" if status == "not_measured" else "missing"
-        elif passed:
-            mark = "pass"
-        elif not pd.isna(outcome) and outcome == "refusal":
-            mark = "refusal"
-        else:
-            mark = "no-command" if pd.isna(command) else "fail"
-        marks[task, shell][trial - 1] = mark
+        failed = "unclassified" if pd.isna(failure) else str(failure)
+        marks[task, shell][trial - 1] = status if status != "measured" else "passed" if passed else failed
     return {key: tuple(value) for key, value in marks.items()}
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from fluency.analysis.outcomes import one_model, ordered_shells
 from fluency.analysis.plan import ALPHA, HORIZON_S
@@ -176,7 +176,7 @@ def _ratio(baseline: Mapping[str, list[Trial]], challenger: Mapping[str, list[Tr
     low = high = None
     if len(logs) > 1:
         error = sqrt(sum((value - centre) ** 2 for value in logs) / (len(logs) - 1) / len(logs))
-        half = float(student.ppf(1 - ALPHA / 2, len(logs) - 1)) * error
+        half = float(stdtrit(len(logs) - 1, 1 - ALPHA / 2)) * error
         low, high = exp(centre - half), exp(centre + half)
     return ExecRatio(len(logs), exp(median(logs)), exp(centre), low, high)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -60,17 +60,6 @@ def verify_archive(path: Path, *, trust_tasks: bool = False, private: Path | Non
         return verify_unpacked(archive, trust_tasks=trust_tasks)[0]
 
 
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Each collection would walk through all records, which hold no cycles: a sixth of the time."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
-@_without_garbage_collection()
 def verify_unpacked(
     archive: UnpackedArchive, *, trust_tasks: bool = False
 ) -> tuple[VerifyReport, ArchivedStudy | None]:
@@ -90,7 +79,9 @@ def verify_unpacked(
     report.checked["hashes"] = len(manifest.files) + 1
     _check_code(manifest, report)
     archived, accounted_for = None, set[str]()
-    with report.collecting_errors():
+    with report.collecting_errors(), ExitStack() as stack:
+        gc.disable()  # each collection would walk through all records, which hold no cycles: a sixth of the time
+        stack.callback(gc.enable)
         archived = read_archived_study(archive, trust_tasks=trust_tasks)
         accounted_for = _verify(archived, report)
     report.unchecked_files = sorted(manifest.files.keys() - accounted_for - archive.absent)
