@@ -29,7 +29,7 @@ GRADED = {
     for trial in (1, 2, 3)
 }
 CELL = "qwen-3b/pwsh/worker-queues-2/1"
-LONG = "Get-ChildItem -Recurse | Where-Object Name -NotMatch 'x' | " * 30
+LONG = "Get-ChildItem -Recurse | Where-Object Name -NotMatch 'x' | " * 60
 HELPERS = """
   const all = (selector) => [...document.querySelectorAll(selector)];
   const top = (selector) => Math.round(all(selector)[0].getBoundingClientRect().top);
