@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from fluency.archive.registration import preregister
 from fluency.common.paths import TASKS
 from fluency.core.study import Cell, validate_study
 from fluency.core.tasks import load_tasks
@@ -85,6 +86,11 @@ def code(*stages: str) -> Callable[[Loaded, Any], None]:
     )
 
 
+def registered(loaded: Loaded, monkeypatch: Any) -> None:
+    path = preregister(loaded.study, loaded.tasks, "which shell", loaded.folder)
+    loaded.config["preregistration"] = str(path)
+
+
 PROMPT = task("task.yaml", "Print a single integer, digits only.", "Print one integer.")
 ROWS = {
     "nothing": (lambda *_: None, set()),
@@ -93,7 +99,7 @@ ROWS = {
     "a task's answer": (task("answer.py", "def expected", "# other\ndef expected"), {f"score {OWN}", *HEAD}),
     "a task's notes": (task("task.yaml", "fairness: >-\n", "fairness: >-\n  Now this.\n"), HEAD),
     "a budget": (config(budget={"stop_usd": 3}), HEAD),
-    "a registration": (config(preregistration="config.yaml"), HEAD),
+    "a registration": (registered, HEAD),
     "a task's prompt": (PROMPT, {f"generate {OWN}", *HEAD}),
     "a model's sampling": (config(models=[model("http://127.0.0.1:9", max_tokens=99)]), {*of_both("generate"), *HEAD}),
     "a rate and an address": (config(models=[model("http://127.0.0.1:8", requests_per_minute=7)]), HEAD),
@@ -117,6 +123,16 @@ def test_each_row_changes_the_keys_of_its_rules_and_no_others(tmp_path, monkeypa
     change(loaded, monkeypatch)
     now = loaded.keys()
     assert {rule for rule in now if now[rule] != before[rule]} == changed
+
+
+def test_another_registration_of_the_same_tasks_changes_what_is_gathered(tmp_path):
+    loaded = Loaded(tmp_path)
+    loaded.keys()
+    registered(loaded, None)
+    before = loaded.keys()
+    preregister(loaded.study, loaded.tasks, "which shell", tmp_path, utc="2026-11-01T00:00:00Z")
+    now = loaded.keys()
+    assert {rule for rule in now if now[rule] != before[rule]} == {"gather"}
 
 
 def test_there_and_back_nothing_has_changed(tmp_path):
