@@ -76,8 +76,8 @@ validate: $(RUN) ## Prove the tasks fair in the sandbox (TASK=id, SEEDS=11,24)
 mutants: $(RUN) ## Mutate the reference commands and see what the checks kill; writes tools/command_mutants.md
 	@python -m tools.command_mutants
 
-show: $(RUN) ## One cell in the terminal (CELL=model/shell/task/trial)
-	@fluency show "$${CELL:-}"
+show: $(RUN) ## One cell in the terminal (CELL=model/shell/task/trial FULL=1)
+	@fluency show "$${CELL:-}" $(if $(FULL),--full)
 
 compare: $(RUN) ## Two studies task by task (A=... B=...)
 	@fluency compare "$${A:-}" "$${B:-}"

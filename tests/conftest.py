@@ -20,11 +20,13 @@ SLOW = (
     "generation/test_replies.py::test_the_deadline_ends_slow_replies",
     "mutate/",
     "project/test_bench.py",
+    "report/test_explorer_answers.py",
     "report/test_explorer_hostile.py",
     "report/test_figures.py",
     "report/test_explorer_use.py",
     "scoring/test_checks_rules.py::test_a_megabyte_is_judged_at_once",
     "scoring/test_composition.py::test_a_model_that_repeats_itself",
+    "test_cli.py::test_nothing_to_archive",
     "workflow/test_example.py",
     "workflow/test_plan.py",
     "workflow/test_scheduler.py",
@@ -33,7 +35,7 @@ SLOW = (
 """What `make quick` leaves out: a package index, a browser, whole studies, killed runs, forged archives, long texts."""
 STUDIES = ("archive/", "chaos/", "export/", "project/", "workflow/")
 """Modules whose engine tests run whole studies, beside those of single containers."""
-READS_EVENTS = "workflow/test_reruns.py"
+READS_EVENTS = ("workflow/test_reruns.py::test_a_cell_that_three", "workflow/test_reruns.py::test_an_answer_that_kills")
 """Studies that read the engine's last 256 events, which tests/execution/test_failures.py makes it forget."""
 
 
@@ -63,5 +65,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("engine")
         if f"{module}::{item.name}".startswith(SLOW):
             item.add_marker("slow")
-        engine = "studies" if module.startswith(STUDIES) and module != READS_EVENTS else "engine"
+        apart = module.startswith(STUDIES) and not f"{module}::{item.name}".startswith(READS_EVENTS)
+        engine = "studies" if apart else "engine"
         item.add_marker(pytest.mark.xdist_group(engine if item.get_closest_marker("engine") else module))

@@ -19,28 +19,17 @@ def make_tasks(count: int = 20, prefix: str = "task", leans=(None,)) -> list[Sim
     """Stand-ins for the task bank: the analysis reads only these fields of a task."""
     kinds = [CATEGORIES[min(i * 4 // max(count, 4), 3)] for i in range(count)]
     origins = ["design"] * 3 + ["allowlist"] * 5 + ["written"] * max(count - 8, 0)
-    return [
-        SimpleNamespace(
-            id=f"{prefix}-{i + 1:02d}",
-            category=kinds[i],
-            lean=leans[i % len(leans)],
-            provenance=origins[i],
-            version=1,
-            private=False,
-            sha256=f"{i:064x}",
-            prompt=f"Do the thing number {i} and print it.",
-        )
-        for i in range(count)
-    ]
+    made = []
+    for i in range(count):
+        about = {"category": kinds[i], "lean": leans[i % len(leans)], "provenance": origins[i], "sha256": f"{i:064x}"}
+        prompt = f"Do the thing number {i} and print it."
+        made.append(SimpleNamespace(id=f"{prefix}-{i + 1:02d}", version=1, private=False, prompt=prompt, **about))
+    return made
 
 
 def make_study(models=("model-x",), trials: int = 5, shells=("bash", "pwsh"), **more) -> Study:
-    values = {
-        "study": "synthetic",
-        "trials": trials,
-        "shells": list(shells),
-        "models": [{"alias": alias, "id": f"{alias}-id"} for alias in models],
-    }
+    named = [{"alias": alias, "id": f"{alias}-id"} for alias in models]
+    values = {"study": "synthetic", "trials": trials, "shells": list(shells), "models": named}
     return Study.model_validate(values | more)
 
 
@@ -72,33 +61,18 @@ def measured(cell, mark: bool, rng: random.Random) -> dict:
     pwsh = cell.shell == "pwsh"
     failing = "non-zero-exit" if rng.random() < 0.4 else "silent-wrong"
     made_of = rng.choice(["cmdlets-only", "cmdlets-only", "mixed", "unix-only"]) if pwsh else "unix-only"
-    return {
-        "status": "measured",
-        "passed": mark,
-        "structural_pass": mark or failing == "silent-wrong",
-        "exit_ok": mark or failing == "silent-wrong",
-        "content_ok": mark,
-        "lenient_passed": mark,
-        "no_unix_tools_passed": (mark and made_of == "cmdlets-only") if pwsh else None,
-        "windows_aliases_passed": mark if pwsh else None,
-        "worlds_passed": 2 if mark else 0,
-        "worlds_run": 2,
-        "failure_class": None if mark else failing,
-        "why": "" if mark else f"world 11: {failing}",
-        "made_of": made_of,
-        "commands": "Get-ChildItem Where-Object" if pwsh else "find sort",
-        "outcome": "ok",
-        "command": "Get-ChildItem crates | Where-Object Length" if pwsh else "find crates -type f | sort",
-        "input_tokens": 90,
-        "output_tokens": 20,
-        "cost_usd": 0.0007,
-        "temperature_sent": "0.7",
-        "model_echoed": f"{cell.model}-id",
-        "t_gen_s": round(1 + rng.random(), 3),
-        "t_exec_s": round((0.45 if pwsh else 0.03) * (1 + rng.random()), 4),
-        "timed_out": False,
-        "asked_utc": f"2026-05-01T10:{cell.trial:02d}:00Z",
-    }
+    right, printed = mark or failing == "silent-wrong", "Get-ChildItem Where-Object" if pwsh else "find sort"
+    command = "Get-ChildItem crates | Where-Object Length" if pwsh else "find crates -type f | sort"
+    verdicts = {"status": "measured", "passed": mark, "structural_pass": right, "exit_ok": right, "content_ok": mark}
+    verdicts |= {"lenient_passed": mark, "windows_aliases_passed": mark if pwsh else None}
+    verdicts |= {"no_unix_tools_passed": (mark and made_of == "cmdlets-only") if pwsh else None}
+    verdicts |= {"worlds_passed": 2 if mark else 0, "worlds_run": 2, "failure_class": None if mark else failing}
+    verdicts |= {"why": "" if mark else f"world 11: {failing}"}
+    answer = {"made_of": made_of, "commands": printed, "outcome": "ok", "command": command, "input_tokens": 90}
+    answer |= {"output_tokens": 20, "cost_usd": 0.0007, "temperature_sent": "0.7", "model_echoed": f"{cell.model}-id"}
+    times = {"t_gen_s": round(1 + rng.random(), 3), "timed_out": False}
+    times |= {"t_exec_s": round((0.45 if pwsh else 0.03) * (1 + rng.random()), 4)}
+    return verdicts | answer | times | {"asked_utc": f"2026-05-01T10:{cell.trial:02d}:00Z"}
 
 
 def make_frame(study: Study, tasks, passes, **more) -> pd.DataFrame:

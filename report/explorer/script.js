@@ -59,32 +59,24 @@
   // What an address can name: a cell by model/shell/task/trial, a line of the table by model/task.
   const places = new Map(cells.map((cell) => [cell.path, cell]));
 
-  const GLYPHS = {
-    passed: ["●", "passed"], wrong: ["×", "wrong output"], error: ["!", "error"], limit: ["T", "time or memory"],
-    none: ["∅", "no usable answer"], missing: ["○", "not measured"], not_measured: ["–", "arm not measured"],
-  };
-  const KINDS = new Map(Object.entries({
-    refusal: "none", empty: "none", truncated: "none", "no-tool-call": "none", format: "none", "other-dialect": "error", "does-not-parse": "error",
-    "missing-program": "error", "invented-command": "error", "command-not-found": "error", "non-zero-exit": "error", timeout: "limit", "resource-limit": "limit",
-  }));
-  const kindOf = (cell) => (cell.state === "failed" ? KINDS.get(cell.failure) || "wrong" : cell.state);
+  const kindOf = (cell) => (cell.state === "failed" ? (Object.hasOwn(data.kinds, cell.failure) ? data.kinds[cell.failure] : "wrong") : cell.state);
   const words = (text) => String(text).replaceAll("-", " ").replaceAll("_", " ").replace("non zero", "non-zero");
   const verdictOf = (cell) => {
-    const said = cell.state === "failed" && cell.failure ? `failed: ${words(cell.failure)}` : (GLYPHS[cell.state] || [, cell.state])[1];
+    const said = cell.state === "failed" && cell.failure ? `failed: ${words(cell.failure)}` : (data.marks[cell.state] || [, cell.state])[1];
     return [said, cell.attempt].filter(Boolean).join(", ");
   };
   const nameOf = (cell) => `${cell.model}, ${titles[cell.shell]}, ${cell.task}, trial ${cell.trial}`;
-  const markOf = (kind, state) => make("span", { class: `mark ${state}`, "aria-hidden": "true" }, GLYPHS[kind][0]);
+  const markOf = (kind, state) => make("span", { class: `mark ${state}`, "aria-hidden": "true" }, data.marks[kind][0]);
 
   // ---- the table
 
   const buttons = [];
-  const lines = []; // each: { row, path, model, task, cells }
+  const lines = []; // each: { row, path, model, task, cells, gap, passes }
   const headings = [];
   const columnsHead = () => make("thead", {}, make("tr", {},
-    make("th", { scope: "col" }, "Task"),
-    ...data.shells.map(([, title]) => make("th", { scope: "col" }, title))));
+    ...["Task", ...data.shells.map(([, title]) => title), "Gap, points"].map((title) => make("th", { scope: "col" }, title))));
 
+  const signed = (number) => (number < 0 ? `\u2212${-number}` : number ? `+${number}` : "0");
   const fragment = (path) => `#${path.split("/").map(encodeURIComponent).join("/")}`;
   const linkTo = (path, attributes, ...children) => {
     const link = make("a", { href: fragment(path), ...attributes }, ...children);
@@ -94,7 +86,7 @@
   const buttonOf = (cell) => {
     const kind = kindOf(cell);
     const label = `${nameOf(cell)}: ${verdictOf(cell)}`;
-    const button = make("button", { type: "button", class: `mark ${cell.state}`, tabindex: "-1", "aria-label": plain(label) }, GLYPHS[kind][0]);
+    const button = make("button", { type: "button", class: `mark ${cell.state}`, tabindex: "-1", "aria-label": plain(label) }, data.marks[kind][0]);
     button.title = plain(`trial ${cell.trial}: ${verdictOf(cell)}`);
     button.dataset.index = cell.index;
     buttons[cell.index] = button;
@@ -111,32 +103,49 @@
     table.append(columnsHead());
     for (const [alias, id] of data.models) {
       const body = make("tbody");
-      const heading = make("tr", { class: "model" }, make("th", { scope: "rowgroup", colspan: String(1 + data.shells.length) },
+      const heading = make("tr", { class: "model" }, make("th", { scope: "rowgroup", colspan: String(2 + data.shells.length) },
         alias, make("span", { class: "id" }, id === alias ? "" : id)));
       body.append(heading);
       for (const [task, category] of data.tasks) {
         const path = `${alias}/${task}`;
         const link = linkTo(path, { class: "task", tabindex: "-1" }, task); // by keyboard: b, or from an opened cell
         const row = make("tr", {}, make("th", { scope: "row" }, link, make("span", { class: "category" }, words(category))));
-        const line = { row, path, model: alias, task, cells: [] };
+        const line = { row, path, model: alias, task, cells: [], gap: null, passes: 0 };
+        const rates = {};
         for (const [shell, title] of data.shells) {
           const trials = groups.get(JSON.stringify([alias, task, shell])) || [];
           line.cells.push(...trials);
           const scored = trials.filter((cell) => cell.state === "passed" || cell.state === "failed").length;
           const passes = trials.filter((cell) => cell.state === "passed").length;
-          row.append(make("td", { "data-arm": title }, make("div", { class: "marks" }, ...trials.map(buttonOf),
+          line.passes += passes;
+          if (scored) rates[shell] = passes / scored;
+          row.append(make("td", { "data-head": title }, make("div", { class: "marks" }, ...trials.map(buttonOf),
             scored ? make("span", { class: "share" }, `${passes}/${scored}`) : null)));
         }
         if (!line.cells.length) continue;
+        const [baseline, challenger] = data.contrast.map((shell) => rates[shell]);
+        if (baseline !== undefined && challenger !== undefined) line.gap = Math.round(100 * (challenger - baseline));
+        row.append(make("td", { "data-head": "Gap, points", class: "points" }, line.gap === null ? "" : signed(line.gap)));
         lines.push(line);
         places.set(path, line);
-        body.append(row);
       }
-      headings.push({ row: heading, alias });
+      headings.push({ row: heading, alias, body });
       table.append(body);
     }
-    $("legend").append(...Object.entries(GLYPHS).filter(([kind]) => cells.some((cell) => kindOf(cell) === kind))
+    $("legend").append(...Object.entries(data.marks).filter(([kind]) => cells.some((cell) => kindOf(cell) === kind))
       .map(([kind, [, title]]) => make("li", {}, markOf(kind, kind in { passed: 1, missing: 1, not_measured: 1 } ? kind : "failed"), title)));
+  };
+
+  // Within a model: the largest gap first, then tasks that were passed at all; or by name.
+  let arranged = null;
+  const arrange = () => {
+    if (arranged === $("order").value) return;
+    arranged = $("order").value;
+    const size = (line) => (line.gap === null ? -1 : Math.abs(line.gap));
+    const models = data.models.map(([alias]) => alias);
+    lines.sort((a, b) => models.indexOf(a.model) - models.indexOf(b.model)
+      || (arranged === "name" ? 0 : size(b) - size(a) || Boolean(b.passes) - Boolean(a.passes)) || (a.task < b.task ? -1 : 1));
+    for (const { alias, body } of headings) body.append(...lines.filter((line) => line.model === alias).map((line) => line.row));
   };
 
   // ---- filters
@@ -157,7 +166,7 @@
   const drawFilters = () => {
     const states = tally(cells.map((cell) => cell.state));
     for (const state of ["passed", "failed", "missing", "not_measured"]) {
-      if (states.has(state)) $("result").append(option(state, GLYPHS[state] ? GLYPHS[state][1] : state, states.get(state)));
+      if (states.has(state)) $("result").append(option(state, data.marks[state] ? data.marks[state][1] : state, states.get(state)));
     }
     const classes = tally(cells.filter((cell) => cell.failure).map((cell) => cell.failure));
     const group = make("optgroup", { label: "failed with" });
@@ -171,7 +180,7 @@
     $("model").append(...data.models.map(([alias]) => option(alias, alias)));
   };
 
-  const FILTERS = ["text", "result", "made", "category", "model"];
+  const FILTERS = ["text", "result", "made", "category", "model", "order"];
   const labelOf = (id) => $(id).labels[0].firstChild.data.trim();
   const tell = (text) => { if ($("count").textContent !== text) $("count").textContent = text; }; // it is read aloud
   const chosen = () => FILTERS.map((id) => [id, $(id).value.trim()]).filter(([, value]) => value);
@@ -190,6 +199,7 @@
       button.disabled = !fitting.has(cell);
       button.classList.toggle("out", !fitting.has(cell));
     }
+    arrange();
     for (const line of lines) line.row.hidden = !line.cells.some((cell) => fitting.has(cell));
     for (const heading of headings) heading.row.hidden = !lines.some((line) => line.model === heading.alias && !line.row.hidden);
     shown = lines.flatMap((line) => line.cells.filter((cell) => fitting.has(cell)));
@@ -198,6 +208,36 @@
     const told = chosen().map(([id, value]) => `${labelOf(id)}: ${titleOf(id, value)}`).join("; ");
     $("chosen").textContent = told && `(${plain(told)})`;
     rove(shown.includes(cells[current]) ? current : shown.length ? shown[0].index : -1, false);
+    markHits();
+  };
+
+  // What was searched for is marked over the texts, so that no text is cut into pieces for it.
+  const markHits = () => {
+    if (!window.CSS || !CSS.highlights) return;
+    CSS.highlights.delete("hit");
+    const text = $("text").value.trim();
+    if (!text) return;
+    const pattern = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "giu");
+    const ranges = [];
+    for (const block of document.querySelectorAll("#cells a.task, #cell :is(.verdict, .note, pre, .diff td, dd)")) {
+      const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
+      const nodes = []; // each: [where it starts in the block's text, node]
+      let whole = "";
+      while (walker.nextNode()) {
+        nodes.push([whole.length, walker.currentNode]);
+        whole += walker.currentNode.data;
+      }
+      for (const { index, 0: found } of whole.matchAll(pattern)) {
+        const range = new Range();
+        const [from, first] = nodes.findLast(([start]) => start <= index);
+        const [to, last] = nodes.findLast(([start]) => start < index + found.length);
+        range.setStart(first, index - from);
+        range.setEnd(last, index + found.length - to);
+        ranges.push(range);
+        if (ranges.length === 5000) break;
+      }
+    }
+    CSS.highlights.set("hit", new Highlight(...ranges));
   };
 
   // ---- moving between marks: one of them is in the tab order
@@ -231,10 +271,11 @@
     bash: /(?<c>(?<=^|\s)#[^\n]*)|(?<s>'[^']*'?|"(?:[^"\\]|\\[^])*"?)|(?<v>\$(?:\{[^}\n]*\}?|\w+|[@*#?$!-]))|(?<f>(?<=\s)--?[A-Za-z][\w-]*)|(?<o>\|\||&&|[|&;<>(){}]|\$\()|(?<k>\b(?:for|while|until|do|done|if|then|elif|else|fi|case|esac|in|function)\b)/g,
     pwsh: /(?<c>(?<=^|\s)#[^\n]*)|(?<s>'[^']*'?|"(?:[^"`]|`[^])*"?)|(?<v>\$(?:\{[^}\n]*\}?|[\w:]+|[?$^]))|(?<k>\b[A-Za-z]+-[A-Z][A-Za-z]+\b|\b(?:foreach|for|while|if|elseif|else|switch|function|param)\b)|(?<f>(?<=\s)-[A-Za-z]\w*)|(?<o>\|\||&&|[|&;<>(){}]|@\()/g,
   };
+  TOKENS.prose = /(?<w>(?<=\s)--?[A-Za-z][\w-]*|\b[A-Z][a-z]+-[A-Z][A-Za-z]+\b)/g; // names that no line may break in
   const HIGHLIGHTED = 20000;
-  const highlight = (node, text, shell) => {
+  const highlight = (node, text, grammar) => {
     let from = 0;
-    for (const match of text.slice(0, HIGHLIGHTED).matchAll(TOKENS[grammars[shell]])) {
+    for (const match of text.slice(0, HIGHLIGHTED).matchAll(TOKENS[grammar])) {
       write(node, text.slice(from, match.index));
       const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
       node.append(write(make("span", { class: `tok-${kind}` }), match[0]));
@@ -257,46 +298,99 @@
     make("h3", {}, title),
     part.bytes === 0 ? make("p", { class: "note" }, "empty") : textBlock(title, part, draw, extra),
   ];
+  const copyButton = (part) => {
+    const button = make("button", { type: "button", class: "copy", "aria-label": "Copy the command" }, "Copy");
+    const told = (text) => { button.textContent = text; };
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(part.head);
+        told("Copied");
+        setTimeout(told, 2000, "Copy");
+      } catch { // no clipboard here
+        getSelection().selectAllChildren(button.closest(".copied").querySelector("pre"));
+        told("Press Ctrl+C");
+      }
+    });
+    return button;
+  };
+  // A command that is shown in part is not offered: half a command is another one.
+  const commandBlock = (title, part, cell, ...before) => make("div", { class: "copied" },
+    make("div", { class: "row" }, ...before, part.bytes && !part.left_out ? copyButton(part) : null),
+    part.bytes ? textBlock(title, part, coloured(cell), "command") : note("empty"));
   const facts = (pairs) => make("dl", {}, ...pairs.map(([label, value]) =>
     make("div", {}, make("dt", {}, label), write(make("dd"), value))));
 
   const ROWS = { "-": ["missing", "−", "expected, not printed: "], "+": ["extra", "+", "printed, not expected: "], "=": ["same", "", ""] };
+  // The characters in which an expected and a printed line differ, where they share half of the shorter one.
+  const shared = (a, b) => {
+    let start = 0, end = 0;
+    while (start < a.length && a[start] === b[start]) start++;
+    while (end < Math.min(a.length, b.length) - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+    return { start, end, length: start + end };
+  };
+  const counterparts = (rows) => {
+    const texts = rows.map(([, text]) => Array.from(text));
+    const free = new Set(rows.flatMap(([op], at) => (op === "+" ? [at] : [])));
+    const single = free.size === 1 && rows.filter(([op]) => op === "-").length === 1;
+    const found = new Map();
+    rows.forEach(([op], at) => {
+      if (op !== "-") return;
+      let best = null;
+      for (const other of free) {
+        const same = shared(texts[at], texts[other]);
+        const alike = single || (same.length && 2 * same.length >= Math.min(texts[at].length, texts[other].length));
+        if (alike && same.length > (best ? best.same.length : -1)) best = { other, same };
+      }
+      if (!best) return;
+      free.delete(best.other);
+      for (const place of [at, best.other]) found.set(place, [best.same.start, texts[place].length - best.same.end, texts[place]]);
+    });
+    return found;
+  };
+  const writeDiffering = (node, [from, to, text]) => {
+    write(node, text.slice(0, from).join(""));
+    if (from < to) node.append(write(make("mark"), text.slice(from, to).join("")));
+    return write(node, text.slice(to).join(""));
+  };
   const diffTable = (diff, title) => {
     const table = make("table", { class: "diff", "aria-label": `Expected and printed, ${title}` });
     const body = make("tbody");
-    for (const [op, text] of diff.rows) {
+    const pairs = counterparts(diff.rows);
+    for (const [at, [op, text]] of diff.rows.entries()) {
       const [name, glyph, spoken] = ROWS[op];
       body.append(make("tr", { class: name }, make("th", { scope: "row" }, make("span", { "aria-hidden": "true" }, glyph), make("span", { class: "vh" }, spoken || "both: ")),
-        write(make("td"), text)));
+        pairs.has(at) ? writeDiffering(make("td"), pairs.get(at)) : write(make("td"), text)));
     }
     table.append(body);
-    return table;
+    return make("div", { class: "lines", tabindex: "0", role: "region", "aria-label": `Lines, ${title}` }, table);
   };
-  const runBlock = (run) => {
+  const folded = (title, ...parts) => make("details", {}, make("summary", {}, title), ...parts);
+  const runBlock = (run, cell) => {
     const state = run.passed === null ? "missing" : run.passed ? "passed" : "failed";
-    const kind = { missing: "missing", passed: "passed", failed: "wrong" }[state];
+    const kind = state !== "failed" ? state : cell.state === "failed" ? kindOf(cell) : "wrong";
     const block = make("section", { class: `run ${state}`, "aria-label": run.title }, make("h3", {}, markOf(kind, state), run.title),
-      write(make("p"), run.why), facts(run.facts));
+      write(make("p"), run.why));
     if (run.diff) {
       const { rows, same, missing, extra } = run.diff;
-      block.append(make("h4", {}, "Expected and printed"));
-      block.append(make("p", { class: "note" }, `${same} line${same === 1 ? "" : "s"} as expected, ${missing} expected and not printed (−), ${extra} printed and not expected (+)`
+      block.append(make("h4", {}, "Expected (−) and printed (+)"), note(`${same} line${same === 1 ? "" : "s"} as expected, ${missing} expected and not printed, ${extra} printed and not expected`
         + (rows.length < same + missing + extra ? `; ${rows.length} shown` : "")));
       if (rows.length) block.append(diffTable(run.diff, run.title));
     }
     if (run.stderr.bytes) block.append(make("h4", {}, `Standard error, ${size(run.stderr.bytes)}`), textBlock(`Standard error, ${run.title}`, run.stderr));
     block.append(run.stdout.bytes
-      ? make("details", {}, make("summary", {}, `Standard output as printed, ${size(run.stdout.bytes)}`), textBlock(`Standard output, ${run.title}`, run.stdout))
-      : make("p", { class: "note" }, "Nothing on standard output."));
+      ? folded(`Standard output as printed, ${size(run.stdout.bytes)}`, textBlock(`Standard output, ${run.title}`, run.stdout))
+      : note("Nothing on standard output."));
+    block.append(folded("How it ended and what it used", facts(run.facts)));
     return block;
   };
 
-  // ---- what the dialog shows: a cell, or all arms of a task
+  // ---- what the dialog shows: a cell, or all shells of a task
 
-  const ARMS = data.shells.length === 2 ? "both arms" : "all arms";
+  const SHELLS = data.shells.length === 2 ? "both shells" : "all shells";
   const isShown = (cell) => buttons[cell.index] && !buttons[cell.index].disabled;
   const note = (text) => write(make("p", { class: "note" }), text);
-  const coloured = (cell) => (node, text) => highlight(node, text, cell.shell);
+  const coloured = (cell) => (node, text) => highlight(node, text, grammars[cell.shell]);
+  const unbroken = (node, text) => highlight(node, text, "prose");
   const noCommand = (view) => note(view.reply ? "There is none in the reply." : "Nothing has been asked yet.");
   const cellLink = (cell, text) => linkTo(cell.path, { "aria-label": plain(`${nameOf(cell)}: ${verdictOf(cell)}`) }, markOf(kindOf(cell), cell.state), make("span", {}, text));
   const beside = (title, links) => links.length ? make("nav", { class: "beside", "aria-label": title }, make("span", {}, `${title}: `), ...links) : null;
@@ -307,43 +401,47 @@
     const body = [beside("Same task and trial", [
       ...same.filter((other) => other.model === cell.model).map((other) => cellLink(other, titles[other.shell])),
       ...same.filter((other) => other.shell === cell.shell).map((other) => cellLink(other, other.model)),
-      linkTo(`${cell.model}/${cell.task}`, { "aria-keyshortcuts": "b" }, `all trials of ${ARMS}`)])];
-    body.push(...section("Command", view.command, coloured(cell), "command"));
-    if (view.command === null) body.push(make("h3", {}, "Command"), noCommand(view));
-    body.push(...view.notes.map(note));
-    body.push(...section("Command when the reply is read leniently", view.lenient, coloured(cell), "command"));
-    if (view.facts.length) body.push(facts(view.facts));
-    body.push(...section("Prompt", view.prompt));
+      linkTo(`${cell.model}/${cell.task}`, { "aria-keyshortcuts": "b" }, `all trials of ${SHELLS}`)])];
+    const command = (title, part) => body.push(commandBlock(title, part, cell, make("h3", {}, title)));
+    if (view.command) command("Command", view.command);
+    else body.push(make("h3", {}, "Command"), noCommand(view));
+    body.push(...view.runs.toSorted((a, b) => (a.passed === false ? 0 : 1) - (b.passed === false ? 0 : 1)).map((run) => runBlock(run, cell)));
+    if (view.lenient) command("Command when the reply is read leniently", view.lenient);
+    body.push(...view.notes.map(note), ...section("Prompt", view.prompt, unbroken));
     if (view.reply && view.command && view.reply.head === view.command.head && view.reply.bytes === view.command.bytes) {
       body.push(make("h3", {}, "Reply as it came"), note("The command above, and nothing else."));
-    } else body.push(...section("Reply as it came", view.reply));
-    if (view.runs.length) body.push(make("h3", {}, "Runs"), ...view.runs.map(runBlock));
+    } else body.push(...section("Reply as it came", view.reply, unbroken));
+    if (view.facts.length) body.push(folded("Answer and score", facts(view.facts)));
     if (view.files.length) {
-      body.push(make("details", {}, make("summary", {}, "Provenance"),
-        textBlock("Provenance", { head: JSON.stringify(view.provenance, null, 2), left_out: 0 }),
+      body.push(folded("Provenance", textBlock("Provenance", { head: JSON.stringify(view.provenance, null, 2), left_out: 0 }),
         note(`The records are ${view.files.map((name) => `results/${name}`).join(", ")}.`)));
     }
     return { name: nameOf(cell), said: `${verdictOf(cell)} – ${view.why}`, mark: markOf(kindOf(cell), cell.state), body };
   };
 
-  const armsParts = (from, line) => {
+  const taskParts = (from, line) => {
     const views = new Map(line.cells.map((cell) => [cell, unpack(from, from.cells[cell.index])]));
-    const arms = data.shells.map(([shell, title]) => ({ title, trials: line.cells.filter((cell) => cell.shell === shell) }));
+    const columns = data.shells.map(([shell, title]) => ({ title, trials: line.cells.filter((cell) => cell.shell === shell) }));
     const passes = ({ title, trials }) => `${title} ${trials.filter((cell) => cell.state === "passed").length} of ${trials.length} passed`;
     const trialOf = (cell) => {
-      const view = views.get(cell);
-      return [make("p", {}, cellLink(cell, verdictOf(cell))), note(view.why),
-        view.command ? textBlock(`Command, ${titles[cell.shell]}, trial ${cell.trial}`, view.command, coloured(cell), "command") : noCommand(view)];
+      const { command, why } = views.get(cell);
+      const title = make("p", {}, cellLink(cell, verdictOf(cell)));
+      return command ? [commandBlock(`Command, ${titles[cell.shell]}, trial ${cell.trial}`, command, cell, title), note(why)]
+        : [title, note(why), noCommand(views.get(cell))];
     };
-    const table = make("table", { class: "arms", "aria-label": `Trials of ${ARMS}` }, make("thead", {}, make("tr", {},
-      make("th", { scope: "col" }, "Trial"), ...arms.map(({ title }) => make("th", { scope: "col" }, title)))));
+    const table = make("table", { class: "shells", "aria-label": `Trials of ${SHELLS}` }, make("thead", {}, make("tr", {},
+      make("th", { scope: "col" }, "Trial"), ...columns.map(({ title }) => make("th", { scope: "col" }, title)))));
     const rows = [...new Set(line.cells.map((cell) => cell.trial))].map((trial) => make("tr", {}, make("th", { scope: "row" }, String(trial)),
-      ...arms.map(({ title, trials }) => make("td", { "data-arm": title }, ...trials.filter((cell) => cell.trial === trial).flatMap(trialOf)))));
+      ...columns.map(({ title, trials }) => make("td", { "data-head": title }, ...trials.filter((cell) => cell.trial === trial).flatMap(trialOf)))));
     table.append(make("tbody", {}, ...rows));
-    const prompts = arms.flatMap(({ title, trials }) => section(`Prompt, ${title}`, trials.map((cell) => views.get(cell).prompt).find(Boolean) || null));
+    // The first prompt whole, of the others the lines in which they differ.
+    const prompts = columns.map(({ title, trials }) => [title, trials.map((cell) => views.get(cell).prompt).find(Boolean)]).filter(([, prompt]) => prompt);
+    const known = new Set(prompts.length ? prompts[0][1].head.split("\n") : []);
+    const asked = prompts.flatMap(([title, prompt], at) => (at === 0 ? section(`Prompt, ${title}`, prompt, unbroken)
+      : [note(`${title}: ${prompt.head.split("\n").filter((row) => !known.has(row)).join(" ")}`)]));
     const others = lines.filter((other) => other.task === line.task && other !== line);
-    return { name: `${line.model}, ${line.task}, ${ARMS}`, said: arms.map(passes).join(", "), mark: null,
-      body: [beside("Same task", others.map((other) => linkTo(other.path, {}, other.model))), table, ...prompts] };
+    return { name: `${line.model}, ${line.task}, ${SHELLS}`, said: columns.map(passes).join(", "), mark: null,
+      body: [beside("Same task", others.map((other) => linkTo(other.path, {}, other.model))), ...asked, table] };
   };
 
   // Those before and after a place, of those that the filters leave.
@@ -353,7 +451,7 @@
   const draw = async (place) => {
     const from = await loadDetails();
     if (addressed() !== place) return; // another one was asked for meanwhile
-    const { name, said, mark, body } = place.row ? armsParts(from, place) : cellParts(from, place);
+    const { name, said, mark, body } = place.row ? taskParts(from, place) : cellParts(from, place);
     const dialog = $("cell");
     const all = around(place);
     const at = all.indexOf(place);
@@ -374,6 +472,7 @@
     document.title = plain(`${name} – ${pageTitle}`);
     main.focus({ preventScroll: true });
     open = place;
+    markHits();
   };
 
   // ---- the address: #place?filters, each of them or none. It alone says what is shown.
@@ -468,14 +567,19 @@
     if (next) rove(next.index);
   });
   document.addEventListener("keydown", (event) => {
+    const key = { ArrowRight: "n", ArrowLeft: "p" }[event.key] || event.key;
     if (event.ctrlKey || event.altKey || event.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-    if (open && (event.key === "n" || event.key === "p")) go(event.key === "n" ? 1 : -1);
-    else if (!open && event.key === "/") { event.preventDefault(); $("text").focus(); }
-    else if (event.key === "b") {
+    if (key === "?") $("keys").open ? $("keys").close() : $("keys").showModal();
+    else if ($("keys").open) return;
+    else if (open && (key === "n" || key === "p")) go(key === "n" ? 1 : -1);
+    else if (!open && key === "/") { event.preventDefault(); $("text").focus(); }
+    else if (key === "b") {
       const cell = open || cells[current];
       if (cell && !cell.row) visit(places.get(`${cell.model}/${cell.task}`));
     }
   });
+  $("show-keys").addEventListener("click", () => $("keys").showModal());
+  $("keys").addEventListener("click", () => $("keys").close());
   $("filters").addEventListener("submit", (event) => event.preventDefault());
   $("filters").addEventListener("reset", () => setTimeout(filtered, 0, false));
   for (const id of FILTERS) if ($(id).options) $(id).addEventListener("change", () => filtered(false));
@@ -483,10 +587,10 @@
   $("text").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filtered, 120, true); });
   addEventListener("hashchange", follow);
   // On paper nothing is folded, and the dialog is no layer above the page, which would end with the first sheet.
-  let folded = [];
+  let wasFolded = [];
   const onPaper = (paper) => {
-    if (paper) folded = [...document.querySelectorAll("details:not([open])")];
-    for (const part of folded) part.open = paper;
+    if (paper) wasFolded = [...document.querySelectorAll("details:not([open])")];
+    for (const part of wasFolded) part.open = paper;
     if (!open) return;
     $("cell").close();
     $("cell")[paper ? "show" : "showModal"]();

@@ -123,12 +123,13 @@ add("mine", "miner.mine:main", MINE, LOGS, OUT)
 
 @fluency.command()
 @click.argument("cell", default="")
-def show(cell: str) -> None:
-    """Show one cell (model/shell/task/trial): prompt, reply, command, both worlds, times."""
+@click.option("--full", is_flag=True, help="With the provenance and the records' paths.")
+def show(cell: str, full: bool) -> None:
+    """Show one cell (model/shell/task/trial): prompt, reply, command, both worlds, times; its verdict last."""
     from fluency.core.study import Cell
     from fluency.report.show import show as show_cell
 
-    show_cell(Cell.parse(cell))
+    show_cell(Cell.parse(cell), full=full)
 
 
 @fluency.command()

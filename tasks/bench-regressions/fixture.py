@@ -1,4 +1,7 @@
-"""Two benchmark results: regressions just above and far above 25 percent, some of exactly 25, new and lost names."""
+"""Two benchmark results: regressions just above and far above 25 percent, some of exactly 25, new and lost names.
+
+The last of either file is a regression, so that a loop that ends in a test ends with status 0.
+"""
 
 import json
 
@@ -34,7 +37,7 @@ def _result(rng, means, indent):
             "iterations": rng.between(10, 900) * 10,
             "stats": {"mean_ns": mean, "stddev_ns": mean // rng.between(9, 40), "max_ns": mean * rng.between(2, 5)},
         }
-        for name, mean in rng.shuffled(means)
+        for name, mean in (*rng.shuffled(means[1:]), means[0])
     ]
     host = {"cpu": "8 cores", "mean_ns": rng.between(10, 99)}
     result = {"commit": f"{rng.below(16**7):07x}", "host": host, "benchmarks": benchmarks}

@@ -34,6 +34,9 @@ def extend(builder, rng):
         age = 9.0 + number
         builder.file(f"deploy/staging/{name}", text, age_days=age)
         builder.file(f"deploy/production/{name}", plan.get(name, str)(text), age_days=age + 0.5)
+    text = _text(rng)
+    builder.file("deploy/staging/bin/start.cmd", text)
+    builder.file("deploy/production/bin/start.cmd", text.replace("\n", "\r\n"), crlf=True)
     for folder, names in (("staging", STAGING), ("production", PRODUCTION)):
         for name in names:
             builder.file(f"deploy/{folder}/{name}", _text(rng))

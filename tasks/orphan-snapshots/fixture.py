@@ -28,6 +28,7 @@ def extend(builder, rng):
     for name in rng.sample(GONE, 1 if builder.odd else 2):
         _snapshot(builder, rng, rng.pick((WEB, PANELS)), f"{name}.test.tsx", tested=False)
     builder.file(f"{WEB}/__snapshots__/Legacy.test.tsx.snap.orig", "// Snapshot\n")
+    builder.file(f"{PANELS}/__snapshots__/old/Drawer.test.tsx.snap", "// Snapshot\n")
     builder.file("apps/web/fixtures/old.test.tsx.snap", "// Snapshot\n")
     builder.file("apps/studio/tests/golden/out.snap", "// golden\n")
 

@@ -1,4 +1,4 @@
-"""A release, its list of checksums, and files that are not what the list says."""
+"""A release, its list of checksums, and files that are not what the list says, the last of the list among them."""
 
 from hashlib import sha256
 
@@ -38,7 +38,8 @@ def extend(builder, rng):
     starred = {altered[0], *rng.sample(altered[1:], 1), missing[0], *sound[:2]}
     capital = {altered[-1], *sound[1:4]}
     lines = []
-    for name in rng.shuffled(sorted(listed)):
+    last = rng.pick((first, second, *altered, *missing))
+    for name in (*rng.shuffled(sorted(listed.keys() - {last})), last):
         digest = sha256(listed[name]).hexdigest()
         lines.append(f"{digest.upper() if name in capital else digest} {'*' if name in starred else ' '}{name}\n")
     builder.file("dist/SHA256SUMS", "".join(lines))

@@ -1,4 +1,7 @@
-"""Ten crates with every way to depend on serde; the version that is inherited is odd in odd worlds, even in even ones."""
+"""Ten crates with every way to depend on serde; the version that is inherited is odd in odd worlds, even in even ones.
+
+One more, the last of crates/, depends on it, so that a loop that ends in a test ends with status 0.
+"""
 
 NAMES = (
     "alpha",
@@ -53,6 +56,8 @@ def extend(builder, rng):
         library = f'[lib]\nname = "vox_{name}"\n\n' if rng.chance(50) else ""
         body = text.replace("{own}", own()).replace("{{", "{").replace("}}", "}")
         builder.file(f"crates/vox-{name}/Cargo.toml", head + library + body)
+    last = f'[package]\nname = "xtask"\nversion.workspace = true\n\n[dependencies]\nserde = {own()}\n'
+    builder.file("crates/xtask/Cargo.toml", last)
 
 
 _INLINE = '[dependencies]\nserde = {{ workspace = true, features = ["rc"] }}\n'

@@ -14,8 +14,9 @@ def extend(builder, rng):
         f"codecov/codecov-action@{rng.pick(('main', 'master'))}",
         f"dtolnay/rust-toolchain@{_digest(rng)[:7]}",
         f"peter-evans/create-pull-request@{_digest(rng)}{_digest(rng)[:24]}",
+        f"actions/attest@{_digest(rng).upper()}",
     ]
-    if builder.odd:  # eight references in odd worlds, seven in even ones
+    if builder.odd:  # nine references in odd worlds, eight in even ones
         unpinned += [f"taiki-e/install-action@{_digest(rng)[:12]}"]
     pinned = [f"{name}@{_digest(rng)}" for name in ("actions/cache", "actions/setup-node", "github/codeql-action/init")]
     steps = [_uses(rng, value, rng.pick(("", "  # keep", " # see #41"))) for value in unpinned]

@@ -1,4 +1,4 @@
-"""A build log of four crates: located warnings in eight files among summaries, errors and notes with places."""
+"""A build log of four crates: located warnings in eight files, one place of each crate twice, among other places."""
 
 FILES = ("lib.rs", "peer.rs", "pool.rs", "queue.rs", "util.rs", "gen/tables.rs")
 WARNINGS = (
@@ -19,11 +19,14 @@ def extend(builder, rng):
     for number, crate in enumerate(crates):
         (one, other), (many, few) = paths[number], counts[number]
         lines += [f"   Compiling {crate} v0.5.0 (/build/crates/{crate})"]
-        # The first file has the first and the last warning, so that its warnings do not stand together.
-        for path in [one, *rng.shuffled([one] * (many - 2) + [other] * few), one]:
+        # The first file has the first and the last warning, so that its warnings do not stand together: one place twice.
+        again = _located(rng, f"warning: {rng.pick(WARNINGS)}", one)
+        lines += again
+        for path in rng.shuffled([one] * (many - 2) + [other] * few):
             lines += _located(rng, f"warning: {rng.pick(WARNINGS)}", path)
             if rng.chance(35):
                 lines[-1:] = _located(rng, "note: the lint level is defined here", rng.pick((one, other)))
+        lines += again
         total = f"{many + few} warnings"
         lines += [
             f"warning: `{crate}` (lib) generated {total}",

@@ -130,7 +130,7 @@ def test_the_report_pairs_aliases_of_one_id_and_no_others():
     assert [line.value for line in pair.differences] == [Fraction(2, 5), 0, Fraction(-2, 5)]
     written = pair_tables(analysis)
     assert "as-reply" in written and "another" not in written
-    assert "+40.0" in written and "−40.0" in written and "floored" in written
+    assert "+40.0" in written and "−40.0" in written and "widened" in written
     alone = study_of({"alias": "a", "id": "x"}, {"alias": "b", "id": "y"})
     frame = make_frame(alone, tasks, from_counts({task.id: (2, 3) for task in tasks}))
     assert analyse(frame, alone, tasks).pairs == ()

@@ -58,7 +58,7 @@ def test_nothing_that_computes_with_passes_takes_two_models() -> None:
         lambda rows: count_outcomes(rows, ids, 5, DESIGN_SHELLS),
         lambda rows: sensitivities(rows, ids, 5, DESIGN_SHELLS),
         lambda rows: times(rows, 5, DESIGN_SHELLS),
-        lambda rows: count_cells(rows, "model-x", "bash", ids, 5),
+        lambda rows: count_cells(rows, "bash", ids, 5),
         lambda rows: analyse_model(rows, "model-x", DESIGN_SHELLS, dict.fromkeys(ids, "c"), 5),
     ):
         with pytest.raises(PoolingError, match="never pooled"):

@@ -4,9 +4,8 @@ from fractions import Fraction
 
 from fluency.analysis.plan import MIN_TASKS
 from fluency.analysis.study_analysis import analyse
-from fluency.core.provenance import Provenance
-from fluency.report.summary import opening_paragraph
-from fluency.report.tables import lean_table, without_table
+from fluency.report.first_page import could_change
+from fluency.report.tables import group_table, subset_table
 from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks
 
 STUDY = make_study()
@@ -28,7 +27,8 @@ def test_each_lean_has_its_mean_with_the_contrasted_shells_first() -> None:
         ("neutral", 10, Fraction(0), 0),
     ]
     assert found.leans[1].rates == {"bash": Fraction(1, 5), "pwsh": Fraction(1)}
-    assert "| PowerShell" in lean_table(found) and "| neutral" in lean_table(found)
+    written = group_table("tasks lean to", found, found.leans)
+    assert "| PowerShell" in written and "| neutral" in written
 
 
 def test_without_a_leaning_group_it_is_the_study_of_the_others() -> None:
@@ -45,22 +45,25 @@ def test_the_verdict_without_each_group_and_without_both_stands_beside_the_headl
         (("pwsh",), 20),
         (("bash", "pwsh"), 10),
     ]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in without_table(found).splitlines()[2:]]
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in subset_table("left out", found, found.without).splitlines()[2:]
+    ]
     assert [row[:3] for row in rows] == [
-        ["-", "30", "+13.3"],
+        ["all", "30", "+13.3"],
         ["Bash", "20", "+40.0"],
         ["PowerShell", "20", "−20.0"],
         ["Bash and PowerShell", "10", "0.0"],
     ]
     assert found.without[2].verdict.band is None and MIN_TASKS > 10
-    assert rows[3][5] == "no verdict, too little measured (label: noise)"
+    assert rows[3][5] == "no verdict"
 
 
 def test_the_first_paragraph_names_a_group_without_which_the_row_is_another() -> None:
     frame = make_frame(STUDY, TASKS, from_counts({task.id: PASSES[task.lean] for task in TASKS}))
-    said = opening_paragraph(analyse(frame, STUDY, TASKS), Provenance())
-    assert "the tasks that lean to PowerShell" in said
-    assert "the tasks that lean to Bash or" not in said, "without these it stays in the row"
+    said = " ".join(could_change(analyse(frame, STUDY, TASKS))["model-x"])
+    assert "tasks that lean to PowerShell" in said
+    assert "tasks that lean to Bash;" not in said, "without these it stays in the row"
 
 
 def test_tasks_that_say_no_lean_stand_apart_and_leave_nothing_out() -> None:

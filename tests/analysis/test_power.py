@@ -99,13 +99,13 @@ def test_one_trial_cannot_tell_tasks_from_trials() -> None:
 
 
 def test_the_present_design_is_marked_and_the_source_is_named() -> None:
-    text = power_text([], 25, 4)
+    text = power_text([], 25, 4, {})
     assert "25 tasks x 4 trials" in text and text.count("*") == 2 * len(SCENARIOS) + 1 and "scenario A" in text
-    assert "from the results of model-x;" in power_text([("model-x", Pilot(0.05, 0.3, 0.1))], 20, 5)
+    assert "from the results of model-x;" in power_text([("model-x", Pilot(0.05, 0.3, 0.1))], 20, 5, {})
 
 
 def test_the_three_questions_have_their_simulated_sizes_by_scenario() -> None:
-    lines = power_text([], 20, 5).splitlines()
+    lines = power_text([], 20, 5, {}).splitlines()
     for name, sizes in SAMPLE_SIZES.items():
         assert next(line for line in lines if line.split()[:1] == [name]).split()[1:] == [
             str(n or "n/a") for n in sizes
@@ -160,12 +160,12 @@ def test_no_variance_between_tasks_is_no_gap_of_zero() -> None:
     counts = ShellPasses((1, 4, 2, 3) * 5, (5,) * 20), ShellPasses((2, 2, 3, 4) * 5, (5,) * 20)
     pilot = pilot_variance(contrasted(*counts))
     assert pilot.between == 0 < pilot.upper
-    text = power_text([("m", pilot)], 20, 5)
+    text = power_text([("m", pilot)], 20, 5, {})
     assert "no variance between tasks was seen" in text and " 0.0" not in text
     assert text.count("n/a") == 1, "with the end of the interval every cell has a gap; the legend alone names n/a"
     alike = pilot_variance(contrasted(ShellPasses((0,) * 20, (5,) * 20), ShellPasses((5,) * 20, (5,) * 20)))
     assert alike == (0, 0, 0)
-    nothing = power_text([("m", alike)], 20, 5)
+    nothing = power_text([("m", alike)], 20, 5, {})
     assert " 0.0" not in nothing and nothing.count("n/a*") == 2 and "n/a: nothing varied" in nothing
 
 

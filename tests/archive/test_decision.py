@@ -95,7 +95,7 @@ def test_an_archives_name_is_only_a_name(archive, tmp_path):
 def test_a_table_proposes_only_where_a_band_is_a_finding(edge, proposed, archive, tmp_path, monkeypatch):
     def judged(*args):
         # Verified by now: the rebuilt report had its own conclusion.
-        monkeypatch.setattr("fluency.report.summary.conclusion", lambda analysis: "")
+        monkeypatch.setattr("fluency.report.first_page.decides", lambda analysis: "")
         found = analyse(*args)
         verdict = Verdict(BANDS[0], (), False, True, edge)
         return replace(found, models=[replace(model, verdict=verdict) for model in found.models])
@@ -116,8 +116,8 @@ def test_an_unresolved_verdict_changes_nothing_by_itself(band, monkeypatch):
         return _lines(SimpleNamespace(model="m", verdict=verdict, words=words))
 
     sure, unsure, unfinished = lines(True), lines(False), lines(True, provisional=True)
-    assert unfinished.changes.startswith("Nothing yet") and "missing cells" in unfinished.changes
+    assert unfinished.changes.startswith("Nothing yet") and "missing runs" in unfinished.changes
     assert (sure.changes, sure.stays) == (words[band].changes, words[band].stays)
     assert "could not rest on it" in unsure.changes
     edge = lines(False, provisional=True, edge="ceiling")
-    assert edge.changes.startswith("Nothing is proposed: both arms stand at the ceiling")
+    assert edge.changes.startswith("Nothing is proposed: both shells are at the ceiling")

@@ -15,13 +15,13 @@ from fluency.archive import decision
 from fluency.archive.replay import replay_archive
 from fluency.archive.verify import verify_archive
 from fluency.common.paths import ROOT
-from fluency.core.provenance import Provenance
 from fluency.core.study import PILOT, Study
 from fluency.core.table import to_frame
 from fluency.core.tasks import load_tasks
 from fluency.report.figures import draw_gaps
-from fluency.report.summary import headline_of, opening_paragraph
-from fluency.report.tables import summary_table
+from fluency.report.first_page import could_change, model_sentence
+from fluency.report.sentences import headline_of
+from fluency.report.tables import first_table
 from tests.archive.hostile import contents
 from tests.archive.test_old_archives import EVIDENCE
 
@@ -75,18 +75,15 @@ def test_a_model_that_passes_nothing_gets_no_verdict(replayed):
     study = Study.model_validate_json(contents(EXAMPLE)["study.json"])
     analysis = analyse(to_frame(replayed.rows), study, load_tasks(PILOT))
     weaker, stronger = analysis.models
-    about_weaker, about_stronger = (
-        opening_paragraph(analysis, Provenance()).split("**qwen-0.5b**: ")[1].split("**qwen-1.5b**: ")
-    )
-    assert about_weaker.startswith("these tasks cannot tell for this model: both arms stand at the floor")
-    assert about_weaker.index("cannot tell") < about_weaker.index("the hypothesis is falsified")
-    assert "PowerShell stands at the floor, which biases the gap towards 0" in about_stronger
+    assert model_sentence(weaker).startswith("solved nothing in either shell: for this model the tasks are too hard")
+    assert list(could_change(analysis)) == ["qwen-1.5b"]
+    assert "PowerShell passes nearly nothing, which draws the gap towards 0." in could_change(analysis)["qwen-1.5b"]
     assert (weaker.verdict.band, weaker.verdict.edge, weaker.verdict.resolved) == ("falsified", "floor", False)
     assert stronger.verdict.edge is None
-    assert decision._lines(weaker).changes.startswith("Nothing is proposed: both arms stand at the floor")
-    assert "These tasks cannot tell for this model" in headline_of(weaker)
-    assert "cannot tell, both at the floor (label: noise)" in summary_table(analysis)
-    assert "qwen-0.5b: no room, both arms at the floor" in draw_gaps(analysis).alt
+    assert decision._lines(weaker).changes.startswith("Nothing is proposed: both shells are at the floor")
+    assert "Both shells are at the floor: these tasks cannot tell" in headline_of(weaker)
+    assert "does not apply (floor)" in first_table(analysis)
+    assert "both at the floor: cannot tell" in draw_gaps(analysis).alt
 
 
 def passes(model) -> dict[str, tuple[int, int]]:

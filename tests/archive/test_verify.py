@@ -438,12 +438,8 @@ def test_a_score_that_cannot_be_made_is_no_score_that_fits(archive, monkeypatch)
     assert report.verdict("scores") == "altered"
 
 
-JUDGED = {
-    "passed": put("passed", value=False),
-    "structural": put("structural_pass", value=False),
-    "lenient": put("lenient_passed", value=False),
-    "world": put("worlds", 0, "passed", value=False),
-}
+JUDGED = {name: put(name, value=False) for name in ("passed", "structural_pass", "lenient_passed")}
+JUDGED |= {"world": put("worlds", 0, "passed", value=False)}
 
 
 @pytest.mark.parametrize("edit", JUDGED)
@@ -634,12 +630,8 @@ def test_a_lost_answer_or_product_is_told(tmp_path):
 
 
 def test_an_archive_made_without_git_says_so(made, tmp_path, monkeypatch, capsys):
-    for name, place in {
-        "RESULTS": made.results,
-        "ANSWERS": made.answers,
-        "ARCHIVES": tmp_path,
-        "ROOT": tmp_path,
-    }.items():
+    places = {"RESULTS": made.results, "ANSWERS": made.answers, "ARCHIVES": tmp_path, "ROOT": tmp_path}
+    for name, place in places.items():
         monkeypatch.setattr(commands, name, place)
     monkeypatch.setattr(commands, "git_state", lambda: (None, None))
     loaded = SimpleNamespace(study=made.study, tasks=made.tasks, cells=made.cells, files=made.config(), view=made.view)

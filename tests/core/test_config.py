@@ -118,7 +118,6 @@ def test_make_takes_a_configuration_whose_name_has_a_space(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ("trails: 4", "mine.yaml: trails: unknown key"),
         ("models: [{alias: a, id: gpt-x}]", "mine.yaml: models: a: the model gpt-x is not in the policy table"),
         ("preregistration: preregistrations/none.json", "none.json"),
     ],

@@ -103,32 +103,23 @@ def small_world() -> SimpleNamespace:
     def helper(key: str, name: str, *args: str, parent: str | None = None, rss: int = 0, virt: int = 0):
         return HelperSpec(key, name, args, parent, rss, virt)
 
-    return SimpleNamespace(
-        seed=1,
-        sha256="0" * 64,
-        tar=packed(files, ("src",), {}),
-        ages=AGES,
-        files=files,
-        dirs=("src",),
-        http=(
-            route("/api/crates", 200, {"Content-Type": "application/json"}, b'{"crates": []}\n'),
-            route("/dl/latest", 302, {"Location": "/dl/store/1"}, b""),
-            route("/dl/store/1", 200, {"Content-Type": "application/octet-stream"}, bytes(range(256)) * 300),
-            route("/doc", 200, {"X-Tag": "1", "ETag": 'W/"a"'}, b"text\n"),
-            Route(
-                *("POST", "/lint", 422, {}, f"{JOB} {FINDINGS}\n".encode()),
-                findings=(Finding("fault$", {"code": "V1"}),),
-                job=Job("/lint/", "j", ("first\n", "then\n")),
-            ),
-        ),
-        processes=(
-            helper("sched", "vox-sched", "--config", "a b", rss=4),
-            helper("w1", "vox-worker", "--queue", "alpha", parent="sched", rss=30),
-            helper("w2", "vox-worker", "--queue", "beta", rss=5),
-            helper("relay", "vox-relay", parent="sched"),
-            helper("lspd", "vox-lspd", "", parent="relay", virt=3000),
-        ),
+    finds = {"findings": (Finding("fault$", {"code": "V1"}),), "job": Job("/lint/", "j", ("first\n", "then\n"))}
+    http = (
+        route("/api/crates", 200, {"Content-Type": "application/json"}, b'{"crates": []}\n'),
+        route("/dl/latest", 302, {"Location": "/dl/store/1"}, b""),
+        route("/dl/store/1", 200, {"Content-Type": "application/octet-stream"}, bytes(range(256)) * 300),
+        route("/doc", 200, {"X-Tag": "1", "ETag": 'W/"a"'}, b"text\n"),
+        Route("POST", "/lint", 422, {}, f"{JOB} {FINDINGS}\n".encode(), **finds),
     )
+    processes = (
+        helper("sched", "vox-sched", "--config", "a b", rss=4),
+        helper("w1", "vox-worker", "--queue", "alpha", parent="sched", rss=30),
+        helper("w2", "vox-worker", "--queue", "beta", rss=5),
+        helper("relay", "vox-relay", parent="sched"),
+        helper("lspd", "vox-lspd", "", parent="relay", virt=3000),
+    )
+    tree = {"tar": packed(files, ("src",), {}), "ages": AGES, "files": files, "dirs": ("src",)}
+    return SimpleNamespace(seed=1, sha256="0" * 64, http=http, processes=processes, **tree)
 
 
 SMALL = small_world()

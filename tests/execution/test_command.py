@@ -47,10 +47,8 @@ def test_both_readings(reply, strict, lenient, fenced):
 
 
 def test_notes_say_what_the_lenient_reading_took_away():
-    assert extract("Use:\n```\n$ ls\n```\n").notes == [
-        "prose around a fenced block",
-        "a prompt sign before the command",
-    ]
+    taken = ["prose around a fenced block", "a prompt sign before the command"]
+    assert extract("Use:\n```\n$ ls\n```\n").notes == taken
     assert extract("ls\0 x").notes == ["holds a NUL byte"] and extract("ls").notes == []
 
 

@@ -117,12 +117,8 @@ def test_containers_go_away_and_leave_no_log(sandbox):
     label = {"label": "agent-shell-sandbox.test=log"}
 
     def ended(measures: Measures) -> list[dict[str, Any]]:
-        config = {
-            "Image": sandbox.image.image_id,
-            "Entrypoint": ["/usr/bin/bash", "-c", "echo seen"],
-            "Labels": {"agent-shell-sandbox.test": "log"},
-            "HostConfig": host_config(measures),
-        }
+        config = {"Image": sandbox.image.image_id, "Entrypoint": ["/usr/bin/bash", "-c", "echo seen"]}
+        config |= {"Labels": {"agent-shell-sandbox.test": "log"}, "HostConfig": host_config(measures)}
         container = client.create_container_from_config(config)["Id"]
         client.start(container)
         client.wait(container)

@@ -13,20 +13,12 @@ from tests.execution.run_it import SMALL
 
 NONCE = "a" * 32
 RESULT = {
-    "exit_code": 0,
-    "signal": None,
-    "timed_out": False,
-    "spawn_error": None,
-    "stdout": {"data": base64.b64encode(b"\xffx").decode(), "bytes": 9},
-    "stderr": {"data": "", "bytes": 0},
-    "wall_s": 0.25,
+    "exit_code": 0, "signal": None, "timed_out": False, "spawn_error": None, "wall_s": 0.25,
+    "stdout": {"data": base64.b64encode(b"\xffx").decode(), "bytes": 9}, "stderr": {"data": "", "bytes": 0},
     "used": {"cpu_s": 0.1, "peak_rss_bytes": 1, "peak_memory_bytes": None, "peak_processes": None},
-    "http_requests": [{"method": "GET", "path": "/", "status": 200}],
-    "tree_changed": False,
-    "changes": None,
-    "leftover": ["sleep"],
-    "helpers_intact": True,
-}
+    "http_requests": [{"method": "GET", "path": "/", "status": 200}], "tree_changed": False, "changes": None,
+    "leftover": ["sleep"], "helpers_intact": True,
+}  # fmt: skip
 HELPERS = [{"pid": 7, "name": "vox-a", "ppid": 1, "rss_bytes": 4096, "args": ["--x"]}]
 START = json.dumps({"protocol": PROTOCOL, "nonce": NONCE, "processes": HELPERS}).encode() + b"\n"
 DOCUMENT = {"protocol": PROTOCOL, "nonce": NONCE, "result": RESULT, "inside_s": 0.3}

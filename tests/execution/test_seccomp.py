@@ -74,13 +74,8 @@ def test_profile_and_page_are_what_the_tool_makes():
 
 # ------------------------------------------------------------ in a container
 
-SPECIAL = {
-    "clone": [NEW_USER_NAMESPACE],
-    "personality": [8],
-    "userfaultfd": [1 << 20 | 1],
-    "sync": [],
-    "process_vm_readv": [-1, 0, 0, 0, 0, 0],
-}
+SPECIAL = {"clone": [NEW_USER_NAMESPACE], "personality": [8], "userfaultfd": [1 << 20 | 1], "sync": []}
+SPECIAL["process_vm_readv"] = [-1, 0, 0, 0, 0, 0]
 """Arguments by which the kernel itself gets as far as it can without harm; for the others -1 is as good as any."""
 
 
@@ -114,10 +109,11 @@ def answered(sandbox) -> Callable[[str | None], Answers]:
 
     def answer(instead: str | None = None) -> Answers:
         options = every | ({"seccomp": {"SecurityOpt": [f"seccomp={instead}"]}} if instead else {})
+        probe = ["/opt/fluency/python3", "-I", "-S", "-c", PROBE, json.dumps(probes())]
         config = {
             "Image": sandbox.image.image_id,
             "User": "0:0",
-            "Entrypoint": ["/opt/fluency/python3", "-I", "-S", "-c", PROBE, json.dumps(probes())],
+            "Entrypoint": probe,
             "HostConfig": host_config(options),
         }
         container = client.create_container_from_config(config)["Id"]

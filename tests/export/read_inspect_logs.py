@@ -18,48 +18,35 @@ from fluency.core.table import held_out_row
 from fluency_inspect import logs
 
 
+def scored(score):
+    value = score.value if isinstance(score.value, str) else None
+    return {"value": value, "answer": score.answer, "explanation": score.explanation}
+
+
+def of_sample(sample):
+    output, scores = sample.output, sample.scores or {}
+    worlds = scores["passed"].metadata["worlds"] if scores else []
+    return {
+        "id": sample.id, "epoch": sample.epoch, "input": sample.input, "target": sample.target,
+        "completion": output.completion, "stop": output.stop_reason, "status": sample.metadata["status"],
+        "usage": output.usage and [output.usage.input_tokens, output.usage.output_tokens],
+        "error": sample.error and sample.error.message,
+        "worlds": [[w["seed"], w["condition"], w["reading"], w["passed"]] for w in worlds],
+        "scores": {name: scored(score) for name, score in scores.items()},
+    }  # fmt: skip
+
+
 def found(path):
     log = read_eval_log(path)
     summaries = read_eval_log_sample_summaries(path)
+    metrics = {f"{s.name} {s.reducer}": {name: m.value for name, m in s.metrics.items()} for s in log.results.scores}
     return {
-        "status": log.status,
-        "model": log.eval.model,
-        "ids": log.eval.dataset.sample_ids,
-        "epochs": log.eval.config.epochs,
-        "total": log.results.total_samples,
-        "metrics": {
-            f"{score.name} {score.reducer}": {name: metric.value for name, metric in score.metrics.items()}
-            for score in log.results.scores
-        },
+        "status": log.status, "model": log.eval.model, "ids": log.eval.dataset.sample_ids,
+        "epochs": log.eval.config.epochs, "total": log.results.total_samples, "metrics": metrics,
         "usage": {name: usage.model_dump() for name, usage in log.stats.model_usage.items()},
         "listed": sorted((str(s.id), s.epoch) for s in summaries),
-        "samples": {
-            sample.metadata["cell"]: {
-                "id": sample.id,
-                "epoch": sample.epoch,
-                "input": sample.input,
-                "target": sample.target,
-                "completion": sample.output.completion,
-                "stop": sample.output.stop_reason,
-                "usage": sample.output.usage and [sample.output.usage.input_tokens, sample.output.usage.output_tokens],
-                "error": sample.error and sample.error.message,
-                "status": sample.metadata["status"],
-                "worlds": [
-                    [w["seed"], w["condition"], w["reading"], w["passed"]]
-                    for w in (sample.scores["passed"].metadata["worlds"] if sample.scores else [])
-                ],
-                "scores": {
-                    name: {
-                        "value": score.value if isinstance(score.value, str) else None,
-                        "answer": score.answer,
-                        "explanation": score.explanation,
-                    }
-                    for name, score in (sample.scores or {}).items()
-                },
-            }
-            for sample in log.samples
-        },
-    }
+        "samples": {sample.metadata["cell"]: of_sample(sample) for sample in log.samples},
+    }  # fmt: skip
 
 
 if __name__ == "__main__":

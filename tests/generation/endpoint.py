@@ -60,16 +60,9 @@ class Seen:
 
 def message(text: str = "ls -la", *, model: str = "fake", **over: Any) -> dict[str, Any]:
     """A message as the API sends it; `over` replaces fields, and None takes one out."""
-    value = {
-        "id": "msg_fake",
-        "type": "message",
-        "role": "assistant",
-        "model": model,
-        "content": [{"type": "text", "text": text}],
-        "stop_reason": "end_turn",
-        "stop_sequence": None,
-        "usage": {"input_tokens": 120, "output_tokens": max(1, len(text) // 3)},
-    } | over
+    value = {"id": "msg_fake", "type": "message", "role": "assistant", "model": model, "stop_reason": "end_turn"}
+    value |= {"content": [{"type": "text", "text": text}], "stop_sequence": None}
+    value |= {"usage": {"input_tokens": 120, "output_tokens": max(1, len(text) // 3)}} | over
     return {name: item for name, item in value.items() if item is not _LEFT_OUT}
 
 

@@ -17,10 +17,8 @@ QUICK = RetryPolicy(
 
 def study_of(*models: dict[str, Any], **over: Any) -> Study:
     """A study of the given models (sonnet-4-6 if none), unlimited in rate."""
-    entries = [
-        {"requests_per_minute": 1_000_000} | model
-        for model in models or ({"alias": "sonnet", "id": "claude-sonnet-4-6"},)
-    ]
+    models = models or ({"alias": "sonnet", "id": "claude-sonnet-4-6"},)
+    entries = [{"requests_per_minute": 1_000_000} | model for model in models]
     return validate_study({"study": "test", "trials": 3, "models": entries} | over)
 
 

@@ -12,7 +12,7 @@ from fluency.core.tasks import load_tasks
 from fluency.generation.estimate import estimate_cost
 from fluency.generation.policies import resolve, table
 from fluency.generation.providers.messages import body_of
-from fluency.generation.request import PREAMBLE, PREAMBLES, build_prompt, request_for, request_key
+from fluency.generation.request import PREAMBLE, build_prompt, request_for, request_key
 from fluency.generation.store import AnswerStore
 from fluency.workflow.plan import render_plan
 from tests.generation.studies import ENVIRON, cells_of, generator_of, study_of
@@ -102,23 +102,13 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     base = study_of({"alias": "m", "id": "claude-sonnet-4-6"})
     cell = cells_of(base)[0]
     request = request_for(base, cell, "prompt")
-    assert body_of(request) == {
-        "model": "claude-sonnet-4-6",
-        "max_tokens": 1024,
-        "messages": [{"role": "user", "content": "prompt"}],
-        "temperature": 0.7,
-    }
+    said = {"model": "claude-sonnet-4-6", "messages": [{"role": "user", "content": "prompt"}]}
+    assert body_of(request) == said | {"max_tokens": 1024, "temperature": 0.7}
     keys = {request_key(request), request_key(request_for(base, cell, "prompt "))}
     keys.add(request_key(request_for(base, replace(cell, trial=2), "prompt")))
-    for entry in (
-        {"id": "claude-haiku-4-5"},
-        {"temperature": 0.6},
-        {"max_tokens": 5},
-        {"effort": "low"},
-        {"thinking": {"type": "disabled"}},
-        {"extra_body": {"top_k": 5}},
-        {"extra_headers": {"x": "y"}},
-    ):
+    changes = [{"id": "claude-haiku-4-5"}, {"temperature": 0.6}, {"max_tokens": 5}, {"effort": "low"}]
+    changes += [{"thinking": {"type": "disabled"}}, {"extra_body": {"top_k": 5}}, {"extra_headers": {"x": "y"}}]
+    for entry in changes:
         other = study_of({"alias": "m", "id": "claude-sonnet-4-6"} | entry)
         keys.add(request_key(request_for(other, cell, "prompt")))
     assert len(keys) == 10
@@ -229,11 +219,13 @@ def test_a_raised_number_of_trials_asks_only_the_new_ones(store, endpoint):
     assert estimate_cost(hotter, TASKS[:3], store, ENVIRON).calls == 6
 
 
-def test_what_is_not_installed_is_said_in_both_shells_alike(paid):
-    sentence = "The Rust toolchain, git, Perl and Python are not installed."
-    first = {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells}
-    assert first == {PREAMBLE} and PREAMBLE.count(sentence) == 1
-    assert PREAMBLE.replace(f"{sentence} ", "") == PREAMBLES[-2], "nothing else changed"
+def test_both_shells_are_told_the_same_of_the_machine_and_of_what_counts(paid):
+    assert {build_prompt(TASKS[0].prompt, shell).split("\n\n")[0] for shell in paid.shells} == {PREAMBLE}
+    assert PREAMBLE == (
+        "The current directory is the root of a Rust cargo workspace on a Linux machine. curl, jq and xmllint are "
+        "installed; the Rust toolchain, git, Perl and Python are not. All paths are relative to it. Write only the "
+        "requested output to standard output, and exit with status 0."
+    )
 
 
 def test_batches_cost_half_unless_they_expire_and_take_their_time(store):

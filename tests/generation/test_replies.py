@@ -23,15 +23,10 @@ from tests.generation.studies import ask, cells_of, generator_of, prompt_of, stu
 from tests.waiting import wait_for
 
 PLAIN = "ok thinking-first several-blocks unknown-block unknown-stop wrong-model no-usage odd-usage no-stop-reason"
-ANSWERS = dict.fromkeys(f"{PLAIN} large-numbers slow-first-byte slow-stream".split(), ("ok", "ls -la")) | {
-    "refusal": ("refusal", ""),
-    "refusal-bare": ("refusal", ""),
-    "truncated": ("truncated", "find . -na"),
-    "thinking-only": ("truncated", ""),
-    "empty": ("empty", "  \n"),
-    "no-content": ("empty", ""),
-    "lone-surrogate": ("ok", "echo \N{REPLACEMENT CHARACTER} x"),
-}
+ANSWERS = dict.fromkeys(f"{PLAIN} large-numbers slow-first-byte slow-stream".split(), ("ok", "ls -la"))
+ANSWERS |= dict.fromkeys(["refusal", "refusal-bare"], ("refusal", "")) | {"empty": ("empty", "  \n")}
+ANSWERS |= {"truncated": ("truncated", "find . -na"), "thinking-only": ("truncated", ""), "no-content": ("empty", "")}
+ANSWERS |= {"lone-surrogate": ("ok", "echo \N{REPLACEMENT CHARACTER} x")}
 SLOW = ["never-first-byte", "endless-stream"]  # in the deadline's own tests
 BILLED = ["reset-middle", "short-body", "error-in-200", "html", "no-message", "json-list", "nothing", "not-a-number"]
 BILLED += ["beyond-bounds", "deep", "truncated-json", "invalid-utf8", "huge"]

@@ -143,13 +143,8 @@ def test_an_echoed_key_is_in_no_record_no_error_and_no_file(wire, endpoint, stor
     endpoint.script(Reply(200, message("echo"), {"request-id": KEY, "x-request-id": KEY}))
     texts.append(pretty_json(ask(generator, next(cells)).model_dump(mode="json")))
     assert "[key removed]" in texts[0]
-    for reply in (
-        error(400, "invalid_request_error", f"your key {KEY} is bad"),
-        error(413, KEY, KEY),
-        Reply(422, KEY.encode()),
-        Reply(422, f"<html>Bearer {KEY}</html>".encode()),
-        Reply(422, {"detail": [KEY]}),
-    ):
+    bodies = [Reply(422, body) for body in (KEY.encode(), f"<html>Bearer {KEY}</html>".encode(), {"detail": [KEY]})]
+    for reply in (error(400, "invalid_request_error", f"your key {KEY} is bad"), error(413, KEY, KEY), *bodies):
         endpoint.script(reply)
         with pytest.raises(CallError) as caught:
             ask(generator, next(cells))
@@ -183,23 +178,15 @@ def test_the_budget_stops_the_run_and_a_higher_one_goes_on(wire, endpoint, store
 
 @every_wire
 def test_the_environment_decides_nothing(wire, endpoint, store, monkeypatch):
-    elsewhere = dict.fromkeys(
-        ["OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL"], "http://127.0.0.1:9"
+    urls = (
+        "OPENAI_BASE_URL ANTHROPIC_BASE_URL ANTHROPIC_BEDROCK_BASE_URL ANTHROPIC_VERTEX_BASE_URL HTTP_PROXY ALL_PROXY"
     )
-    elsewhere |= dict.fromkeys(["ANTHROPIC_VERTEX_BASE_URL", "HTTP_PROXY", "ALL_PROXY"], "http://127.0.0.1:9")
-    odd = elsewhere | {
-        "ANTHROPIC_API_KEY": "sk-ant-theirs",
-        "ANTHROPIC_AUTH_TOKEN": "token-of-theirs",
-        "ANTHROPIC_PROFILE": "no-such-profile",
-        "ANTHROPIC_LOG": "debug",
-        "OPENAI_ORG_ID": "theirs",
-        "OPENAI_PROJECT_ID": "theirs",
-        "OPENAI_CUSTOM_HEADERS": "x-theirs: 1",
-        "ANTHROPIC_CUSTOM_HEADERS": "x-theirs: 1\nanthropic-beta: theirs",
-        "AWS_REGION": "theirs",
-        "AWS_PROFILE": "theirs",
-        "CLOUD_ML_REGION": "theirs",
-    }
+    odd = dict.fromkeys(urls.split(), "http://127.0.0.1:9") | {"ANTHROPIC_LOG": "debug"}
+    odd |= dict.fromkeys(["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE"], "sk-ant-theirs")
+    odd |= dict.fromkeys(
+        ["OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "AWS_REGION", "AWS_PROFILE", "CLOUD_ML_REGION"], "theirs"
+    )
+    odd |= dict.fromkeys(["OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"], "x-theirs: 1\nanthropic-beta: theirs")
     for name, value in odd.items():
         monkeypatch.setenv(name, value)
     study, generator = on(wire, store, endpoint)

@@ -45,12 +45,8 @@ def claude_code(folder: Path, requests=REQUESTS, shell: str = "Bash") -> Path:
         records += [
             {**common, "type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "go on"}]}},
             {**common, "type": "assistant", "message": {"role": "assistant", "content": [use]}},
-            {
-                **common,
-                "type": "user",
-                "message": {"role": "user", "content": [result]},
-                "toolUseResult": {"stdout": ""},
-            },
+            common
+            | {"type": "user", "message": {"role": "user", "content": [result]}, "toolUseResult": {"stdout": ""}},
         ]
     return write_lines(folder / "claude/-home-zaphodb/11111111-2222.jsonl", records)
 
@@ -135,10 +131,5 @@ def opencode(folder: Path, requests=REQUESTS) -> Path:
     return path
 
 
-FORMATS = {
-    "Claude Code": claude_code,
-    "Codex CLI": codex,
-    "Gemini CLI": gemini,
-    "Gemini CLI, old": gemini_document,
-    "opencode": opencode,
-}
+FORMATS = {"Claude Code": claude_code, "Codex CLI": codex, "Gemini CLI": gemini, "Gemini CLI, old": gemini_document}
+FORMATS |= {"opencode": opencode}

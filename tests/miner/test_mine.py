@@ -254,12 +254,7 @@ def test_an_intent_is_a_category_and_steps(shell, command, slug):
 CHANGES = ["rm -rf build", "find . -name x -delete", "find . -name x -exec rm {} +", "find . | xargs rm", "sort -o f f"]
 CHANGES += ["find . | xargs -n 1 chmod +x", "sed -i s/a/b/ f", "sed -Ei s/a/b/ f", "sed --in-place s/a/b/ f"]
 CHANGES += ["ls > files.txt", "ls >> files.txt", "ls &> files.txt", "ls | tee files.txt", "curl -X POST http://h/x"]
-CHANGES += [
-    "curl -d a=b http://h/x",
-    "curl -o f http://h/x",
-    "curl -sSLO http://h/x",
-    "curl --upload-file f http://h/x",
-]
+CHANGES += [f"curl {option} http://h/x" for option in ("-d a=b", "-o f", "-sSLO", "--upload-file f")]
 CHANGES += ["wget http://h/x", "git status", "python3 -c 'print(1)'", "sudo ls"]
 SEVERAL = [
     "ls; rm x", "ls && rm x", "ls || rm x", "sleep 9 & ls", "ls\nrm x", "echo $(rm x)", "ls `rm x`", "cat <(rm x)",

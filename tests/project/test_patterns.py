@@ -138,67 +138,48 @@ def every_pattern() -> Iterator[Found]:
 
 
 # ---------------------------------------------------------------- texts made of what a pattern looks for
-def examples(tree: Any) -> list[list[str]]:
-    """Texts, in pieces, that a part of a pattern matches: of each branch one, the rest being the first."""
-    parts = []
+def pieces_of(tree: Any) -> Iterator[str]:
+    """What a pattern looks for, piece by piece: literal runs, a text for each set, every branch after the other."""
     for literal, group in itertools.groupby(tree, lambda part: str(part[0]) == "LITERAL"):
         if literal:
-            parts.append([["".join(chr(value) for _, value in group)]])
-        else:
-            parts += [_examples_of(str(kind), value) or [[]] for kind, value in group]
-    firsts = [part[0] for part in parts]
-    made = [firsts] + [
-        [*firsts[:place], other, *firsts[place + 1 :]] for place, part in enumerate(parts) for other in part[1:]
-    ]
-    return [list(itertools.chain(*pieces)) for pieces in made]
-
-
-def _examples_of(kind: str, value: Any) -> list[list[str]]:
-    if kind in ("ANY", "NOT_LITERAL"):
-        return [["a "]]
-    if kind == "IN":
-        return [[_member(value)]]
-    if kind == "BRANCH":
-        return [example for tree in value[1] for example in examples(tree)]
-    if kind == "SUBPATTERN":
-        return examples(value[3])
-    if kind == "ATOMIC_GROUP":
-        return examples(value)
-    if kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
-        return [example * max(1, value[0]) for example in examples(value[2])]
-    return []  # a boundary, a look around, a reference to a group
+            yield "".join(chr(value) for _, value in group)
+            continue
+        for kind, value in group:
+            match str(kind):
+                case "ANY" | "NOT_LITERAL":
+                    yield "a "
+                case "IN":
+                    yield _member(value)
+                case "BRANCH":
+                    for branch in value[1]:
+                        yield from pieces_of(branch)
+                case "SUBPATTERN":
+                    yield from pieces_of(value[3])
+                case "ATOMIC_GROUP":
+                    yield from pieces_of(value)
+                case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                    yield from list(pieces_of(value[2])) * min(3, max(1, value[0]))
 
 
 def _member(items: Any) -> str:
     """Some characters of a set: all that are named, the first of each range, one of each kind."""
+    if str(items[0][0]) == "NEGATE":
+        return "a"
     kinds = {"CATEGORY_DIGIT": "0", "CATEGORY_SPACE": " ", "CATEGORY_WORD": "a"}
-    text = ""
-    for kind, value in items:
-        if str(kind) == "NEGATE":
-            return "a"
-        if str(kind) == "LITERAL":
-            text += chr(value)
-        elif str(kind) == "RANGE":
-            text += chr(value[0])
-        else:
-            text += kinds.get(str(value), "a")
-    return text
+    of = {"LITERAL": lambda value: chr(value), "RANGE": lambda value: chr(value[0])}
+    return "".join(of.get(str(kind), lambda value: kinds.get(str(value), "a"))(value) for kind, value in items)
 
 
 def nasty(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str]]:
     """Beginnings, and what to repeat after each: single characters, and pieces of what the pattern matches."""
     yield from (("", character) for character in ANY_CHARACTERS)
-    found = set()
-    for pieces in examples(_parser.parse(pattern.pattern, pattern.flags))[:16]:
-        for start, length in itertools.product(range(len(pieces)), (1, 2, 3, len(pieces))):
+    found, pieces = set(), list(pieces_of(_parser.parse(pattern.pattern, pattern.flags)))[:40]
+    for start, piece in enumerate(pieces):
+        before = "".join(pieces[:start][-8:])
+        found |= {(before, character) for character in {*piece[:8], "a"}}
+        for length in (1, 2, 3, 8):
             repeated = "".join(pieces[start : start + length])
-            found |= {
-                ("", repeated),
-                ("".join(pieces[:start]), repeated),
-                ("".join(pieces[: start + length]), repeated),
-            }
-        for start, piece in enumerate(pieces):
-            found |= {("".join(pieces[:start]), character) for character in {*piece[:8], "a"}}
+            found |= {("", repeated), (before, repeated), (before + repeated, repeated)}
     yield from sorted(found)
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fluency.report.explorer import write_explorer
+from fluency.analysis.study_analysis import analyse
+from fluency.report.explorer import model_rates, write_explorer
 from tests.report.browser import Browser, Page, find_chromium
 from tests.report.explorer_factory import Made
 
@@ -36,12 +37,13 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[[Made], Path]:
-    """Writes the explorer of a made-up study."""
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Writes the explorer of a made-up study; its rates are worked out only where a test looks at them."""
 
-    def to_file(made: Made) -> Path:
+    def to_file(made: Made, rates: bool = False) -> Path:
         path = tmp_path / "results" / made.study.study / "explorer.html"
-        write_explorer(path, made.frame, made.view)
+        found = model_rates(analyse(made.frame, made.study, made.tasks)) if rates else {}
+        write_explorer(path, made.frame, made.view, found)
         return path
 
     return to_file

@@ -3,7 +3,8 @@
 import pytest
 
 from fluency.core.records import Paths, Result, Stream, TreeChanges, Used
-from fluency.report.cell_view import bytes_text, generation_facts, run_facts, score_facts
+from fluency.core.table import CellRecords
+from fluency.report.cell_view import bytes_text, cell_view, generation_facts, run_facts, score_facts
 from tests.report.explorer_factory import make_explorer
 
 
@@ -69,3 +70,18 @@ def test_the_labels_are_words_for_readers() -> None:
     assert of_answer == words
     passes = ["Exit 0 and structure", "Exit 0", "Output right, any exit", "Passed when read leniently"]
     assert of_score == ["Made of", "Commands", *passes]
+
+
+def test_the_error_stands_where_an_earlier_version_quoted_curls_meter() -> None:
+    made = make_explorer(1, 1, 1, states={"qwen-0.5b/bash/stale-lockfiles-0/1": "non-zero-exit"})
+    (cell,) = [cell for cell in made.study.cells([made.tasks[0].id]) if cell.shell == "bash"]
+    generation, execution, score = made.load(cell)
+    meter = "  % Total    % Received % Xferd\n\r  0     0    0     0    0     0      0      0 --:--:-- --:--:-- --:--:--     0"
+    result = execution.runs[0].result.model_copy(update={"stderr": Stream.of(f"{meter}curl: (6) No host\n".encode())})
+    execution = execution.model_copy(update={"runs": [execution.runs[0].model_copy(update={"result": result})]})
+    for said, told in {
+        "World 11: exit code 1 ('% Total    % Received').": "World 11: exit code 1 ('curl: (6) No host').",
+        "Another ('% Total').": "Another ('% Total').",
+    }.items():
+        records = CellRecords(generation, execution, score.model_copy(update={"why": said}))
+        assert cell_view(cell, records, None)["why"] == told

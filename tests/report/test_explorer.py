@@ -140,5 +140,5 @@ def test_texts_are_cut_narrower_only_where_the_wide_ones_are_too_much(monkeypatc
 
 def test_what_the_template_itself_writes_is_escaped():
     """A study's name cannot hold such signs today; the page does not rest on that."""
-    html = page("<b onclick='x'>", {}, {})
+    html = page({"study": "<b onclick='x'>", "models": [["<b>", "x"]], "shells": []}, {}, {"<b>": ["<b onclick=x>"]})
     assert "<b onclick" not in html and "&lt;b onclick=" in html

@@ -13,25 +13,25 @@ from tests.report.hostile import CANARY, HOSTILE, MARKUP, RIGHT_TO_LEFT, WITH_NU
 OURS = {
     "HTML", "HEAD", "META", "TITLE", "STYLE", "BODY", "HEADER", "H1", "H2", "H3", "H4", "SPAN", "P", "MAIN", "FORM", "LABEL", "INPUT",
     "SELECT", "OPTION", "OPTGROUP", "BUTTON", "OUTPUT", "UL", "LI", "DIV", "TABLE", "THEAD", "TBODY", "TR", "TH", "TD", "KBD", "CODE",
-    "DIALOG", "SCRIPT", "NAV", "PRE", "DL", "DT", "DD", "SECTION", "DETAILS", "SUMMARY", "NOSCRIPT", "A",
+    "DIALOG", "SCRIPT", "NAV", "PRE", "DL", "DT", "DD", "SECTION", "DETAILS", "SUMMARY", "NOSCRIPT", "A", "MARK",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("state", ["passed", "silent-wrong", "format"])
-@pytest.mark.parametrize("view", ["cell", "arms"])
+@pytest.mark.parametrize("view", ["cell", "task"])
 def test_hostile_text_in_every_field_stays_text(write, new_page, state, view) -> None:
     made = make_explorer(1, 2, 1, text=WITH_NUL, states=dict.fromkeys(PATHS, state))
     page = new_page(height=2000)
     path = write(made)
-    page.open(path, f"{PATHS[2] if view == 'cell' else LINES[0]}?{urlencode({'text': HOSTILE})}")
+    page.open(path, f"{PATHS[2] if view == 'cell' else LINES[1]}?{urlencode({'text': HOSTILE})}")
     page.run("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     assert page.run("document.getElementById('cell').open")
     assert page.run("window.canary") is None
     assert set(page.run("[...new Set([...document.querySelectorAll('*')].map((e) => e.tagName))]")) <= OURS
     assert page.run("document.querySelectorAll('[style],[onerror],[onload],[src],[srcdoc],[action]').length") == 0
     links = page.run("[...document.querySelectorAll('[href]')].map((e) => e.getAttribute('href'))")
-    beside = [PATHS[0], LINES[0]] if view == "cell" else [PATHS[0], PATHS[2]]
-    assert links == [f"#{place}" for place in (*LINES, *beside)]
+    beside = [PATHS[0], LINES[1]] if view == "cell" else [PATHS[0], PATHS[2]]
+    assert links == ["report.md", *(f"#{place}" for place in (*LINES, *beside))]
     assert page.run("document.querySelectorAll('script').length") == 3
     shown = page.run("document.getElementById('cell').textContent")
     # Command, its outcome, why, each stream, the expected answer, the notes, the provenance: all show it whole.
@@ -132,7 +132,7 @@ def test_every_failure_class_is_drawn(write, new_page) -> None:
         )
 
 
-LINES = ["qwen-0.5b/stale-lockfiles-0", "qwen-0.5b/crate-versions-1"]
+LINES = ["qwen-0.5b/crate-versions-1", "qwen-0.5b/stale-lockfiles-0"]  # by name, as nothing differs
 PATHS = [
     f"qwen-0.5b/{shell}/{task}/1" for shell in ("bash", "pwsh") for task in ("stale-lockfiles-0", "crate-versions-1")
 ]

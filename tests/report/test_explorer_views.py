@@ -107,7 +107,7 @@ def test_links_lead_to_the_same_trial_in_the_other_shell_and_of_the_other_models
         "qwen-0.5b, PowerShell 7, stale-lockfiles-0, trial 2",
         "qwen-3b, Bash, stale-lockfiles-0, trial 2",
         "opus-4-7, Bash, stale-lockfiles-0, trial 2",
-        "all trials of both arms",
+        "all trials of both shells",
     ]
     page.press("Tab", "Tab", "Enter")
     page.wait(f"{TITLE}.includes('qwen-3b, Bash')")
@@ -118,14 +118,14 @@ def test_both_shells_of_a_task_stand_side_by_side(write, new_page) -> None:
         2, 3, 3, states={f"{FIRST}/2": "missing", f"{FIRST}/1": "silent-wrong", f"{FIRST}/3": "passed"}
     )
     page = new_page()
-    page.open(write(made))
-    page.press(*["Tab"] * 7, "b")
+    page.open(write(made), "?order=name")
+    page.press(*["Tab"] * 10, "ArrowDown", "b")
     page.wait(f"{DIALOG}.open")
-    assert page.run("location.hash") == f"#{LINE}"
-    assert page.run(TITLE).startswith("qwen-0.5b, stale-lockfiles-0, both armsBash 1 of 3 passed, PowerShell 7 ")
-    heads = page.run(f"[...{DIALOG}.querySelectorAll('.arms th')].map((e) => e.textContent)")
+    assert page.run("location.hash") == f"#{LINE}?order=name"
+    assert page.run(TITLE).startswith("qwen-0.5b, stale-lockfiles-0, both shellsBash 1 of 3 passed, PowerShell 7 ")
+    heads = page.run(f"[...{DIALOG}.querySelectorAll('.shells th')].map((e) => e.textContent)")
     assert heads == ["Trial", "Bash", "PowerShell 7", "1", "2", "3"]
-    shown = page.run(f"[...{DIALOG}.querySelectorAll('.arms td')].map((e) => e.textContent)")
+    shown = page.run(f"[...{DIALOG}.querySelectorAll('.shells td')].map((e) => e.textContent)")
     for cell in made.study.cells([made.tasks[0].id]):
         if cell.model == "qwen-0.5b":
             text = shown[2 * (cell.trial - 1) + (cell.shell == "pwsh")]
@@ -134,16 +134,16 @@ def test_both_shells_of_a_task_stand_side_by_side(write, new_page) -> None:
     click(page, "failed: silent wrong")
     page.wait(f"{TITLE}.includes('Bash, stale-lockfiles-0, trial 1')")
     page.press("b")
-    page.wait(f"{TITLE}.includes('both arms')")
+    page.wait(f"{TITLE}.includes('both shells')")
     page.press("n")
-    page.wait(f"{TITLE}.startsWith('qwen-0.5b, crate-versions-1, both arms')")
+    page.wait(f"{TITLE}.startsWith('qwen-0.5b, worker-queues-2, both shells')")
     click(page, "qwen-3b")
-    page.wait(f"{TITLE}.startsWith('qwen-3b, crate-versions-1')")
+    page.wait(f"{TITLE}.startsWith('qwen-3b, worker-queues-2')")
     page.press("Escape")
-    page.wait("location.hash === ''")
-    assert page.run(FOCUSED).startswith("qwen-3b, Bash, crate-versions-1, trial 1")
+    page.wait("location.hash === '#?order=name'")
+    assert page.run(FOCUSED).startswith("qwen-3b, Bash, worker-queues-2, trial 1")
     page.run("document.querySelector('#cells a').click()")
-    page.wait(f"{TITLE}.startsWith('qwen-0.5b, stale-lockfiles-0, both arms')")
+    page.wait(f"{TITLE}.startsWith('qwen-0.5b, crate-versions-1, both shells')")
 
 
 @pytest.mark.parametrize("how", [{"width": 360, "height": 700}, {"dark": True, "height": 2000}], ids=["phone", "dark"])
@@ -153,7 +153,7 @@ def test_the_shells_fit_a_phone_and_have_names(write, new_page, how) -> None:
     body = f"{DIALOG}.querySelector('.body')"
     assert page.run(f"{body}.scrollWidth <= {body}.clientWidth && document.documentElement.scrollWidth <= innerWidth")
     nodes = page.accessible()
-    assert {n["name"] for n in nodes if n["role"] == "dialog"} == {page.run(TITLE).replace("armsBash", "arms Bash")}
+    assert {n["name"] for n in nodes if n["role"] == "dialog"} == {page.run(TITLE).replace("shellsBash", "shells Bash")}
     assert not [n for n in nodes if n["role"] in ("link", "region", "button") and not n["name"]]
 
 
@@ -197,7 +197,7 @@ def test_the_attempt_at_which_a_cell_was_measured_or_given_up_is_told(write, new
     assert "attempt" not in page.run(TITLE)
     page.press("n", "n")
     page.wait(f"{TITLE}.includes('trial 3')")
-    assert page.run(TITLE).endswith(f"not measured, given up after the 3rd attempt – Not measured: {reason}.")
+    assert page.run(TITLE).endswith(f"missing, given up after the 3rd attempt – Not measured: {reason}.")
     page.press("Escape")
     page.wait(f"!{DIALOG}.open")
     assert choose(page, "result", "again") == "2 of 6 cells"

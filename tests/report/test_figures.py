@@ -38,9 +38,9 @@ def box(svg: str) -> tuple[float, float]:
     return float(width), float(height)
 
 
-def test_there_are_three_for_each_model_and_one_of_all() -> None:
+def test_there_are_two_for_each_model_and_one_of_all() -> None:
     _, found = drawings(models=("model-x", "model-y"))
-    assert set(found) == {("gaps", "")} | {(k, m) for k in ("tasks", "cells", "times") for m in ("model-x", "model-y")}
+    assert set(found) == {("gaps", "")} | {(k, m) for k in ("tasks", "times") for m in ("model-x", "model-y")}
 
 
 def test_the_same_study_gives_the_same_bytes_and_no_date() -> None:
@@ -64,23 +64,9 @@ def test_text_is_text_and_nothing_is_loaded_or_run() -> None:
 
 
 def test_marks_differ_in_shape_and_not_in_colour_alone() -> None:
-    def mark(cell):
-        return None if cell.trial == 5 else cell.trial % 2 == 0
-
-    _, found = drawings(mark)
-    assert "·" in texts(found["cells", "model-x"].svg)
-    assert {"pass", "fail", "missing"} <= set(texts(found["cells", "model-x"].svg))
-    grey = re.findall(r"#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})\b", "".join(d.svg for d in found.values()))
-    assert all(red == green == blue for red, green, blue in grey)
-
-
-def test_every_trial_is_drawn() -> None:
-    analysis, found = drawings()
-    svg = found["cells", "model-x"].svg
-    uses = len(re.findall(r"<use ", svg)) - 4
-    assert uses == 2 * 20 * 2 * 5, "a box and a mark for each trial, and two of each in the legend"
-    passes = sum(counts.total_passes for counts in analysis.models[0].outcomes.by_shell.values())
-    assert f"{passes} pass" in found["cells", "model-x"].alt
+    assert figures.BASELINE_MARK.shape != figures.CHALLENGER_MARK.shape
+    grey = re.findall(r"#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})\b", "".join(d.svg for d in drawings()[1].values()))
+    assert grey and all(red == green == blue for red, green, blue in grey)
 
 
 def level_words(svg: str) -> list[tuple[str, float, float]]:
@@ -109,71 +95,92 @@ def test_long_names_keep_clear_of_the_plot_and_of_the_edge() -> None:
             assert right < width + 2 or kind == "gaps", (kind, words, left, right, width)
 
 
-def test_the_legend_of_a_narrow_figure_is_whole_and_begins_below_the_title() -> None:
-    kinds = {"t-01": True, "t-04": None, "t-05": "not_measured"}
-    altered = {("t-02", "outcome"): "refusal", ("t-03", "command"): None}
-    _, found = drawings(lambda cell: kinds.get(cell.task, False), trials=1, tasks=make_tasks(6, "t"), altered=altered)
-    svg = found["cells", "model-x"].svg
-    places = {words: (left, right) for words, left, right in level_words(svg)}
-    assert places["model-x"][0] == pytest.approx(7.2, abs=0.5), "a tenth of an inch"
-    legend = ["pass", "fail", "refusal", "no command", "missing", "not measured"]
-    assert not set(legend) - places.keys()
-    assert places[legend[0]][0] == pytest.approx(7.2 + 1.2 * 0.25 * 72, abs=2)
-    assert max(places[words][1] for words in legend) < box(svg)[0] + 2
-
-
-@pytest.mark.parametrize(("trials", "count"), [(1, 20), (20, 20), (5, 100), (3, 1)])
-def test_other_designs_grow_the_paper(trials: int, count: int) -> None:
-    _, found = drawings(trials=trials, tasks=make_tasks(count))
-    width, height = box(found["cells", "model-x"].svg)
-    assert width >= 2 * trials * 0.25 * 72 and height >= count * 0.25 * 72
+@pytest.mark.parametrize("count", [3, 20, 60])
+def test_more_tasks_make_longer_paper(count: int) -> None:
+    _, found = drawings(from_counts({f"task-{n + 1:02d}": (2, 3) for n in range(count)}), tasks=make_tasks(count))
+    assert box(found["tasks", "model-x"].svg)[1] >= count * 0.25 * 72
 
 
 def test_what_was_not_measured_is_not_drawn() -> None:
     assert drawings(lambda cell: None)[1] == {}
-    _, half = drawings(lambda cell: "not_measured" if cell.shell == "pwsh" else True)
-    assert set(half) == {("tasks", "model-x"), ("cells", "model-x"), ("times", "model-x")}
+    _, half = drawings(lambda cell: "not_measured" if cell.shell == "pwsh" else cell.trial > 2)
+    assert set(half) == {("tasks", "model-x"), ("times", "model-x")}
     assert "PowerShell" not in texts(half["tasks", "model-x"].svg)
-    assert "Only Bash was measured" in half["tasks", "model-x"].alt
-    assert "–" in texts(half["cells", "model-x"].svg)
-    assert set(drawings(shells=("bash",))[1]) == {("tasks", "model-x"), ("cells", "model-x"), ("times", "model-x")}
+    assert "by task, in Bash." in half["tasks", "model-x"].alt
+    assert set(drawings(shells=("bash",))[1]) == {("tasks", "model-x"), ("times", "model-x")}
+
+
+LEVEL = {f"task-{n:02d}": (5, 5) if n < 4 else (0, 0) for n in range(1, 8)}
+
+
+@pytest.mark.parametrize(
+    ("counts", "shown", "left_out"),
+    [
+        ({}, None, ""),
+        (
+            {"task-01": (5, 2)},
+            ["task-01"],
+            "Not shown: 2 tasks always passed in every shell and 4 tasks never passed in any",
+        ),
+        (
+            {"task-06": (1, 1), "task-07": (0, 4), "task-05": (3, 0)},
+            ["task-07", "task-06", "task-05"],
+            "3 tasks always",
+        ),
+    ],
+)
+def test_tasks_that_tell_something_are_drawn_the_challengers_leads_first(counts, shown, left_out) -> None:
+    _, found = drawings(from_counts(LEVEL | counts), tasks=make_tasks(7))
+    if shown is None:
+        assert ("tasks", "model-x") not in found
+        return
+    written = texts(found["tasks", "model-x"].svg)
+    assert [words for words in written if words.startswith("task-")] == shown
+    assert any(left_out in words for words in written) and left_out in found["tasks", "model-x"].alt
+
+
+@pytest.mark.parametrize(("passing", "drawn"), [((4, 9), False), ((5, 5), True), ((9, 0), False)])
+def test_times_are_drawn_from_five_passing_runs_of_each_shell_on(passing: tuple[int, int], drawn: bool) -> None:
+    counts = dict.fromkeys((f"task-{n:02d}" for n in range(1, 8)), (0, 0))
+    for place, number in enumerate(passing):
+        for n in range(number):
+            pair = list(counts[f"task-{n % 7 + 1:02d}"])
+            pair[place] += 1
+            counts[f"task-{n % 7 + 1:02d}"] = tuple(pair)
+    _, found = drawings(from_counts(counts), tasks=make_tasks(7))
+    assert (("times", "model-x") in found) == drawn
+    if drawn:
+        assert "time from start to exit of the command, seconds (log scale)" in texts(found["times", "model-x"].svg)
 
 
 def test_the_gaps_figure_holds_the_numbers_and_the_hole() -> None:
     analysis, found = drawings(models=tuple(f"model-{letter}" for letter in "abcde"))
     words = texts(found["gaps", ""].svg)
+    assert "← Bash better  ·  gap in points  ·  PowerShell better →" in words
     assert words.count("no rule") == 2
     for model in analysis.models:
         assert f"{signed(model.gap.value)}  ({span(model.gap.s95)})" in words and model.model in words
 
 
-def test_the_tasks_that_each_shell_leads_are_counted_in_words() -> None:
-    counts = {"task-01": (1, 4), "task-02": (0, 5), "task-03": (3, 1)}
-    tasks = make_tasks(7)
-    _, found = drawings(from_counts({task.id: counts.get(task.id, (2, 2)) for task in tasks}), tasks=tasks)
-    said = "Of 7 tasks measured in both, PowerShell is ahead on 2, Bash on 1, 4 are level."
-    assert said in found["tasks", "model-x"].alt
-
-
-def test_the_shells_stand_evenly_above_and_below_their_row(monkeypatch) -> None:
+def test_shells_are_joined_by_a_level_line_and_a_third_one_is_below(monkeypatch) -> None:
     kept: list = []
     monkeypatch.setattr(figures, "to_svg", lambda figure, *words: kept.append(figure) or "")
-    drawings()
-    drawn = [mark for axes in kept[1].axes[:1] for mark in axes.collections if isinstance(mark, PathCollection)]
-    beside = {round(y - round(y), 6) for mark in drawn for _, y in mark.get_offsets()}
-    assert beside == {-figures.SHIFT, figures.SHIFT}
+    drawings(shells=("bash", "pwsh"))
     plot = kept[1].axes[0]
+    drawn = [mark for mark in plot.collections if isinstance(mark, PathCollection)]
+    assert {y - round(y) for mark in drawn for _, y in mark.get_offsets()} == {0}
+    lines = [line.get_ydata() for line in plot.lines if len(line.get_ydata()) == 2]
+    assert lines and all(one == other for one, other in lines)
     legend = plot.get_legend().get_window_extent(FigureCanvasAgg(kept[1]).get_renderer())
     assert legend.x0 >= plot.get_window_extent().x0, "the legend begins where the plot does"
 
 
-@pytest.mark.parametrize("kind", ["cells", "tasks"])
-def test_the_title_stands_a_quarter_of_an_inch_below_the_edge(kind: str) -> None:
-    svg = drawings()[1][kind, "model-x"].svg
+def test_the_title_is_a_fifth_of_an_inch_below_the_edge() -> None:
+    svg = drawings()[1]["tasks", "model-x"].svg
     (title,) = [
         node for node in ElementTree.fromstring(svg).iter(f"{SVG}text") if "".join(node.itertext()) == "model-x"
     ]
-    assert float(title.attrib["y"]) == pytest.approx(18, abs=4)
+    assert float(title.attrib["y"]) == pytest.approx(14.4, abs=4)
 
 
 def test_the_gaps_axis_holds_every_interval_and_the_paper_every_name(monkeypatch) -> None:
@@ -232,6 +239,6 @@ def test_the_environment_cannot_change_a_byte_of_the_report(tmp_path) -> None:
             command, cwd=ROOT, env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT}/scripts"} | environ, check=True
         )
     plain = {path.relative_to(tmp_path / "plain"): path for path in (tmp_path / "plain").rglob("*") if path.is_file()}
-    assert len(plain) == 5
+    assert len(plain) == 4
     for name, path in plain.items():
         assert (tmp_path / "hostile" / name).read_bytes() == path.read_bytes(), name

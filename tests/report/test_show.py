@@ -51,9 +51,9 @@ def results(tmp_path):
     return to_folder
 
 
-def printed(cell, folder, stream=None) -> str:
+def printed(cell, folder, stream=None, *, full: bool = False) -> str:
     stream = stream or io.StringIO()
-    show(cell, folder, terminal(stream))
+    show(cell, folder, terminal(stream), full=full)
     return stream.getvalue()
 
 
@@ -61,14 +61,18 @@ def test_shows_the_whole_cell(results) -> None:
     made = make_explorer(1, 1, 1, states={CELL.path: "silent-wrong"})
     text = printed(CELL, results(made))
     records = made.load(CELL)
-    assert cell_title(CELL) in text and "× failed (silent wrong)" in text
+    assert cell_title(CELL) in text
     answer = records.generation.answer
-    facts = [answer.received_utc, answer.request_key, f"{answer.usage.output_tokens} out", f"{answer.latency_s:.3f} s"]
+    assert text.splitlines()[-1] == f"× failed (silent-wrong): {records.score.why}", "the verdict is last"
+    facts = [answer.received_utc, f"{answer.usage.output_tokens} out", f"{answer.latency_s:.3f} s"]
     assert all(
         fact in text for fact in [*facts, *answer.request.prompt.splitlines(), records.execution.extraction.strict]
     )
     for world in records.score.worlds:
         assert world.why in text and all(line in text for line in world.expected)
+    full = printed(CELL, tmp_results := results(made), full=True)
+    assert answer.request_key in full and f"{tmp_results}/scores/{CELL.path}.json" in full
+    assert answer.request_key not in text and full.splitlines()[-1] == text.splitlines()[-1]
     missing = {line for line in text.splitlines() if line.startswith(("- ", "+ "))}
     assert missing, "a wrong answer has lines that differ"
 

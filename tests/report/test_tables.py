@@ -29,11 +29,12 @@ def rows(*pairs: tuple[int, int]) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("pairs", "judged"),
     [
-        ([(0, 4)] * 15 + [(1, 4)] * 5, "PowerShell, resolved"),
-        ([(4, 0)] * 15 + [(4, 1)] * 5, "Bash, resolved"),
-        ([(0, 5), (0, 5), (0, 3)], "PowerShell, not resolved"),
-        ([(5, 5), (0, 0)] * 8 + [(4, 5), (5, 4)] * 2, "noise, resolved"),
-        ([(5, 5)] * 20, "cannot tell, both at the ceiling (label: noise)"),
+        ([(0, 4)] * 15 + [(1, 4)] * 5, "mild evidence for PowerShell"),
+        ([(4, 0)] * 15 + [(4, 1)] * 5, "mild evidence for Bash"),
+        ([(0, 5), (0, 5), (0, 3)], "mild evidence for PowerShell, not resolved"),
+        ([(5, 5), (0, 0)] * 8 + [(4, 5), (5, 4)] * 2, "change nothing"),
+        ([(2, 3), (3, 2)], "change nothing, not resolved"),
+        ([(5, 5)] * 20, "does not apply (ceiling)"),
     ],
 )
 def test_a_row_says_what_was_found_and_whether_it_is_resolved(pairs, judged) -> None:
@@ -71,7 +72,9 @@ def section(tmp_path: Path, frame: pd.DataFrame) -> dict[str, list[str]]:
     write_report(path, frame, view_of(make_study(trials=3), FEW))
     text = path.read_text(encoding="utf-8")
     check_shape(text, tmp_path)
-    lines = [line for line in text.split("## What the limits did")[1].split("\n## ")[0].splitlines() if line[:1] == "|"]
+    lines = [
+        line for line in text.split("### What the limits did")[1].split("\n## ")[0].splitlines() if line[:1] == "|"
+    ]
     return {cells[0]: cells[1:] for cells in ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)}
 
 

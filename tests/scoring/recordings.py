@@ -33,18 +33,11 @@ def result(stdout: bytes | str = b"", exit_code: int | None = 0, stderr: str = "
 
 def task_with(content: str, line: str | None = r"^\S.*$", lines: str = "at-least-one", **structure: Any) -> Task:
     """A task that is nothing but its checks."""
+    about = {"id": "made-up", "category": "file-inspection", "fixture": "none", "fairness": "none"}
+    source = {"provenance": "written", "provenance_note": "for a test", "prompt": "Print what the test expects."}
+    commands = {"references": {"bash": ["true"], "pwsh": ["$null"]}, "wrong": {"bash": ["false"], "pwsh": ["exit 1"]}}
     return Task(
-        id="made-up",
-        category="file-inspection",
-        provenance="written",
-        provenance_note="for a test",
-        prompt="Print the lines that the test expects.",
-        structure=Structure(line=line, lines=lines, **structure),
-        content=content,
-        fixture="none",
-        fairness="none",
-        references={"bash": ["true"], "pwsh": ["$null"]},
-        wrong={"bash": ["false"], "pwsh": ["exit 1"]},
+        structure=Structure(line=line, lines=lines, **structure), content=content, **about, **source, **commands
     )
 
 
@@ -53,31 +46,21 @@ def read_lines(name: str) -> list[dict]:
 
 
 @cache
-def recorded() -> list[Recorded]:
+def recorded(name: str = "executions.jsonl") -> list[Recorded]:
     tasks = {task.id: task for task in load_tasks()}
-    return [_recorded(line, tasks[line["task"]]) for line in read_lines("executions.jsonl")]
+    return [_recorded(line, tasks[line["task"]]) for line in read_lines(name)]
 
 
-@cache
 def recorded_more() -> list[Recorded]:
     """Of the tasks beyond the twenty."""
-    tasks = {task.id: task for task in load_tasks()}
-    return [_recorded(line, tasks[line["task"]]) for line in read_lines("executions-more.jsonl")]
+    return recorded("executions-more.jsonl")
 
 
 def _recorded(line: dict, task: Task) -> Recorded:
     expected = line["expected"]["value"]
     if line["task"] == "session-tool-failures":
         expected = [{"tool": tool, "failures": count} for tool, count in expected]
-    return Recorded(
-        name=f"{line['task']}-{line['shell']}-{line['kind']}-{line['world']}",
-        task=task,
-        world=line["world"],
-        shell=line["shell"],
-        kind=line["kind"],
-        command=line["command"],
-        result=result(line["stdout"], line["exit_code"], line["stderr"]),
-        expected=expected,
-        structural=line["structural"],
-        passed=line["passed"],
-    )
+    same = {key: line[key] for key in ("world", "shell", "kind", "command", "structural", "passed")}
+    printed = result(line["stdout"], line["exit_code"], line["stderr"])
+    name = f"{line['task']}-{line['shell']}-{line['kind']}-{line['world']}"
+    return Recorded(name=name, task=task, result=printed, expected=expected, **same)

@@ -76,19 +76,17 @@ KEYED = ["../api/http.md docs/src/first run.md", "gone.md docs/src/README.md", "
 def test_keyed_lines_take_the_path_in_both_ways_and_the_key_as_it_is_written():
     written_so = "gone.md /work/docs/src/a.md\n../api/http.md ./docs/src/first run.md\ngone.md docs//src/README.md\n"
     assert differs("keyed", KEYED, written_so) is None
-    for wrong in (
-        written(KEYED[1:]),
-        written([*KEYED, KEYED[0]]),
-        written([*KEYED, "gone.md /work/docs/src/a.md"]),
-        written(["./../api/http.md docs/src/first run.md", *KEYED[1:]]),
-        written(["/work/../api/http.md docs/src/first run.md", *KEYED[1:]]),
-        written(["../api//http.md docs/src/first run.md", *KEYED[1:]]),
-        written(["docs/src/first run.md ../api/http.md", *KEYED[1:]]),
-        written(["../api/http.md /docs/src/first run.md", *KEYED[1:]]),
-        written(["../api/http.md docs/src/first", *KEYED[1:]]),
-        written(["../api/http.md", *KEYED[1:]]),
-    ):
-        assert differs("keyed", KEYED, wrong) is not None
+    run = "docs/src/first run.md"
+    firsts = [
+        f"./../api/http.md {run}",
+        f"/work/../api/http.md {run}",
+        f"../api//http.md {run}",
+        f"{run} ../api/http.md",
+    ]
+    firsts += [f"../api/http.md /{run}", "../api/http.md docs/src/first", "../api/http.md"]
+    others = [[first, *KEYED[1:]] for first in firsts]
+    for wrong in (KEYED[1:], [*KEYED, KEYED[0]], [*KEYED, "gone.md /work/docs/src/a.md"], *others):
+        assert differs("keyed", KEYED, written(wrong)) is not None
 
 
 SIZED = ["900 crates/a/b.rs", "87 crates/a b/c.rs"]

@@ -210,7 +210,35 @@ def test_why_quotes_the_shell():
     assert cell(OK, WRONG).why.startswith("Right in another world, but in world 24: line 'b 2' is missing")
 
 
-@pytest.mark.parametrize("unit", ["The term '", ": The term '", "bash: line 1: ", "/a", "A a ", "1 | ", "-", " "])
+METER = (
+    "  % Total    % Received % Xferd  Average Speed   Time    Time     Time  Current\n"
+    "                                 Dload  Upload   Total   Spent    Left  Speed\n"
+    "\r  0     0    0     0    0     0      0      0 --:--:-- --:--:-- --:--:--     0"
+)
+"""As curl writes it, with the bar on one line with what comes next."""
+
+
+@pytest.mark.parametrize(
+    ("stderr", "quoted"),
+    [
+        (METER + "curl: (6) Could not resolve host: dl\n", " ('curl: (6) Could not resolve host: dl')"),
+        (
+            METER + "\r100  1248  100  1248    0     0   138k      0 --:--:-- 0:00:01 --:--:--  152k\njq: no\n",
+            " ('jq: no')",
+        ),
+        (METER + "\n", ""),
+    ],
+)
+def test_why_quotes_no_progress_meter(stderr, quoted):
+    assert (
+        cell(result("", 1, stderr), reply="curl x | jq").why
+        == f"World 11: exit code 1, and nothing was printed{quoted}."
+    )
+
+
+@pytest.mark.parametrize(
+    "unit", ["The term '", ": The term '", "bash: line 1: ", "/a", "A a ", "1 | ", "-", " ", "0  "]
+)
 def test_a_long_complaint_is_read_quickly(unit):
     failed = result("", 1, stderr=unit * (1_000_000 // len(unit)))
     for shell in SHELLS:

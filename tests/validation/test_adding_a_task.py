@@ -36,14 +36,9 @@ def test_the_page_names_the_three_files_of_a_task(followed: Path) -> None:
 
 
 def test_the_answers_are_the_ones_the_page_shows(followed: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "look.py"],
-        cwd=followed,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts")}
+    command = [sys.executable, "look.py"]
+    done = subprocess.run(command, cwd=followed, env=environ, capture_output=True, text=True, check=True)
     assert done.stdout == (followed / "look.txt").read_text(encoding="utf-8") and done.stdout.count("\n") == 2
 
 

@@ -79,12 +79,7 @@ def test_the_page_is_of_these_mutants_and_leaves_none_unexplained() -> None:
 
 
 def test_a_survivor_without_a_reason_is_unexplained_and_lowers_the_share() -> None:
-    outcomes = [
-        Outcome("t", "bash", "drop-flag", "a", True, "no"),
-        Outcome("t", "bash", "drop-flag", "b", False, ""),
-        Outcome("t", "bash", "drop-flag", "c", False, ""),
-        Outcome("t", "bash", "drop-flag", "d", False, ""),
-    ]
+    outcomes = [Outcome("t", "bash", "drop-flag", text, text == "a", "no" * (text == "a")) for text in "abcd"]
     reasons = {("t", "c"): Reason("equivalent", "Same."), ("t", "d"): Reason("left-out", "Not asked.")}
     assert [mutant.command for mutant in unexplained(outcomes, reasons)] == ["b"]
     page = page_of(outcomes, reasons, (11, 24))

@@ -59,13 +59,8 @@ def proven(tasks, shells):
 
 def test_it_is_proven_like_the_others_where_there_is_a_reference(tasks):
     report, rows = proven(tasks, [*DESIGN_SHELLS, "zsh"])
-    assert rows == [
-        ("crate-versions", "bash", "sound"),
-        ("tree-size-bytes", "bash", "sound"),
-        ("crate-versions", "pwsh", "sound"),
-        ("tree-size-bytes", "pwsh", "sound"),
-        ("tree-size-bytes", "zsh", "sound"),
-    ], report.text()
+    both = [(task, shell, "sound") for shell in ("bash", "pwsh") for task in ("crate-versions", "tree-size-bytes")]
+    assert rows == [*both, ("tree-size-bytes", "zsh", "sound")], report.text()
     assert report.deadlines[-1].startswith("zsh: slowest reference 0.10 s")
 
 

@@ -236,12 +236,8 @@ def test_an_answer_that_two_worlds_share_is_named() -> None:
 
 
 def test_an_answer_about_processes_that_two_worlds_share_is_named() -> None:
-    same = SimpleNamespace(
-        id="same",
-        needs=["processes"],
-        folder=PILOT_TASKS[0].folder,
-        expected=lambda _, processes: [p.name for p in processes if p.name == "vox-sched"],
-    )
+    named = lambda _, processes: [p.name for p in processes if p.name == "vox-sched"]  # noqa: E731
+    same = SimpleNamespace(id="same", needs=["processes"], folder=PILOT_TASKS[0].folder, expected=named)
     with pytest.raises(WorldError, match="world 24: same has the same answer as in world 11"):
         check_world_pair((11, 24), [same])
 

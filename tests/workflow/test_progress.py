@@ -158,18 +158,37 @@ def test_a_terminal_gets_bars_with_the_dollars_which_end_before_anything_else_is
     assert last == ["Ending: what is under way may finish, and the next run goes on from here."]
 
 
-CHILD = "import time, signal\ntry:\n    print('up', flush=True); time.sleep(60)\nexcept KeyboardInterrupt:\n    time.sleep(1); print('orderly', flush=True)"
-PARENT = (
-    "import sys\nfrom fluency.workflow.snakemake_process import run_snakemake\n"
-    f"try:\n    run_snakemake([sys.executable, '-c', {CHILD!r}])\n"
-    "except KeyboardInterrupt:\n    print('interrupted', flush=True)"
+STARTING = "import time\nprint('up', flush=True)\ntime.sleep(60)"
+AT_WORK = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: (time.sleep(1), print('orderly', flush=True), sys.exit()))
+print('up', flush=True)
+time.sleep(60)
+"""
+IGNORES_IT = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + STARTING
+PARENT = """
+import sys
+from fluency.workflow.snakemake_process import run_snakemake
+try:
+    run_snakemake([sys.executable, '-c', sys.argv[1]])
+except KeyboardInterrupt:
+    print('interrupted', flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("child", "says"),
+    [(STARTING, "interrupted\n"), (AT_WORK, "orderly\ninterrupted\n"), (IGNORES_IT, "interrupted\n")],
+    ids=["starting", "at work", "ignores it"],
 )
-
-
-def test_a_run_that_is_interrupted_ends_in_order_before_anything_is_said_of_it():
+def test_a_run_that_is_interrupted_ends_in_order_before_anything_is_said_of_it(child, says):
     process = subprocess.Popen(
-        [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-c", PARENT, child],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
     )
     assert process.stdout.readline() == "up\n"
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
-    assert process.communicate(timeout=60)[0] == "orderly\ninterrupted\n"
+    assert process.communicate(timeout=30)[0] == says

@@ -75,6 +75,11 @@ def comment(loaded: Loaded, monkeypatch: Any) -> None:
     loaded.config = dict(reversed(loaded.config.items()))
 
 
+def registered(loaded: Loaded, monkeypatch: Any) -> None:
+    path = preregister(loaded.study, loaded.tasks, "which", loaded.folder)
+    loaded.config["preregistration"] = str(path)
+
+
 def content(loaded: Loaded, monkeypatch: Any) -> None:
     monkeypatch.setattr(rerun_keys, "content_sha256", lambda: "f" * 64)
 

@@ -1,4 +1,4 @@
-"""What example/ and README show of the example study: report, figures, decision record, table and pictures."""
+"""What example/ and README show of the example study: report, figures, explorer, decision record, table, pictures."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ WIDTH, HEIGHT, OPENED_HEIGHT = 1200, 1320, 1400
 
 
 def pages() -> dict[str, str]:
-    """Report, figures and decision record, written from the archive by the present code, and README with its table."""
+    """Report, figures, explorer and decision record, made from the archive by this code, and README with its table."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _write_opened(folder)
         decision = write_decision(_archive(), TITLE, folder, utc_date=DATE).read_text(encoding="utf-8")
-        paths = [folder / "report.md", *(folder / "figures").iterdir()]
+        paths = [folder / "report.md", folder / "explorer.html", *(folder / "figures").iterdir()]
         made = {f"example/{path.relative_to(folder).as_posix()}": path.read_text(encoding="utf-8") for path in paths}
     found = re.search(r"^\| model +\|.*?\n\n", made["example/report.md"], re.M | re.S)
     assert found, "the report has no table of results"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
@@ -13,16 +13,7 @@ import numpy as np
 import pandas as pd
 
 from fluency.analysis.intervals import task_sd
-from fluency.analysis.outcomes import (
-    Outcomes,
-    PairedRates,
-    cells_in,
-    mean,
-    one_model,
-    ordered_shells,
-    pass_at_1,
-    trial_noise,
-)
+from fluency.analysis.outcomes import Outcomes, PairedRates, cells_in, mean, one_model, pass_at_1, trial_noise
 from fluency.core.records import FailureClass, MadeOf
 from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell, Study
@@ -122,7 +113,7 @@ def composition(rows: pd.DataFrame, shell: str, top: int = 8) -> ShellCompositio
     )
 
 
-def failure_lines(rows: pd.DataFrame, shells: Sequence[str]) -> tuple[FailureLine, ...]:
+def failure_lines(rows: pd.DataFrame, shells: Collection[str]) -> tuple[FailureLine, ...]:
     """Every class that occurs in one model's measured cells, in the order of the closed set."""
     model = one_model(rows)
     failed = rows[(rows["status"] == "measured") & (rows["passed"] == False)]  # noqa: E712
@@ -136,7 +127,7 @@ def failure_lines(rows: pd.DataFrame, shells: Sequence[str]) -> tuple[FailureLin
         cell = Cell(model, first["shell"], first["task"], int(first["trial"]))
         why = "" if pd.isna(first["why"]) else str(first["why"])
         command = None if pd.isna(first["command"]) else str(first["command"])
-        counts = {shell: int((part["shell"] == shell).sum()) for shell in ordered_shells(shells)}
+        counts = {shell: int((part["shell"] == shell).sum()) for shell in shells}
         lines.append(FailureLine(failure_class, counts, FailureExample(cell, why, command)))
     return tuple(lines)
 

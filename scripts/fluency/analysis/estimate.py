@@ -65,11 +65,8 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
     if paired is None:
         return None
     differences, fixed = paired.differences, intervals.fixed_task_halfwidth(outcomes, paired)
-    spread, p, tested = (
-        intervals.task_sd(differences),
-        intervals.sign_flip(differences),
-        task_interval(differences, least=fixed),
-    )
+    spread, p = intervals.task_sd(differences), intervals.sign_flip(differences)
+    tested, floored = task_interval(differences, least=fixed), intervals.floored_interval(differences)
     s95, s90 = (gap_interval(outcomes, paired, level) for level in (intervals.LEVEL, 1 - 2 * plan.ALPHA))
     rates = (paired.baseline_rate.value, paired.challenger_rate.value)
     return GapEstimate(
@@ -79,8 +76,8 @@ def estimate_gap(outcomes: Outcomes, categories: Mapping[str, str]) -> GapEstima
         s95=s95,
         s90=s90,
         tested=tested,
-        floored=len(set(differences)) == 1,
-        s95_floored=intervals.floored_interval(differences),
+        floored=len(set(differences)) == 1 and s95 == floored,
+        s95_floored=floored,
         fixed=fixed,
         p=p,
         claims=claims_of(rates, paired.gap, s95, s90, tested, p.upper, fixed),

@@ -38,7 +38,7 @@ class Tally:
         return Fraction(self.planned - self.measured, self.planned) if self.planned else Fraction()
 
 
-def count_cells(rows: pd.DataFrame, model: str, shell: str, tasks: Sequence[str], trials: int) -> Tally:
+def count_cells(rows: pd.DataFrame, shell: str, tasks: Sequence[str], trials: int) -> Tally:
     """Count one shell of one model; a cell of the design that has no row is missing."""
     if len(rows):
         one_model(rows)
@@ -172,9 +172,8 @@ def pass_at_1(outcomes: Outcomes, shell: str, tasks: Collection[str] | None = No
 
 def well_measured(least: int, *shells: ShellPasses) -> list[int]:
     """The places of the tasks that have so many measured trials in each of the shells."""
-    return [
-        i for i, scored in enumerate(zip(*(counts.scored for counts in shells), strict=True)) if min(scored) >= least
-    ]
+    by_task = zip(*(counts.scored for counts in shells), strict=True)
+    return [place for place, scored in enumerate(by_task) if min(scored) >= least]
 
 
 def rate_over(counts: ShellPasses, places: Sequence[int]) -> Rate:
@@ -243,9 +242,8 @@ def missing_bounds(outcomes: Outcomes) -> tuple[Fraction, Fraction]:
     size = outcomes.trials * len(outcomes.tasks)
     baseline, challenger = outcomes.baseline, outcomes.challenger
     measured = challenger.total_passes - baseline.total_passes
-    against = measured - (size - baseline.total_scored)
-    in_favour = measured + (size - challenger.total_scored)
-    return Fraction(against, size), Fraction(in_favour, size)
+    against, in_favour = size - baseline.total_scored, size - challenger.total_scored
+    return Fraction(measured - against, size), Fraction(measured + in_favour, size)
 
 
 def trial_noise(outcomes: Outcomes, paired: PairedRates) -> tuple[float, float] | None:

@@ -50,16 +50,14 @@ def bands_within(low: Fraction | float, high: Fraction | float) -> tuple[Band, .
 
 @dataclass(frozen=True)
 class BandWords:
-    """One band in words; `option` and `reading` are Markdown.
+    """One band in words; `option` is Markdown.
 
-    label: in narrow columns and lists. verdict: in a headline. meaning: in a sentence, after "by the decision table".
-    rule: of the gap, as the analysis plan states it. condition: as the decision table does, and reading what it makes
-    of it. option: what could be decided. changes, stays: what a resolved verdict changes, and what it leaves as it is.
+    label: in narrow columns and lists. rule: of the gap, as the analysis plan states it. condition: as the decision
+    table does, and reading what it makes of it. option: what could be decided. changes, stays: what a resolved verdict
+    changes, and what it leaves as it is.
     """
 
     label: str
-    verdict: str
-    meaning: str
     rule: str
     condition: str
     reading: str
@@ -76,20 +74,16 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
     return {
         "challenger": _ahead(challenger, f"gap >= {DIRECTION_PP} pp"),
         "inconclusive": BandWords(
-            label="inconclusive",
-            verdict=f"INCONCLUSIVE (the table has no rule for {NOISE_PP}-{DIRECTION_PP} points)",
-            meaning=f"inconclusive: the table has no rule for a gap of {NOISE_PP} to {DIRECTION_PP} points",
+            label=f"no rule for {NOISE_PP} to {DIRECTION_PP}",
             rule=f"{NOISE_PP} pp <= |gap| < {DIRECTION_PP} pp",
             condition=f"{NOISE_PP} to {DIRECTION_PP} pp either way",
-            reading="**no rule**: the table leaves a hole here; this report calls it *inconclusive*",
-            option=f"Between {NOISE_PP} and {DIRECTION_PP} points the table has no rule: **inconclusive**.",
+            reading="no rule",
+            option=f"Between {NOISE_PP} and {DIRECTION_PP} points the table has **no rule**.",
             changes=f"Nothing: the decision table has no rule for a gap of {NOISE_PP} to {DIRECTION_PP} points.",
             stays="The shell policy as it stands.",
         ),
         "falsified": BandWords(
-            label="noise",
-            verdict="falsified / noise (by the table)",
-            meaning="the hypothesis is falsified, treat the gap as noise and change nothing",
+            label=f"less than {NOISE_PP}",
             rule=f"|gap| < {NOISE_PP} pp",
             condition=f"less than {NOISE_PP} pp either way",
             reading="hypothesis falsified: treat as noise, change nothing",
@@ -105,9 +99,7 @@ def band_words(contrast: tuple[str, str]) -> dict[Band, BandWords]:
 def _ahead(shell: Shell, rule: str) -> BandWords:
     name = shell.short_title
     return BandWords(
-        label=name,
-        verdict=f"prefer {name} (mild evidence)",
-        meaning=f"mild evidence to prefer {name} prompts",
+        label=f"{name} by {DIRECTION_PP} or more",
         rule=rule,
         condition=f"{name} ahead by {DIRECTION_PP} pp or more",
         reading=f"mild evidence to prefer {name} prompts",
@@ -122,9 +114,7 @@ def _policy_only(words: BandWords, baseline: Shell, challenger: Shell) -> BandWo
     policy, name = challenger.policy, baseline.short_title
     return replace(
         words,
-        meaning=f"mild evidence for {name}: a {policy} stance rests on policy and parsing alone, "
-        "and is not to be extended to code generation",
-        reading=f"the {policy} stance is a matter of policy and parsing; do not extend it to code generation",
+        reading=f"the {policy} stance rests on policy and parsing; do not extend it to code generation",
         option=f"**Keep {policy} as policy only**: {name} ahead by {DIRECTION_PP} points or more; "
         "not to be extended to code generation.",
         changes=f"The {policy} stance is from now on argued from policy and parsing alone, "
@@ -180,7 +170,7 @@ def plan_for(contrast: tuple[str, str]) -> dict[str, Any]:
         "label, nothing is proposed, and of the size of the gap nothing is claimed but that it is less than 5 pp on "
         "tasks as hard or easy",
         "carried": {
-            "ahead": "p <= alpha, and the 95 % interval, not widened near 0 or 1, leaves out 0",
+            "ahead": "p <= alpha, and the 95 % interval without what a shell's high or low pass@1 adds leaves out 0",
             "10 pp or more": "ahead, and the whole 95 % interval is beyond 10 pp",
             "less than 5 pp, less than 10 pp": "the 90 % interval is within",
             "5 to 10 pp": "ahead, and the 90 % interval is between",

@@ -125,9 +125,9 @@ def outlook(rate: float, tasks: int, trials: int, count: int = 4000) -> Outlook:
     scenario = replace(SCENARIOS["D"], mean=min(rate, 1 - rate))
     rng = np.random.default_rng(plan.RESAMPLE_SEED)
     rates = np.array(draw_rates(scenario, 0.0, 20_000, rng))[:, rng.integers(0, 20_000, size=(count, tasks))]
-    passes, runs = rng.binomial(trials, rates).sum(axis=2), tasks * trials
-    edge = (passes.max(axis=0) <= plan.FLOOR * runs) | (passes.min(axis=0) >= plan.CEILING * runs)
-    return Outlook(float(edge.mean()), detectable_like(scenario_variance(scenario), tasks, trials))
+    passes = rng.binomial(trials, rates).sum(axis=2)
+    cannot_tell = float((passes.max(axis=0) <= plan.FLOOR * tasks * trials).mean())
+    return Outlook(cannot_tell, detectable_like(scenario_variance(scenario), tasks, trials))
 
 
 def outlook_lines(study: Study, tasks: int) -> list[str]:
@@ -172,9 +172,7 @@ def columns(rows: Sequence[Sequence[object]]) -> str:
     """Rows in plain text: the first column to the left, the others to the right."""
     texts = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    return "\n".join(
-        "  ".join([first.ljust(widths[0]), *map(str.rjust, others, widths[1:])]) for first, *others in texts
-    )
+    return "\n".join("  ".join([head.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]) for head, *rest in texts)
 
 
 def _points(gap: float) -> str:
@@ -218,9 +216,7 @@ def pilot_variance(outcomes: Outcomes) -> Pilot | None:
     return Pilot(max(0.0, total - of_means), within, max(0.0, largest - of_means))
 
 
-def power_text(
-    pilots: Sequence[tuple[str, Pilot]], tasks: int, trials: int, sets: Mapping[str, int] | None = None
-) -> str:
+def power_text(pilots: Sequence[tuple[str, Pilot]], tasks: int, trials: int, sets: Mapping[str, int]) -> str:
     """The tables in plain text: of each pilot (name, variances) if there are any, else of the scenarios.
 
     `sets` names sets of tasks with their sizes, to be compared.
@@ -235,10 +231,9 @@ def power_text(
     ]
     if not pilots:
         lines.append("There are no results with two trials a cell yet, so the scenarios of docs/method.md are used.")
-    if sets:
-        shown = [(title.split(":")[0].removeprefix("from the "), variance) for title, variance in sources]
-        rows = [["source", "set", "tasks", *MEASURES], *set_rows(shown, sets, trials)]
-        lines += ["", f"The sets of tasks side by side, with {trials} trials:", columns(rows)]
+    shown = [(title.split(":")[0].removeprefix("from the "), variance) for title, variance in sources]
+    rows = [["source", "set", "tasks", *MEASURES], *set_rows(shown, sets, trials)]
+    lines += ["", f"The sets of tasks side by side, with {trials} trials:", columns(rows)]
     for title, variance in sources:
         for words, detect in (("tasks like these", detectable_like), ("exactly these tasks", detectable_these)):
             lines += ["", f"{title}; {words}", _table(variance, detect, tasks, trials)]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import pandas as pd
 
 from fluency.analysis.intervals import Interval, PValue, gap_interval, sign_flip
 from fluency.analysis.outcomes import PairedRates, count_outcomes, mean, ordered_shells, pair_by_task
-from fluency.analysis.plan import MIN_DIFFERING, MIN_INFORMATIVE, NOISE, Band, band_of, common_edge, edge_of
+from fluency.analysis.plan import MIN_DIFFERING, MIN_INFORMATIVE, Band, band_of, common_edge, edge_of
 from fluency.core.records import EARLIER_CLASS, FailureClass
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition, gap_shells
 
@@ -85,7 +84,7 @@ def ceiling_and_floor(paired: PairedRates, contrast: tuple[str, str]) -> Ceiling
         )
     rates = (paired.baseline_rate.value, paired.challenger_rate.value)
     if edge := common_edge(rates):
-        warnings.append(f"pass@1 is at the {edge} in both arms: these tasks cannot tell, a gap has no room to show")
+        warnings.append(f"pass@1 is at the {edge} in both shells: these tasks cannot tell, a gap hardly fits there")
     else:
         warnings += [
             f"pass@1 in {SHELLS[shell].short_title} is at the {edge}, which biases the gap towards 0"
@@ -100,21 +99,6 @@ def ceiling_and_floor(paired: PairedRates, contrast: tuple[str, str]) -> Ceiling
     return CeilingAndFloor(ceiling, floor, informative, tuple(warnings), at_ceiling, at_floor)
 
 
-Change = Literal["vanishes", "turns", "row"]
-
-
-def change(headline: Fraction, other: Fraction) -> Change | None:
-    """What another definition of a pass does to the headline's gap; None where it stays in its row of the table.
-
-    vanishes: from 5 points or more to less; turns: to 5 points or more the other way; row: to any other row.
-    """
-    if min(abs(headline), abs(other)) >= NOISE and (headline > 0) != (other > 0):
-        return "turns"
-    if band_of(headline) == band_of(other):
-        return None
-    return "vanishes" if abs(other) < NOISE else "row"
-
-
 DEFINITIONS: tuple[tuple[str, str, Mapping[str, str] | str], ...] = (
     ("headline", "headline: exit 0, structure and content; command read strictly", "passed"),
     ("lenient", "lenient reading: a command is also taken out of prose", "lenient_passed"),
@@ -123,8 +107,8 @@ DEFINITIONS: tuple[tuple[str, str, Mapping[str, str] | str], ...] = (
     ("output", "output only: structure and content, whatever the exit code", "content_ok"),
     ("no_refusals", "refusals left out instead of failed", "_no_refusals"),
     ("no_delegation", "answers that hand over to another shell or language failed", "_no_delegation"),
-    ("missing_left_out", "answers that failed for a program which this room lacks left out", "_missing_left_out"),
-    ("missing_passed", "answers that failed for a program which this room lacks passed", "_missing_passed"),
+    ("missing_left_out", "answers that failed for a program which this sandbox lacks left out", "_missing_left_out"),
+    ("missing_passed", "answers that failed for a program which this sandbox lacks passed", "_missing_passed"),
 )
 MISSING_PROGRAM: FailureClass = "missing-program"
 

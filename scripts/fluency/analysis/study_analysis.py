@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,7 +25,7 @@ from fluency.analysis.outcomes import (
 from fluency.analysis.pass_at_k import PassK, pass_k
 from fluency.analysis.plan import Band, BandWords, band_words, plan_for, plan_sha256
 from fluency.analysis.robustness import BriefEstimate, Sensitivity, sensitivities
-from fluency.analysis.subgroups import AliasPair, Subset, alias_pairs, by_set, lean_lines, without_leaning
+from fluency.analysis.subgroups import AliasPair, Sets, Subset, alias_pairs, by_set, lean_lines, without_leaning
 from fluency.analysis.times import Times, times
 from fluency.common.errors import REBUILD_HINT, UserError
 from fluency.core.held_out import HeldOutTask
@@ -105,7 +105,7 @@ def analyse_model(
     categories: Mapping[str, str],
     trials: int,
     leans: Mapping[str, str] | None = None,
-    sets: Mapping[str, Collection[str]] | None = None,
+    sets: Sets | None = None,
 ) -> ModelAnalysis:
     """Analyse the rows of one model; `categories` names the study's tasks in order, `leans` the shell that those lean
     to which say it, `sets` the tasks of each named set. PoolingError on two models.
@@ -121,7 +121,7 @@ def analyse_model(
             hint=REBUILD_HINT,
         )
     tasks = tuple(categories)
-    tallies = {shell: count_cells(rows, model, shell, tasks, trials) for shell in shells}
+    tallies = {shell: count_cells(rows, shell, tasks, trials) for shell in shells}
     outcomes = count_outcomes(rows, tasks, trials, shells)
     gap = estimate_gap(outcomes, categories)
     return ModelAnalysis(
@@ -139,7 +139,7 @@ def analyse_model(
         without=without_leaning(outcomes, tallies, leans, categories) if gap and leans else (),
         sets=by_set(outcomes, tallies, sets, categories) if sets else (),
         composition={shell: descriptive.composition(rows, shell) for shell in shells},
-        failures=descriptive.failure_lines(rows, shells),
+        failures=descriptive.failure_lines(rows, outcomes.by_shell),
         side_effects=descriptive.side_effects(rows),
         retried_cells=descriptive.retried_cells(rows),
         times=times(rows, trials, shells),
@@ -161,21 +161,14 @@ def blank(rows: pd.DataFrame, model: str, shell: str) -> pd.DataFrame:
 def trial_marks(
     rows: pd.DataFrame, tasks: tuple[str, ...], trials: int, shells: tuple[str, ...]
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """The state of every trial by (task, shell): pass, fail, refusal, no-command, missing, not-measured."""
+    """How every trial ended by (task, shell): `passed`, `missing`, `not_measured`, a failure class, `unclassified`."""
     marks = {(task, shell): ["missing"] * trials for task in tasks for shell in ordered_shells(shells)}
-    columns = ("task", "shell", "trial", "status", "passed", "outcome", "command")
-    for task, shell, trial, status, passed, outcome, command in zip(*(rows[c] for c in columns), strict=True):
+    columns = ("task", "shell", "trial", "status", "passed", "failure_class")
+    for task, shell, trial, status, passed, failure in zip(*(rows[c] for c in columns), strict=True):
         if (task, shell) not in marks or not 1 <= trial <= trials:
             continue
-        if status != "measured":
-            mark = "not-measured" if status == "not_measured" else "missing"
-        elif passed:
-            mark = "pass"
-        elif not pd.isna(outcome) and outcome == "refusal":
-            mark = "refusal"
-        else:
-            mark = "no-command" if pd.isna(command) else "fail"
-        marks[task, shell][trial - 1] = mark
+        failed = "unclassified" if pd.isna(failure) else str(failure)
+        marks[task, shell][trial - 1] = status if status != "measured" else "passed" if passed else failed
     return {key: tuple(value) for key, value in marks.items()}
 
 
@@ -237,10 +230,7 @@ class Analysis:
 
 
 def analyse(
-    frame: pd.DataFrame,
-    study: Study,
-    tasks: Sequence[Task | HeldOutTask],
-    sets: Mapping[str, Collection[str]] | None = None,
+    frame: pd.DataFrame, study: Study, tasks: Sequence[Task | HeldOutTask], sets: Sets | None = None
 ) -> Analysis:
     """Analyse the cells table of a study; `sets`: the tasks of each named set, of which parts are reported too."""
     categories: dict[str, str] = {task.id: task.category for task in tasks}

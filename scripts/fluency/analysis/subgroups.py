@@ -15,6 +15,7 @@ from fluency.analysis.plan import edge_of
 from fluency.core.study import ModelConfig
 
 UNDECLARED = "not declared"
+Sets = Mapping[str, Collection[str]]  # name -> ids of tasks
 GAP = "gap"  # the name of the difference of the gaps
 
 
@@ -46,7 +47,7 @@ def without_leaning(
 
 
 def by_set(
-    outcomes: Outcomes, tallies: Mapping[str, Tally], sets: Mapping[str, Collection[str]], categories: Mapping[str, str]
+    outcomes: Outcomes, tallies: Mapping[str, Tally], sets: Sets, categories: Mapping[str, str]
 ) -> tuple[Subset, ...]:
     """Each named set that is a part of the study's tasks; all of them together are the headline."""
     parts = [(name, set(tasks)) for name, tasks in sets.items() if set(tasks) < set(outcomes.tasks)]

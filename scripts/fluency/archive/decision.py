@@ -19,7 +19,7 @@ from fluency.common.errors import UserError
 from fluency.common.files import write_atomic
 from fluency.core.provenance import read_provenance
 from fluency.report.report import render
-from fluency.report.summary import headline_of
+from fluency.report.sentences import headline_of
 
 TEMPLATE = "decision.md.j2"
 
@@ -91,12 +91,12 @@ def _lines(model: ModelAnalysis) -> ModelLines:
         changes = f"Nothing: there is no verdict ({'; '.join(model.verdict.refused)})."
     elif model.verdict.edge:
         changes = (
-            f"Nothing is proposed: both arms stand at the {model.verdict.edge}, so these tasks cannot tell for this "
-            f"model. The table's label, {model.words[band].label}, is no finding."
+            f"Nothing is proposed: both shells are at the {model.verdict.edge}, so these tasks cannot tell for this "
+            "model, and the decision table does not apply."
         )
-        stays = "The shell policy as it stands; tasks with room for a gap would be needed to say more."
+        stays = "The shell policy as it stands; tasks of another difficulty would be needed to say more."
     elif model.verdict.provisional:
-        changes = f"Nothing yet: by the table {model.words[band].changes} But missing cells could change the band."
+        changes = f"Nothing yet: by the table {model.words[band].changes} But missing runs could change the verdict."
         stays = "The shell policy as it stands, until the study is finished."
     else:
         changes, stays = model.words[band].changes, model.words[band].stays

@@ -23,7 +23,7 @@ from fluency.core.table import CellRecords, Row, headline_runs, to_frame
 from fluency.core.tasks import Task
 from fluency.execution.execute import execute_cell
 from fluency.report.markdown import code, table, text
-from fluency.report.summary import headline_of
+from fluency.report.sentences import headline_of
 
 if TYPE_CHECKING:
     from fluency.execution.sandbox import Sandbox

@@ -30,6 +30,8 @@ FILTERED = "setarch linux32 true 2>/dev/null && echo wide || echo reduced"
 # Where the two versions of control groups show the limits; empty where the engine hides them.
 IN_FORCE = "/sys/fs/cgroup/{memory/memory.limit_in_bytes,memory.max,pids/pids.max,pids.max}"
 TIMEOUT_S = 30.0
+OWN_LABEL = f"{container.LABEL}.sandbox"
+"""Its value tells the containers of this process from those of others on the engine."""
 
 
 def canary(limits: Limits) -> Invocation:
@@ -71,7 +73,7 @@ class Sandbox:
         self.parallel = parallel
         self._engine = engine
         self._slots = threading.BoundedSemaphore(parallel)
-        self._labels = container.LABELS | {f"{container.LABEL}.run": secrets.token_hex(8)}
+        self._id = secrets.token_hex(8)
         self._ended = False
         self._needs_canary = threading.Event()
         self._canary_lock = threading.Lock()
@@ -103,8 +105,7 @@ class Sandbox:
         """Kill all containers and start no other; a command that ran in one has no result, and no failed attempt."""
         self._ended = True
         client = self._engine.client(timeout=1)
-        own = [f"{name}={value}" for name, value in self._labels.items()]
-        for running in client.containers(filters={"label": own}):
+        for running in client.containers(filters={"label": f"{OWN_LABEL}={self._id}"}):
             with contextlib.suppress(Exception):  # it may have ended
                 client.kill(running["Id"])
 
@@ -121,7 +122,7 @@ class Sandbox:
         """One command, with the given isolation measures or all that the engine takes."""
         limits, nonce = invocation.limits, secrets.token_hex(16)
         measures = measures or isolation.isolation(limits, self.engine["name"], self.dropped)
-        config = isolation.container_config(self.image.image_id, self._labels, measures)
+        config = isolation.container_config(self.image.image_id, container.LABELS | {OWN_LABEL: self._id}, measures)
         max_bytes, timeout_s = 4 * limits.output_bytes + (8 << 20), invocation.timeout_s + GRACE_S
         with self._slots:
             self._check_ended()

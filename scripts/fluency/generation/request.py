@@ -19,6 +19,9 @@ PREAMBLES = (
     "The current directory is the root of a Rust cargo workspace on a Linux machine. "
     "The Rust toolchain, git, Perl and Python are not installed. "
     "All paths are relative to it. Write only the requested output to standard output.",
+    "The current directory is the root of a Rust cargo workspace on a Linux machine. "
+    "curl, jq and xmllint are installed; the Rust toolchain, git, Perl and Python are not. "
+    "All paths are relative to it. Write only the requested output to standard output, and exit with status 0.",
 )
 """The first paragraph of each version of the prompt, the current one last; archives may have earlier ones."""
 PREAMBLE = PREAMBLES[-1]

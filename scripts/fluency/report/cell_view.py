@@ -13,6 +13,7 @@ from fluency.core.table import RECORD_TYPES, CellRecords
 from fluency.core.tasks import Task
 from fluency.report.difference import Difference, difference
 from fluency.report.sentences import attempt
+from fluency.scoring.failure_class import first_message
 
 LONGEST = 20_000  # characters of one text at most, in the widest view
 READING_TITLES = {"strict": "strict reading", "lenient": "lenient reading"}
@@ -42,7 +43,7 @@ def cell_view(
     extraction = execution.extraction if execution else None
     lenient = extraction.lenient if extraction and extraction.lenient != extraction.strict else None
     return {
-        "why": score.why if score else _waiting(records),
+        "why": _why(score, execution) if score else _waiting(records),
         "prompt": excerpt(generation.answer.request.prompt, LONGEST) if generation else None,
         "reply": excerpt(generation.answer.text, size.characters) if generation else None,
         "command": excerpt(extraction.strict if extraction else None, size.characters),
@@ -51,11 +52,7 @@ def cell_view(
         "facts": [*generation_facts(generation), *score_facts(score)],
         "runs": _runs(execution, score, task, size),
         "provenance": _provenance(records),
-        "files": [
-            f"{stage}/{cell.path}.json"
-            for stage, record in zip(RECORD_TYPES, records, strict=True)
-            if record is not None
-        ],
+        "files": [f"{stage}/{cell.path}.json" for stage, found in zip(RECORD_TYPES, records, strict=True) if found],
     }
 
 
@@ -65,11 +62,8 @@ def _private(task: HeldOutTask) -> dict[str, Any]:
     return {
         "why": "a private task: prompt, reply, command and outputs are held out; its hashes stand for it",
         **dict.fromkeys(("prompt", "reply", "command", "lenient")),
-        "notes": [],
+        **{"notes": [], "runs": [], "provenance": {}, "files": []},
         "facts": [[label, f"SHA-256 {digest}"] for label, digest in hashes.items()],
-        "runs": [],
-        "provenance": {},
-        "files": [],
     }
 
 
@@ -81,17 +75,19 @@ def excerpt(text: str | None, most: int, total: int | None = None) -> dict[str, 
     if len(text) <= most:
         return {"head": text, "left_out": 0, "tail": "", "bytes": size}
     tail = most // 4  # an error's last lines say more than its middle
-    return {
-        "head": text[: most - tail],
-        "left_out": len(text) - most,
-        "tail": text[len(text) - tail :],
-        "bytes": size,
-    }
+    return {"head": text[: most - tail], "left_out": len(text) - most, "tail": text[-tail:], "bytes": size}
 
 
 def cell_title(cell: Cell) -> str:
     """The cell in words."""
     return f"{cell.model}, {SHELLS[cell.shell].title}, {cell.task}, trial {cell.trial}"
+
+
+def _why(score: Score, execution: Execution | None) -> str:
+    """The score's reason; where an earlier version quoted curl's progress meter, the error in its place."""
+    said, meter, _ = score.why.partition(" ('% Total ")
+    runs = [run for run in execution.runs if said.startswith(f"World {run.seed}:")] if execution and meter else []
+    return f"{said}{first_message(runs[0].result)}." if runs else score.why
 
 
 def _waiting(records: CellRecords) -> str:
@@ -103,7 +99,7 @@ def _notes(execution: Execution | None) -> list[str]:
     if execution is None:
         return []
     fence = ["the reply was one fenced block; the fence was taken off"] if execution.extraction.fenced else []
-    missing = [f"this arm is not measured: {execution.not_measured}"] if execution.not_measured else []
+    missing = [f"this shell is not measured: {execution.not_measured}"] if execution.not_measured else []
     if repeated := attempt(execution.attempts, not execution.unmeasured):
         why = execution.unmeasured or "the engine or somebody outside ended the others"
         missing.append(f"{repeated}: {why}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,57 +13,67 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
+from fluency.analysis.study_analysis import Analysis
 from fluency.common.files import write_atomic
 from fluency.common.paths import REPORT
-from fluency.core.shells import SHELLS
+from fluency.core.shells import SHELLS, gap_shells
 from fluency.core.study import Cell
 from fluency.core.study_view import StudyView
 from fluency.report.cell_view import NARROW, WIDE, ViewSize, cell_view
+from fluency.report.marks import FAILURES, MARKS
+from fluency.report.numbers import signed, span
 from fluency.report.sentences import attempt
+from fluency.report.tables import rate_cell
 
 WIDE_LIMIT = 20_000_000  # characters of details: what a browser reads in well under a second
 _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-def write_explorer(path_to_html: Path, frame: pd.DataFrame, view: StudyView) -> None:
-    """Write the explorer of a study; the same inputs give the same bytes.
+def write_explorer(path_to_html: Path, frame: pd.DataFrame, view: StudyView, rates: Mapping[str, list[str]]) -> None:
+    """Write the explorer; the same inputs give the same bytes. Long texts are shown in part, with size and record."""
+    write_atomic(path_to_html, page(page_index(frame, view), page_details(frame, view), rates))
 
-    frame: the cells table. Long outputs are shown in part; the page states every text's full size and names the
-    record that holds it.
-    """
-    write_atomic(path_to_html, page(view.study.study, page_index(frame, view), page_details(frame, view)))
+
+def model_rates(analysis: Analysis) -> dict[str, list[str]]:
+    """By model, the pass rate of each of the study's shells and the gap, as the report states them."""
+    return {
+        model.model: [rate_cell(model, shell) for shell in analysis.shells]
+        + [f"{signed(model.gap.value)} ({span(model.gap.s95)})" if model.gap else "n/a"]
+        for model in analysis.models
+    }
 
 
 def page_index(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
     """What the page draws and filters its table with; small, so that it is there at once.
 
-    `cells` are in the table's order: model, shell, task (each a number in `names`), trial, then state,
-    failure class, make-up and attempt, likewise.
+    `models`: those that passed and failed first. `cells`: in the table's order; model, shell, task (each a number in
+    `names`), trial, then state, failure class, make-up and attempt, likewise.
     """
     study = view.study
     categories = {task.id: task.category for task in view.tasks}
     categories |= dict(zip(frame["task"], frame["category"], strict=True))
+    results = frame.groupby("model")["passed"].nunique()
     names = ValuePool()
     return {
         "study": study.study,
         "shells": [[shell, SHELLS[shell].title, SHELLS[shell].grammar] for shell in study.shells],
-        "models": [[model.alias, model.id] for model in study.models],
-        "tasks": [[name, category] for name, category in categories.items()],
+        "contrast": gap_shells(study.shells),
+        "models": sorted(([m.alias, m.id] for m in study.models), key=lambda model: results.get(model[0], 0) < 2),
+        "tasks": [*categories.items()],
+        "marks": MARKS,
+        "kinds": {failure: kind for failure, (kind, _) in FAILURES.items()},
         "cells": [_entry(row, names) for row in frame.to_dict("records")],
         "names": names.values,
     }
 
 
 def _entry(row: dict[Hashable, Any], names: ValuePool) -> list[Any]:
-    def known(name: str) -> Any:
-        return None if pd.isna(row[name]) else row[name]
-
-    state, failure, made = map(known, ("status", "failure_class", "made_of"))
-    if state == "measured":
-        state = "passed" if known("passed") else "failed"
-    where = [*(names.add(row[name]) for name in ("model", "shell", "task")), int(row["trial"])]
-    tried = attempt(known("attempts"), row["status"] == "measured")
-    return where + [names.add(label) for label in (state, failure, made, tried)]
+    known = {name: None if pd.isna(value) else value for name, value in row.items()}
+    measured = known["status"] == "measured"
+    state = ("passed" if known["passed"] else "failed") if measured else known["status"]
+    labels = state, known["failure_class"], known["made_of"], attempt(known["attempts"], measured)
+    where = [names.add(row[name]) for name in ("model", "shell", "task")]
+    return [*where, int(row["trial"]), *map(names.add, labels)]
 
 
 def page_details(frame: pd.DataFrame, view: StudyView) -> dict[str, Any]:
@@ -83,25 +93,18 @@ def _details(frame: pd.DataFrame, view: StudyView, size: ViewSize, limit: float)
     return {"cells": cells, "shapes": pool.shapes, "pool": pool.values}
 
 
-def page(study: str, index: dict[str, Any], details: dict[str, Any]) -> str:
+def page(index: dict[str, Any], details: dict[str, Any], rates: Mapping[str, list[str]]) -> str:
     """The page's HTML. Style and script are allowed by their hashes, so nothing else can be either."""
     style, script = ((REPORT / "explorer" / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(REPORT),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    texts = {"style": style, "script": script, "index": script_json(index), "details": script_json(details)}
+    loader, undefined = jinja2.FileSystemLoader(REPORT), jinja2.StrictUndefined
+    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=undefined)
     return environment.get_template("explorer.html.j2").render(
-        study=study,
-        style=Markup(style),
-        script=Markup(script),
+        head=index,
+        rates=rates,
         style_hash=_csp_hash(style),
         script_hash=_csp_hash(script),
-        index=Markup(script_json(index)),
-        details=Markup(script_json(details)),
+        **{name: Markup(text) for name, text in texts.items()},
     )
 
 

@@ -1,50 +1,123 @@
-"""The four kinds of figures: gaps, and for each model its tasks, its trials and its times."""
+"""The three kinds of figures: the gaps, and for each model its tasks and its times; greys that print well, as SVG.
+
+Sizes are in inches. The same numbers give the same bytes each time.
+"""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import StringIO
 from itertools import cycle
 from math import ceil
+from threading import Lock
 from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
 
+import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from fluency.analysis.estimate import GapEstimate
 from fluency.analysis.plan import DIRECTION_PP, NOISE_PP
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
+from fluency.common.words import plural
 from fluency.core.shells import SHELLS
-from fluency.report.drawing import (
-    INK,
-    LIGHT,
-    MID,
-    PAPER,
-    Drawing,
-    figure_style,
-    label_rows,
-    new_axes,
-    text_beside,
-    text_width,
-    to_svg,
-)
 from fluency.report.numbers import points, seconds, signed, span
-from fluency.report.sentences import listed, short_names
+from fluency.report.sentences import listed, short_names, telling_first
+
+INK, MID, LIGHT, PALE, PAPER = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#efefef", "#ffffff"
+_STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "fluency",
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "sans-serif"],
+    "font.size": 9,
+    "axes.edgecolor": MID,
+    "axes.spines.left": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.parse_math": False,
+    "axes.unicode_minus": True,
+    "path.simplify": False,
+}
+_LOCK = Lock()
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One figure: its kind and model (empty: all), file name, SVG text, and what it shows in words."""
+
+    kind: str
+    model: str
+    name: str
+    svg: str
+    alt: str
 
 
 def draw_figures(analysis: Analysis, frame: pd.DataFrame) -> list[Drawing]:
     """All figures of a report, in its order; what was not measured is not drawn."""
     drawings: list[Drawing | None] = []
-    with figure_style():
+    with _figure_style():
         drawings.append(draw_gaps(analysis))
         for model in analysis.models:
             drawings.append(draw_tasks(analysis, model))
-            drawings.append(draw_cells(analysis, model))
             drawings.append(draw_times(model, frame[frame["model"] == model.model]))
     return [drawing for drawing in drawings if drawing]
+
+
+@contextmanager
+def _figure_style() -> Iterator[None]:
+    """The figures' settings over the library's defaults, not the user's; for one thread at a time, since
+    they are the library's globals.
+    """
+    with _LOCK, matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        yield
+
+
+def _new_axes(width: float, height: float, margins: tuple[float, float, float, float]) -> tuple[Figure, Axes]:
+    """A figure with one axes; margins: left, bottom, right, top."""
+    left, bottom, right, top = margins
+    figure = Figure(figsize=(width, height), facecolor=PAPER)
+    box = (left / width, bottom / height, (width - left - right) / width, (height - bottom - top) / height)
+    return figure, figure.add_axes(box)
+
+
+def _label_rows(axes: Axes, labels: Sequence[str]) -> None:
+    """Names left of the rows: plain texts, since an axis with a tick a row takes far longer to draw."""
+    axes.set_yticks([])
+    for row, label in enumerate(labels):
+        _text_beside(axes, label, (0.0, row), -6, ha="right")
+
+
+def _text_beside(axes: Axes, text: str, place: tuple[float, float], right: float, **how: Any) -> None:
+    """A text some points right of a place, which is a fraction of the axes and a row."""
+    offset: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    axes.annotate(text, place, (right, 0), **offset, va="center", **how)
+
+
+def _text_width(texts: Sequence[str], size: float = 9) -> float:
+    """Inches the longest text takes, a little generous since the reader's font may be wider."""
+    return max((len(text) for text in texts), default=0) * size * 0.62 / 72
+
+
+def to_svg(figure: Figure, title: str, alt: str) -> str:
+    """The figure as SVG with its text alternative; no date, no random ids."""
+    buffer = StringIO()
+    metadata = {"Date": None, "Creator": None, "Title": title}
+    FigureCanvasSVG(figure).print_svg(buffer, metadata=metadata)  # type: ignore[no-untyped-call]  # not in its stub
+    svg = buffer.getvalue()
+    described = f'<svg role="img" aria-label="{escape(alt, {chr(34): "&quot;"})}" '
+    svg = svg.replace("<svg ", described, 1)
+    svg = re.sub(r"(<title>[^<]*</title>)", lambda found: f"{found[1]}\n <desc>{escape(alt)}</desc>", svg, count=1)
+    return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
 
 
 GAP_ROW = 0.55
@@ -52,49 +125,47 @@ GAP_ROW = 0.55
 
 def draw_gaps(analysis: Analysis) -> Drawing | None:
     """A forest of gaps; None if no model has one."""
-    gaps = {model.model: model.gap for model in analysis.models if model.gap}
+    gaps = {model.model: model.gap for model in telling_first(analysis) if model.gap}
     if not gaps:
         return None
     baseline, challenger = short_names(analysis.contrast)
     reach = max(abs(100 * edge) for gap in gaps.values() for edge in (*gap.s95, float(gap.value)))
     limit = min(100, max(20, 5 * ceil((reach + 3) / 5)))
-    left = max(0.9, text_width(list(gaps)) + 0.25)
-    figure, axes = new_axes(left + 4.6 + 1.75, 1.55 + GAP_ROW * len(gaps), (left, 0.62, 1.75, 0.85))
+    left = max(0.9, _text_width(list(gaps)) + 0.25)
+    figure, axes = _new_axes(left + 4.6 + 1.8, 1.65 + GAP_ROW * len(gaps), (left, 0.88, 1.8, 0.7))
     axes.set_xlim(-limit, limit)
     axes.set_ylim(len(gaps) - 0.5, -0.5)
     _bands(axes, limit, baseline, challenger)
     for row, gap in enumerate(gaps.values()):
         _gap_row(axes, row, gap)
-    label_rows(axes, list(gaps))
-    axes.spines["left"].set_visible(False)
-    axes.set_xlabel(f"gap on pass@1, percentage points (right: {challenger} ahead)")
-    legend = "◆ gap · thick 90 %, thin 95 %: tasks like these · grey bar 95 %: these tasks"
+    _label_rows(axes, list(gaps))
+    axes.set_xlabel(f"← {baseline} better  ·  gap in points  ·  {challenger} better →")
+    legend = "thin line: 95 % interval for tasks like these (thick: 90 %) · grey bar: for these very tasks"
     if any(gap.claims.edge for gap in gaps.values()):
-        legend += " · ◇ dashed: tasks that cannot tell"
-    figure.text(left / figure.get_figwidth(), 0.06 / figure.get_figheight(), legend, fontsize=7.5, color=MID)
-    alt = f"Gap on pass@1 per model, {challenger} less {baseline}, over the bands of the decision table. " + " ".join(
-        f"{model}: {_edge_note(gap)}{signed(gap.value)} points, 95 % for tasks like these {span(gap.s95)}, "
-        + ("on these tasks undefined." if gap.fixed is None else f"on these tasks ±{points(gap.fixed)}.")
-        for model, gap in gaps.items()
+        legend += "\ndashed, hollow: these tasks cannot tell the shells apart"
+    figure.text(0.1 / figure.get_figwidth(), 0.08 / figure.get_figheight(), legend, fontsize=7.5, color=MID)
+    alt = (
+        f"Gap of each model in points, {challenger} less {baseline}, over the bands of the decision table. "
+        + " ".join(
+            f"{model}: {signed(gap.value)}, 95 % for tasks like these {span(gap.s95)}, "
+            + ("for these tasks undefined" if gap.fixed is None else f"for these tasks ±{points(gap.fixed)}")
+            + (f", both at the {gap.claims.edge}: cannot tell." if gap.claims.edge else ".")
+            for model, gap in gaps.items()
+        )
     )
     return Drawing("gaps", "", "gaps.svg", to_svg(figure, "Gaps over the decision table", alt), alt)
 
 
-def _edge_note(gap: GapEstimate) -> str:
-    return f"no room, both arms at the {gap.claims.edge}; " if gap.claims.edge else ""
-
-
 def _bands(axes: Axes, limit: float, baseline: str, challenger: str) -> None:
     for low, high, name in (
-        (-limit, -DIRECTION_PP, f"{baseline} ≤ −{DIRECTION_PP}"),
+        (-limit, -DIRECTION_PP, f"{baseline} by\n{DIRECTION_PP} or more"),
         (-DIRECTION_PP, -NOISE_PP, "no rule"),
-        (-NOISE_PP, NOISE_PP, "noise"),
+        (-NOISE_PP, NOISE_PP, f"less\nthan {NOISE_PP}"),
         (NOISE_PP, DIRECTION_PP, "no rule"),
-        (DIRECTION_PP, limit, f"{challenger} ≥ {DIRECTION_PP}"),
+        (DIRECTION_PP, limit, f"{challenger} by\n{DIRECTION_PP} or more"),
     ):
         if name != "no rule":
-            axes.axvspan(low, high, color=LIGHT if name == "noise" else "#efefef", linewidth=0, zorder=0)
-        wide = high - low > limit * 0.45
+            axes.axvspan(low, high, color=LIGHT if low == -NOISE_PP else PALE, linewidth=0, zorder=0)
         axes.annotate(
             name,
             ((low + high) / 2, 1.0),
@@ -103,7 +174,7 @@ def _bands(axes: Axes, limit: float, baseline: str, challenger: str) -> None:
             textcoords="offset points",
             ha="center",
             va="bottom",
-            rotation=0 if wide else 90,
+            rotation=90 if name == "no rule" or high - low < limit * 0.2 else 0,
             fontsize=7.5,
             color=INK,
         )
@@ -113,7 +184,7 @@ def _bands(axes: Axes, limit: float, baseline: str, challenger: str) -> None:
 
 
 def _gap_row(axes: Axes, row: int, gap: GapEstimate) -> None:
-    """One model; where its tasks leave no room, dashed and hollow, and marked so."""
+    """One model; dashed and hollow where its tasks cannot tell."""
     value, edge = 100 * float(gap.value), gap.claims.edge
     low, high = (100 * end for end in gap.s95)
     low90, high90 = (100 * end for end in gap.s90)
@@ -127,65 +198,71 @@ def _gap_row(axes: Axes, row: int, gap: GapEstimate) -> None:
         axes.plot(ends, [row + 0.24] * 2, color="#9a9a9a", linewidth=4, solid_capstyle="butt", zorder=2)
     fill, rim = (PAPER, INK) if edge else (INK, PAPER)
     axes.plot([value], [row], marker="D", markersize=6.5, color=fill, markeredgecolor=rim, zorder=4)
-    note = f"{signed(gap.value)}  ({span(gap.s95)})" + (f"\nno room: both at the {edge}" if edge else "")
-    text_beside(axes, note, (1.0, row), 8)
+    note = f"{signed(gap.value)}  ({span(gap.s95)})" + (f"\ncannot tell ({edge})" if edge else "")
+    _text_beside(axes, note, (1.0, row), 8)
 
 
 TASK_ROW = 0.25
-SHIFT = 0.13
 Rates = Mapping[str, float | None]
 """Per cent by shell; None where nothing was measured."""
 
 
 class Mark(NamedTuple):
-    """How a shell's rates are drawn: shape, area and outline in points, size in the legend, fill."""
+    """How a shell's rates are drawn: shape, area and outline in points, fill, and rows below the task's line."""
 
     shape: str
     area: float
     outline: float
-    in_legend: float
     fill: str
+    below: float = 0.0
 
 
-BASELINE_MARK = Mark("o", 36, 1.2, 6.5, PAPER)
-CHALLENGER_MARK = Mark("D", 25, 0.8, 5, INK)
-FURTHER_MARKS = (Mark("^", 30, 0.8, 6, LIGHT), Mark("s", 25, 0.8, 5, LIGHT), Mark("v", 30, 0.8, 6, LIGHT))
+BASELINE_MARK = Mark("o", 72, 1.3, PAPER)
+CHALLENGER_MARK = Mark("D", 22, 0.8, INK)
+FURTHER_MARKS = tuple(Mark(shape, 24, 0.8, LIGHT, 0.3) for shape in "^sv")
 
 
 def draw_tasks(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
-    """Dots of all shells per task, by category and then by rate; None if nothing was measured."""
+    """Dots of all shells for each task that tells something, the challenger's largest lead first.
+
+    Left out, with their number: tasks passed always or never in every shell. None where no other is left.
+    """
     rates = {task: _rates(model, place) for place, task in enumerate(analysis.tasks)}
+    told = {task: {*by_shell.values()} - {None} for task, by_shell in rates.items()}
+    baseline, challenger = model.outcomes.contrast
     marks = _marks(model)
-    shown = [shell for shell in marks if any(by_shell[shell] is not None for by_shell in rates.values())]
-    if not shown:
+    lead = {task: (by[challenger] or 0) - (by[baseline] or 0) for task, by in rates.items()}
+    tasks = sorted((task for task in rates if told[task] - {0.0} and told[task] - {100.0}), key=lambda t: (-lead[t], t))
+    if not tasks:
         return None
-    contrast = model.outcomes.contrast
-    order = {category: place for place, category in enumerate(dict.fromkeys(analysis.categories.values()))}
-    tasks = sorted(
-        analysis.tasks,
-        key=lambda task: (order[analysis.categories[task]], -sum(rates[task][shell] or 0 for shell in contrast), task),
-    )
-    left = text_width(list(tasks)) + 0.2
-    right = max(0.5, text_width(list(order), 7.5) + 0.15)
-    figure, axes = new_axes(left + 3.9 + right, 1.25 + TASK_ROW * len(tasks), (left, 0.5, right, 0.75))
+    shown = [shell for shell in marks if any(by_shell[shell] is not None for by_shell in rates.values())]
+    left = _text_width(tasks) + 0.2
+    figure, axes = _new_axes(left + 4.4, 1.3 + TASK_ROW * len(tasks), (left, 0.7, 0.3, 0.6))
     axes.set_xlim(-4, 104)
     axes.set_ylim(len(tasks) - 0.4, -0.6)
-    _dots(axes, [rates[task] for task in tasks], marks, contrast)
-    _categories(axes, [analysis.categories[task] for task in tasks])
-    label_rows(axes, tasks)
+    _dots(axes, [rates[task] for task in tasks], marks, model.outcomes.contrast)
+    _label_rows(axes, tasks)
     axes.set_xticks([0, 20, 40, 60, 80, 100])
-    axes.set_xlabel(f"trials passed, % (of {model.outcomes.trials} at most)")
-    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(f"runs passed, % (of {model.outcomes.trials} a task and shell)")
     _task_legend(axes, marks, shown)
-    alt = (
-        f"Pass rate of each task in {'both' if len(marks) == 2 else 'all'} shells for {model.model}. "
-        f"{_leads(list(rates.values()), contrast, shown)} The table above holds the numbers."
-    )
+    flat = _flat_tasks(told)
+    figure.text(0.1 / figure.get_figwidth(), 0.06 / figure.get_figheight(), flat, fontsize=7.5, color=MID)
+    alt = f"Share of passed runs of {model.model} by task, in {listed(short_names(shown))}. {flat}".strip()
     return _model_drawing("tasks", "Tasks", model, figure, alt)
 
 
-def _model_drawing(kind: str, title: str, model: ModelAnalysis, figure: Figure, alt: str, top: float = 0.25) -> Drawing:
-    figure.text(0.1 / figure.get_figwidth(), 1 - top / figure.get_figheight(), model.model, weight="bold")
+def _flat_tasks(told: Mapping[str, set[float | None]]) -> str:
+    counts = [
+        f"{plural(count, 'task')} {how}"
+        for how, rate in (("always passed in every shell", 100.0), ("never passed in any shell", 0.0))
+        if (count := sum(values == {rate} for values in told.values()))
+    ]
+    return f"Not shown: {listed(counts)}." if counts else ""
+
+
+def _model_drawing(kind: str, title: str, model: ModelAnalysis, figure: Figure, alt: str) -> Drawing:
+    height = figure.get_figheight()
+    figure.text(0.1 / figure.get_figwidth(), 1 - 0.2 / height, model.model, weight="bold")
     svg = to_svg(figure, f"{title}, {model.model}", alt)
     return Drawing(kind, model.model, f"{kind}-{model.model}.svg", svg, alt)
 
@@ -203,160 +280,56 @@ def _marks(model: ModelAnalysis) -> dict[str, Mark]:
     return {shell: roles.get(shell) or next(further) for shell in model.outcomes.by_shell}
 
 
-def _leads(rates: Sequence[Rates], contrast: tuple[str, str], shown: Sequence[str]) -> str:
-    """On how many tasks which of the contrasted shells is ahead, in a sentence."""
-    pairs = [(by_shell[contrast[0]], by_shell[contrast[1]]) for by_shell in rates]
-    both = [(b, c) for b, c in pairs if b is not None and c is not None]
-    if not both:
-        return f"Only {listed(short_names(shown))} was measured."
-    ahead, behind = sum(c > b for b, c in both), sum(c < b for b, c in both)
-    baseline, challenger = short_names(contrast)
-    return (
-        f"Of {len(both)} tasks measured in both, {challenger} is ahead on {ahead}, {baseline} on {behind}, "
-        f"{len(both) - ahead - behind} are level."
-    )
-
-
 def _dots(axes: Axes, rates: Sequence[Rates], marks: Mapping[str, Mark], contrast: tuple[str, str]) -> None:
-    """Rules, lines and marks of all rows; the baseline's ring lies over the others where they coincide."""
+    """The rows' rules, a level line between the contrasted shells, and the marks; the challenger's fits in the ring."""
     axes.hlines(range(len(rates)), -4, 104, color=LIGHT, linewidth=0.5, zorder=0)
-    shifts = {shell: (place - (len(marks) - 1) / 2) * 2 * SHIFT for place, shell in enumerate(marks)}
-    places = {
-        shell: {row: (rate, row + shifts[shell]) for row, of in enumerate(rates) if (rate := of[shell]) is not None}
-        for shell in marks
-    }
-    baseline, challenger = (places[shell] for shell in contrast)
-    lines = [[baseline[row], challenger[row]] for row in range(len(rates)) if row in baseline and row in challenger]
-    axes.add_collection(LineCollection(lines, color=MID, linewidth=1.3, zorder=1))
+    pairs = {row: (by_shell[contrast[0]], by_shell[contrast[1]]) for row, by_shell in enumerate(rates)}
+    for row, (one, other) in pairs.items():
+        if one is not None and other is not None:
+            axes.plot([one, other], [row, row], color=MID, linewidth=1.3, zorder=1)
     for shell, mark in reversed(list(marks.items())):
+        places = [
+            (rate, row + mark.below) for row, by_shell in enumerate(rates) if (rate := by_shell[shell]) is not None
+        ]
         axes.scatter(
-            [rate for rate, _ in places[shell].values()],
-            [row for _, row in places[shell].values()],
+            [rate for rate, _ in places],
+            [row for _, row in places],
             s=mark.area,
             marker=mark.shape,
             facecolor=mark.fill,
             edgecolor=INK,
             linewidth=mark.outline,
-            zorder=3 if shell == contrast[0] else 2,
+            zorder=2 if mark is BASELINE_MARK else 3,
         )
 
 
 def _task_legend(axes: Axes, marks: Mapping[str, Mark], shown: Sequence[str]) -> None:
-    drawn = {
-        shell: axes.plot([], [], marker=mark.shape, ls="", ms=mark.in_legend, mfc=mark.fill, mec=INK)[0]
-        for shell, mark in marks.items()
-    }
-    names = short_names(shown)
+    drawn = [
+        axes.plot([], [], marker=mark.shape, ls="", ms=mark.area**0.5, mfc=mark.fill, mec=INK, mew=mark.outline)[0]
+        for mark in (marks[shell] for shell in shown)
+    ]
     where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.1}
-    axes.legend([drawn[shell] for shell in shown], names, ncol=len(marks), frameon=False, **where)
-
-
-def _categories(axes: Axes, categories: list[str]) -> None:
-    start = 0
-    for row in range(1, len(categories) + 1):
-        if row < len(categories) and categories[row] == categories[start]:
-            continue
-        if row < len(categories):
-            axes.axhline(row - 0.5, color=MID, linewidth=0.7)
-        text_beside(axes, categories[start], (1.0, (start + row - 1) / 2), 6, fontsize=7.5, color=MID)
-        start = row
-
-
-CELL = 0.25
-SPACE = 0.8
-SHELL_WIDTH = 1.3  # inches that a shell's title takes
-FILL = {"pass": "#3a3a3a", "fail": PAPER, "refusal": "#e8e8e8", "no-command": "#e8e8e8"}
-LETTER = {"refusal": "R", "no-command": "F", "missing": "·", "not-measured": "–"}
-_MARKS = ("pass", "fail", "refusal", "no-command", "missing", "not-measured")
-MARK_NAMES = {mark: mark.replace("-", " ") for mark in _MARKS}
-
-
-def draw_cells(analysis: Analysis, model: ModelAnalysis) -> Drawing | None:
-    """The grid task x (shell x trial); None if nothing was measured."""
-    seen = Counter(mark for marks in model.marks.values() for mark in marks)
-    if not seen.keys() - {"missing", "not-measured"}:
-        return None
-    trials, tasks = analysis.trials, analysis.tasks
-    left = text_width(list(tasks)) + 0.2
-    shells = list(model.outcomes.by_shell)
-    columns = len(shells) * trials + (len(shells) - 1) * SPACE
-    least = len(shells) * SHELL_WIDTH
-    wide = max(columns * CELL, least)
-    legend = 0.3 + sum(1.7 * CELL + text_width([MARK_NAMES[mark]], 7.5) for mark in seen)
-    figure, axes = new_axes(max(left + wide + 0.3, legend), 1.4 + CELL * len(tasks), (left, 0.55, 0.3, 0.85))
-    axes.set_xlim(0, wide / CELL)
-    axes.set_ylim(len(tasks), 0)
-    places: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
-    for block, shell in enumerate(shells):
-        shift = block * (trials + SPACE) + block * max(0.0, least / CELL - columns) / len(shells)
-        axes.text(shift, -0.95 if trials > 1 else -0.35, SHELLS[shell].title, fontsize=8.5, va="bottom")
-        for trial in range(trials):
-            if trials > 1:
-                axes.text(shift + trial + 0.5, -0.25, str(trial + 1), fontsize=6.5, ha="center", va="bottom", color=MID)
-            for row, task in enumerate(tasks):
-                places[model.marks[task, shell][trial]].append((shift + trial + 0.5, row + 0.5))
-    _boxes(axes, places)
-    label_rows(axes, tasks, 0.5)
-    axes.set_xticks([])
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    _mark_legend(figure, seen)
-    total = sum(seen.values())
-    counts = ", ".join(f"{seen[mark]} {MARK_NAMES[mark]}" for mark in MARK_NAMES if seen[mark])
-    alt = (
-        f"Every trial of {model.model}, by task, shell and trial: {counts}, of {total}. The table above has the marks."
-    )
-    return _model_drawing("cells", "Trials", model, figure, alt)
-
-
-def _boxes(axes: Axes, places: dict[str, list[tuple[float, float]]], scale: float = 1.0) -> None:
-    """Boxes and marks of each state at their centres: a handful of collections, however many trials there are."""
-    side = (CELL * 72 * 0.88 * scale) ** 2
-    for mark, centres in places.items():
-        x, y = zip(*centres, strict=True)
-        edge = MID if mark in FILL else LIGHT
-        axes.scatter(x, y, s=side, marker="s", facecolor=FILL.get(mark, PAPER), edgecolor=edge, linewidth=0.6)
-        if mark == "pass":
-            axes.scatter(x, y, s=25 * scale, marker="o", facecolor=PAPER, linewidth=0)
-        elif mark == "fail":
-            axes.scatter(x, y, s=25 * scale, marker="o", facecolor=PAPER, edgecolor=INK, linewidth=0.9)
-        else:
-            for centre in centres:
-                axes.text(*centre, LETTER[mark], ha="center", va="center_baseline", fontsize=8, color=INK)
-
-
-def _mark_legend(figure: Figure, seen: Counter[str]) -> None:
-    width, height = figure.get_figwidth() - 0.2, 0.4
-    axes = figure.add_axes(
-        (0.1 / figure.get_figwidth(), 0, width / figure.get_figwidth(), height / figure.get_figheight())
-    )
-    axes.set_xlim(0, width / CELL)
-    axes.set_ylim(height / CELL, 0)
-    axes.axis("off")
-    x = 0.0
-    for mark, name in MARK_NAMES.items():
-        if seen[mark]:
-            _boxes(axes, {mark: [(x + 0.5, 0.6)]}, 0.9)
-            axes.text(x + 1.2, 0.65, name, va="center", fontsize=7.5)
-            x += 1.7 + text_width([name], 7.5) / CELL
+    axes.legend(drawn, short_names(shown), ncol=len(marks), frameon=False, handletextpad=0.2, **where)
 
 
 BASELINE_LINE, CHALLENGER_LINE = (MID, (0, (4.0, 2.0))), (INK, "-")
 FURTHER_LINE = (MID, (0, (1.0, 1.5)))
+LEAST_PASSES = 5
 
 
 def draw_times(model: ModelAnalysis, rows: pd.DataFrame) -> Drawing | None:
-    """Empirical distribution of t_exec by shell, passing runs only; None if none has a time."""
+    """How long the commands of passing runs took, by shell; None unless each shell that ran has five of them."""
     passed = rows[(rows["status"] == "measured") & rows["passed"].eq(True).fillna(False)]
     values = {}
-    for shell in model.outcomes.by_shell:
+    for shell, counts in model.outcomes.by_shell.items():
         taken = passed.loc[passed["shell"] == shell, "t_exec_s"].dropna().to_numpy(dtype=float)
-        if (taken > 0).any():
+        if sum(counts.scored):
             values[shell] = np.sort(taken[taken > 0])
-    if not values:
+    if not values or min(map(len, values.values())) < LEAST_PASSES:
         return None
-    legend = 0.17 * ((len(values) - 1) // 2)  # inches of its rows beyond the first, two shells a row
-    figure, axes = new_axes(5.6, 2.7 + legend, (0.65, 0.5, 0.3, 0.55 + legend))
+    legend = 0.17 * ((len(values) - 1) // 2)  # of its rows beyond the first, two shells a row
+    figure, axes = _new_axes(5.6, 2.7 + legend, (0.65, 0.5, 0.3, 0.55 + legend))
+    axes.spines["left"].set_visible(True)
     axes.set_xscale("log")
     lines = dict(zip(model.outcomes.contrast, (BASELINE_LINE, CHALLENGER_LINE), strict=True))
     for shell, taken in values.items():
@@ -371,12 +344,12 @@ def draw_times(model: ModelAnalysis, rows: pd.DataFrame) -> Drawing | None:
     axes.minorticks_off()
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100"])
     axes.grid(axis="both", color=LIGHT, linewidth=0.5)
-    axes.set_xlabel("t_exec, seconds (log scale)")
-    axes.set_ylabel("runs done, %")
+    axes.set_xlabel("time from start to exit of the command, seconds (log scale)")
+    axes.set_ylabel("passing runs done, %")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncol=2, frameon=False, borderaxespad=0.1, fontsize=8)
-    alt = f"Distribution of the time of the command alone for {model.model}, passing runs. " + " ".join(
+    alt = f"How long the commands of passing runs of {model.model} took. " + " ".join(
         f"{SHELLS[shell].title}: {len(taken)} runs, median {seconds(float(np.median(taken)))}, "
         f"longest {seconds(float(taken[-1]))}."
         for shell, taken in values.items()
     )
-    return _model_drawing("times", "Times", model, figure, alt, top=0.2)
+    return _model_drawing("times", "Times of commands", model, figure, alt)

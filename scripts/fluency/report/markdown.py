@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from fluency.common.words import escape_controls
+
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[object]], align: str = "") -> str:
     """A table; `align` holds one of `l`, `r`, `c` for each column (default left). Cells are Markdown already.
@@ -49,19 +51,9 @@ _ADDRESS = re.compile(r"(?i):(?=//)|(?<=www)\.")
 
 
 def visible(text: str, limit: int = LIMIT) -> str:
-    """One line: newlines as ⏎, controls and direction characters as \\u escapes, long text cut and marked."""
+    """One line: newlines as ⏎, tabs as ⇥, invisible characters as escapes, long text cut and marked."""
     cut = text if len(text) <= limit else text[:limit] + "…"
-    out = []
-    for char in cut.replace("\r\n", "\n"):
-        if char == "\n":
-            out.append("⏎")
-        elif char == "\t":
-            out.append("⇥")
-        elif char != " " and unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"):
-            out.append(f"\\u{ord(char):04x}")
-        else:
-            out.append(char)
-    return "".join(out)
+    return escape_controls(cut.replace("\r\n", "\n")).replace("\n", "⏎").replace("\t", "⇥")
 
 
 def code(text: str | None, limit: int = LIMIT) -> str:

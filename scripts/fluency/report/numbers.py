@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import isinf
 
 from fluency.analysis.intervals import Interval, PValue
-from fluency.analysis.plan import band_of
+from fluency.analysis.plan import ALPHA, band_of
 
 MINUS = "\u2212"
 
@@ -34,15 +34,18 @@ def signed(gap: Fraction | float, digits: int = 1) -> str:
     return f"{'+' if gap > 0 else MINUS}{text}"
 
 
-def span(interval: Interval) -> str:
-    """`−3.1 to +19.1`."""
-    return f"{signed(interval.low)} to {signed(interval.high)}"
+def span(interval: Interval, digits: int = 1) -> str:
+    """`−3.1 to +19.1`; an end with no decimals gets one where it would be 0 and is not."""
+    ends = (signed(end, digits if round(100 * end, digits) else 1) for end in interval)
+    return " to ".join(ends)
 
 
 def probability(p: PValue) -> str:
-    """Three decimals, or `<0.001`; a drawn p with its 95 % error, `0.041 ± 0.002 (drawn)`."""
-    shown = "<0.001" if p.value < Fraction(1, 1000) else f"{float(p.value):.3f}"
-    return f"{shown} ± {max(0.001, 1.96 * p.error):.3f} (drawn)" if p.error else shown
+    """Three decimals, or more to be on its side of alpha, or `<0.001`; `0.041 ± 0.002 (drawn)` with its 95 % error."""
+    value = float(p.value)
+    digits = next(n for n in range(3, 18) if (round(value, n) <= ALPHA) == (p.value <= ALPHA))
+    shown = "<0.001" if p.value < Fraction(1, 1000) else f"{value:.{digits}f}"
+    return f"{shown} ± {max(0.001, 1.96 * p.error):.{digits}f} (drawn)" if p.error else shown
 
 
 def seconds(value: float | None) -> str:

@@ -12,26 +12,27 @@ import jinja2
 import pandas as pd
 
 from fluency.analysis import plan, simulated
+from fluency.analysis.robustness import conditions_of, setting_for
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.common.files import write_atomic
 from fluency.common.paths import REPORT
-from fluency.core.shells import SHELLS
+from fluency.core.shells import DESIGN_SHELLS, SHELLS
 from fluency.core.study_view import StudyView
 from fluency.core.tasks import set_name, task_sets
-from fluency.report import markdown, sentences, summary, tables
-from fluency.report.drawing import Drawing
-from fluency.report.explorer import write_explorer
-from fluency.report.figures import draw_figures
+from fluency.report import first_page, markdown, sentences, tables
+from fluency.report.explorer import model_rates, write_explorer
+from fluency.report.figures import Drawing, draw_figures
+from fluency.report.marks import MARKS
 from fluency.report.numbers import percent, points, probability, seconds, signed, span
 
 
 def write_products(view: StudyView, frame: pd.DataFrame, folder: Path) -> None:
     """Write `report.md`, `figures/*.svg` and `explorer.html`; the same inputs give the same bytes."""
-    write_explorer(folder / "explorer.html", frame, view)
-    write_report(folder / "report.md", frame, view)
+    analysis = write_report(folder / "report.md", frame, view)
+    write_explorer(folder / "explorer.html", frame, view, model_rates(analysis))
 
 
-def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> None:
+def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> Analysis:
     """Write `path` and `figures/*.svg` next to it; figures of an earlier report are removed."""
     analysis = analyse(frame, view.study, view.tasks, {name: found.tasks for name, found in task_sets().items()})
     figures = draw_figures(analysis, frame)
@@ -41,6 +42,7 @@ def write_report(path: Path, frame: pd.DataFrame, view: StudyView) -> None:
     for figure in figures:
         write_atomic(folder / figure.name, figure.svg)
     write_atomic(path, render(_values(analysis, view, figures)))
+    return analysis
 
 
 def render(values: dict[str, Any], name: str = "report.md.j2") -> str:
@@ -56,7 +58,7 @@ def render(values: dict[str, Any], name: str = "report.md.j2") -> str:
     for function in (percent, points, probability, seconds, signed, span, markdown.code, markdown.text):
         environment.filters[function.__name__] = function
     written = environment.get_template(name).render(
-        {**values, "tables": tables, "sentences": sentences, "summary": summary}
+        {**values, "tables": tables, "sentences": sentences, "page": first_page}
     )
     return re.sub(r"\n{3,}", "\n\n", written)
 
@@ -65,6 +67,7 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
     study, tasks, provenance = view.study, view.tasks, view.provenance
     return {
         "analysis": analysis,
+        "view": view,
         "study": study,
         "models": {model.alias: model for model in study.models},
         "tasks": list(tasks),
@@ -75,7 +78,11 @@ def _values(analysis: Analysis, view: StudyView, figures: Sequence[Drawing]) -> 
         "control": view.control,
         "plan": plan,
         "simulated": simulated,
+        "conditions": conditions_of(analysis.contrast),
+        "setting_for": setting_for,
         "shells": SHELLS,
+        "marks": MARKS,
+        "design_shells": DESIGN_SHELLS,
         "baseline": SHELLS[analysis.contrast[0]].short_title,
         "challenger": SHELLS[analysis.contrast[1]].short_title,
         "figures": {(figure.kind, figure.model): figure for figure in figures},

@@ -1,28 +1,35 @@
-"""Sentences inside the report's sections, and the provenance as lines."""
+"""Sentences of the report's appendix, the full headline of a model, and the provenance as lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from fluency.analysis.descriptive import AskingOrder
-from fluency.analysis.plan import MISSING_PROGRAM_GAP
+from fluency.analysis.estimate import Claims, GapEstimate, Size
+from fluency.analysis.plan import DIRECTION_PP, DIRECTIONS, MISSING_PROGRAM_GAP, NOISE_PP
+from fluency.analysis.power import SampleSizes
 from fluency.analysis.robustness import MISSING_PROGRAM, conditions_of, setting_for
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
 from fluency.common.canonical import canonical_json
 from fluency.common.files import sha256
 from fluency.core.provenance import Provenance
 from fluency.core.records import EARLIER_CLASS
-from fluency.core.shells import DESIGN_SHELLS, SHELLS, Condition, Shell
+from fluency.core.shells import SHELLS, Condition
 from fluency.core.study import Study
-from fluency.report.numbers import points, seconds, signed, span
+from fluency.report.numbers import percent, points, probability, seconds, signed, span
 
 
 def question(analysis: Analysis) -> str:
     """What the study asks of each model."""
     baseline, challenger = (SHELLS[shell].title for shell in analysis.contrast)
     return f"Does a model write a working one-shot command more often in {challenger} than in {baseline}?"
+
+
+def telling_first(analysis: Analysis) -> list[ModelAnalysis]:
+    """The models, those at an edge after the others, and those without a verdict last."""
+    return sorted(analysis.models, key=lambda model: (model.verdict.band is None, bool(model.verdict.edge)))
 
 
 def attempt(number: int | None, measured: bool) -> str | None:
@@ -39,57 +46,117 @@ def extra_shells_note(analysis: Analysis) -> str:
     pair = listed(short_names(analysis.contrast))
     if not others:
         return ""
-    return f" The rest ({others}) stands beside them and enters no gap: *both shells* below means {pair}."
+    return f" {others} is shown and enters no gap: *both shells* below means {pair}."
 
 
-def composition_title(analysis: Analysis) -> str:
-    """The question that the classification of the answers is for."""
-    names = listed([shell.short_title for shell in _with_foreign_programs(analysis.shells_shown)])
-    return f"How much of the {names} arm is {names}?" if names else "What the answers are made of"
+def headline_of(model: ModelAnalysis) -> str:
+    """Everything that decides about one model, in one line."""
+    gap = model.gap
+    if gap is None:
+        return f"{model.model}: no gap: {refusal(model)}."
+    return f"{model.model}: {' '.join(_headline_parts(model, gap))}"
+
+
+def refusal(model: ModelAnalysis) -> str:
+    """Why there is no verdict, and what was seen all the same."""
+    seen = "; ".join(
+        f"{SHELLS[shell].title} passed {rate.passes} of {rate.scored} runs"
+        for shell in model.tallies
+        if (rate := model.rates[shell])
+    )
+    return "; ".join(model.verdict.refused) + (f" ({seen})" if seen else "")
+
+
+def _headline_parts(model: ModelAnalysis, gap: GapEstimate) -> Iterator[str]:
+    contrast, verdict, tasks = model.outcomes.contrast, model.verdict, len(gap.paired.tasks)
+    tallies = [tally for shell, tally in model.tallies.items() if shell in contrast]
+    measured, planned = sum(tally.measured for tally in tallies), sum(tally.planned for tally in tallies)
+    rates = zip(short_names(contrast), (gap.paired.baseline_rate, gap.paired.challenger_rate), strict=True)
+    yield (
+        f"gap {signed(gap.value)} pp ({', '.join(f'{name} {percent(rate.value)}' for name, rate in rates)}; "
+        f"{tasks} tasks, {measured}/{planned} runs measured)."
+    )
+    if verdict.band is None:
+        yield f"No verdict: {'; '.join(verdict.refused)}."
+    elif verdict.edge:
+        yield f"Both shells are at the {verdict.edge}: these tasks cannot tell, and the decision table does not apply."
+    else:
+        words = model.words[verdict.band]
+        yield f"By the decision table ({words.condition}): {words.reading}."
+    if verdict.band:
+        missing = " Missing runs could change the verdict." if verdict.provisional else ""
+        yield who_is_ahead(gap.claims, contrast, verdict.provisional) + missing
+    yield f"95 % for tasks like these {span(gap.s95)}{widened(gap)}; {_on_these_tasks(gap)}."
+    if gap.floored and not gap.paired.differing:
+        yield f"0/{tasks} tasks differ: up to {percent(gap.differing_bound)} (Clopper-Pearson) could."
+    yield f"Sign-flip p={probability(gap.p)} ({gap.paired.differing} of {tasks} tasks differ)."
+    yield f"Compatible with: {', '.join(model.words[band].label for band in gap.claims.rows)}."
+
+
+def widened(gap: GapEstimate) -> str:
+    """A note after an interval that is wider than the tasks' spread makes it; empty for others."""
+    return " (widened)" if gap.floored or gap.s95 != gap.tested else ""
+
+
+SIZES: dict[Size, str] = {
+    "ten-or-more": f"{DIRECTION_PP} points or more",
+    "five-to-ten": f"{NOISE_PP} to {DIRECTION_PP} points",
+    "under-five": f"less than {NOISE_PP} points",
+    "under-ten": f"less than {DIRECTION_PP} points",
+}
+
+
+def who_is_ahead(claims: Claims, contrast: tuple[str, str], provisional: bool = False) -> str:
+    """Two questions that are easily taken for one: who is ahead, and by how much."""
+    resolved = "resolved on what was measured" if provisional else "resolved"
+    who = f"{resolved} ({side_name(claims.ahead, contrast)})" if claims.ahead else "undecided"
+    said, ten = [f"Who is ahead: {who}"], SIZES["ten-or-more"]
+    this, other = ("hard", "easier") if claims.edge == "floor" else ("easy", "harder")
+    if claims.out_of_reach:
+        both = len(claims.out_of_reach) == len(DIRECTIONS)
+        whose = "" if both else f"{side_name(claims.out_of_reach[0], contrast)} by "
+        said.append(f"{whose}{ten}: out of reach on tasks this {this}")
+    elif claims.edge:
+        said.append(f"by how much: the tasks are too {this} to tell")
+    elif claims.size in SIZES:
+        said.append(f"{SIZES[claims.size]}: {resolved}")
+    elif claims.ahead:
+        said.append(f"{ten}: open")
+    alike = f" On tasks this {this} the shells differ by less than {NOISE_PP} points; {other} ones may not."
+    return f"{'; '.join(said)}.{alike if claims.alike_at_edge else ''}"
+
+
+def tasks_needed(sizes: SampleSizes) -> str:
+    """How many tasks each question would take."""
+    return (
+        f"With this spread, four times in five, about {sizes.ahead} tasks show who is ahead (of a true gap of "
+        f"{DIRECTION_PP}), as many that it is {DIRECTION_PP} or more (of {2 * DIRECTION_PP}), about "
+        f"{sizes.no_difference} that there is no difference (less than {NOISE_PP}, of 0)."
+    )
+
+
+def these_tasks(claims: Claims, contrast: tuple[str, str], fixed: float | None) -> str:
+    """Who is ahead on these very tasks, whatever holds of others."""
+    if claims.these_tasks == "unknown":
+        why = "no trial varied, which is not certainty" if fixed == 0 else "one trial does not show its own noise"
+        return f"too little is known ({why})"
+    if claims.these_tasks == "open":
+        return "undecided"
+    return f"{side_name(claims.these_tasks, contrast)} is ahead"
+
+
+def _on_these_tasks(gap: GapEstimate) -> str:
+    if gap.fixed is None:
+        return "on these tasks: undefined with one trial"
+    return f"on these tasks ±{points(gap.fixed)}" + ("" if gap.fixed else " (no trial varied; not certainty)")
 
 
 def composition_sentences(analysis: Analysis) -> str:
     """Why an answer's shell does not determine its language; empty where it does."""
     return " ".join(
-        f"{shell.unix_programs_note} Without the split below, the {shell.short_title} arm cannot be read as a measure "
-        f"of {shell.short_title}."
-        for shell in _with_foreign_programs(analysis.shells_shown)
-    )
-
-
-def composition_of_shells(model: ModelAnalysis) -> str:
-    """How many answers of each shell that runs foreign programs are in its own language."""
-    return " ".join(_composition(model, shell) for shell in _with_foreign_programs(model.outcomes.by_shell))
-
-
-def _with_foreign_programs(shells: Iterable[str]) -> list[Shell]:
-    return [SHELLS[shell] for shell in shells if SHELLS[shell].unix_programs_note]
-
-
-def _composition(model: ModelAnalysis, shell: Shell) -> str:
-    made = model.composition.get(shell.name)
-    if made is None or not made.answers:
-        return f"There are no {shell.short_title} answers."
-    counts = {line.made_of: line.answers for line in made.lines}
-    kinds = {
-        "cmdlets-only": "hold cmdlets only",
-        "mixed": "mix in Unix programs",
-        "unix-only": "are Unix programs only",
-        "delegation": "hand over to another shell or language",
-    }
-    part = ", ".join(f"{counts.get(kind, 0)} {words}" for kind, words in kinds.items())
-    other = made.answers - sum(counts.get(kind, 0) for kind in kinds)
-    rest = f"; the other {other} hold no command or do not parse" if other else ""
-    executed = "" if made.measured else " They could not be executed here."
-    return f"Of {made.answers} {shell.short_title} answers, {part}{rest}.{executed}"
-
-
-def summary_columns(analysis: Analysis) -> str:
-    """What the summary's columns on conditions say, a line of its legend each."""
-    return "".join(
-        f"- *{condition.title}*: the gap with {setting_for(condition, analysis.contrast)} (see the next section).\n"
-        for condition in conditions_of(analysis.contrast)
-        if condition.in_summary
+        f"{shell.unix_programs_note} The table says how far its runs measure {shell.short_title} itself."
+        for shell in map(SHELLS.__getitem__, analysis.shells_shown)
+        if shell.unix_programs_note
     )
 
 
@@ -114,25 +181,14 @@ def _gap_under(model: ModelAnalysis, condition: Condition) -> str:
     )
 
 
-def leakage_sentence(model: ModelAnalysis) -> str:
-    """Answers that failed for being written in another shell's language, over the shells that were measured."""
-    counts = next((line.counts for line in model.failures if line.failure_class == "other-dialect"), {})
-    parts = [
-        f"{counts.get(shell, 0)} of {tally.measured} measured {SHELLS[shell].title} answers failed "
-        f"for being written in {_other_language(SHELLS[shell])}"
-        for shell, tally in model.tallies.items()
-        if tally.measured
-    ]
-    return f"Dialect leakage: {'; '.join(parts)}." if parts else ""
-
-
-def _other_language(shell: Shell) -> str:
-    return next(other.short_title for other in SHELLS.values() if other.grammar != shell.grammar)
-
-
 def short_names(shells: Iterable[str]) -> list[str]:
     """As they appear in sentences and headers."""
     return [SHELLS[shell].short_title for shell in shells]
+
+
+def side_name(side: str | None, contrast: tuple[str, str]) -> str:
+    """The short name of the challenger, or of the baseline."""
+    return SHELLS[contrast[side == "challenger"]].short_title
 
 
 def listed(names: Sequence[str]) -> str:
@@ -157,13 +213,13 @@ def missing_programs(model: ModelAnalysis) -> str:
         both = _share(EARLIER_CLASS[MISSING_PROGRAM], counted[EARLIER_CLASS[MISSING_PROGRAM]], measured)
         return (
             f"Failed for a command that is not there: {both}. These {older} cells were judged when a program that this "
-            "room lacks and a name that nobody has were one class."
+            "sandbox lacks and a name that nobody has were one class."
         )
     lacked = counted.get(MISSING_PROGRAM, {})
     parts = [_share(name, counted.get(name, {}), measured) for name in (MISSING_PROGRAM, "invented-command")]
     said = (
-        f"Failed for a program that other machines have and this room lacks: {parts[0]}; for a name that nobody has: "
-        f"{parts[1]}."
+        f"Failed for a program that other machines have and this sandbox lacks: {parts[0]}; "
+        f"for a name that nobody has: {parts[1]}."
     )
     baseline, challenger = model.outcomes.contrast
     if not measured.keys() >= {baseline, challenger}:
@@ -171,19 +227,14 @@ def missing_programs(model: ModelAnalysis) -> str:
     shares = {shell: Fraction(lacked.get(shell, 0), measured[shell]) for shell in (baseline, challenger)}
     apart = abs(shares[challenger] - shares[baseline])
     if apart < MISSING_PROGRAM_GAP:
-        return f"{said} The arms differ by {points(apart)} points in the first, less than {LEAST_PP}."
+        return f"{said} The shells differ by {points(apart)} points in the first, less than {LEAST_PP}."
     spared = min(shares, key=shares.__getitem__)
     gaps = {line.key: signed(line.estimate.paired.gap) if line.estimate else "n/a" for line in model.sensitivities}
     return (
-        f"{said} **The room may favour {SHELLS[spared].short_title}**: the arms differ by {points(apart)} points in "
-        f"the first, {LEAST_PP} or more. The gap is {gaps['missing_left_out']} pp with those cells left out and "
+        f"{said} **The sandbox may favour {SHELLS[spared].short_title}**: the shells differ by {points(apart)} points "
+        f"in the first, {LEAST_PP} or more. The gap is {gaps['missing_left_out']} pp with those cells left out and "
         f"{gaps['missing_passed']} pp with all of them passed, against {gaps['headline']} pp as designed."
     )
-
-
-def has_sandbox_table(analysis: Analysis) -> bool:
-    """Whether the study contrasts the two shells that the table of the image is about."""
-    return analysis.contrast == DESIGN_SHELLS
 
 
 def sandbox_effects(model: ModelAnalysis) -> str:

@@ -21,29 +21,25 @@ from fluency.core.study import Cell
 from fluency.core.table import RECORD_TYPES, load_records, record_path
 from fluency.core.tasks import Task, load_task, task_folder
 from fluency.report.cell_view import bytes_text, cell_title, cell_view
+from fluency.report.marks import mark_of
 
-MARKS = {True: ("● passed", "green"), False: ("× failed", "red"), None: ("○ not judged", "yellow")}
+ENDS = {True: ("passed", "green"), False: ("failed", "red"), None: ("not judged", "yellow")}
 OPS = {"-": ("- ", "red"), "+": ("+ ", "cyan"), "=": ("  ", "")}
 WIDTH = 140  # columns of a table that goes to a file or a pipe
 
 
-def show(cell: Cell, results: Path = RESULTS, console: Console | None = None) -> None:
-    """Print everything recorded of one cell; UserError that says what there is, if there is nothing of it.
+def show(cell: Cell, results: Path = RESULTS, console: Console | None = None, *, full: bool = False) -> None:
+    """Print what is recorded of one cell, its verdict last; `full`: with the provenance and the records' paths.
 
-    Colour goes to a terminal only. Control characters, terminal escapes and direction marks of a reply or an
-    output are printed as escapes, so that no record can write to the reader's terminal.
+    UserError that says what there is, if there is nothing of it. Colour goes to a terminal only. Control characters,
+    terminal escapes and direction marks of a reply or an output are printed as escapes, so that no record can write
+    to the reader's terminal.
     """
     console = console or terminal()
     if not any(record_path(results, stage, cell).exists() for stage in RECORD_TYPES):
         raise _no_such_cell(cell, Path(results))
     records = load_records(results, cell)
     view = cell_view(cell, records, _task_of(cell))
-    _heading(console, cell_title(cell))
-    mark, style = MARKS[records.score.passed if records.score else None]
-    failure = (records.score.failure_class if records.score else None) or ""
-    words = failure.replace("-", " ").replace("non zero", "non-zero")
-    _line(console, Text(mark + (f" ({words})" if words else ""), style=f"bold {style}"))
-    _line(console, Text(escape_controls(view["why"])))
     lexer = SHELLS[cell.shell].lexer
     _texts(console, "Prompt", view["prompt"])
     _texts(console, "Reply as it came", view["reply"])
@@ -56,10 +52,14 @@ def show(cell: Cell, results: Path = RESULTS, console: Console | None = None) ->
         _facts(console, view["facts"])
     for run in view["runs"]:
         _run(console, run)
-    _heading(console, "Provenance")
-    _line(console, Text(escape_controls(json.dumps(view["provenance"], indent=2, ensure_ascii=False))))
-    for name in view["files"]:
-        _line(console, Text(str(Path(results) / name), style="dim"))
+    if full:
+        _heading(console, "Provenance")
+        _line(console, Text(escape_controls(json.dumps(view["provenance"], indent=2, ensure_ascii=False))))
+        for name in view["files"]:
+            _line(console, Text(str(Path(results) / name), style="dim"))
+    _heading(console, cell_title(cell))
+    failure = (records.score.failure_class if records.score else None) or ""
+    _verdict(console, records.score.passed if records.score else None, view["why"], failure)
 
 
 def terminal(stream: Any = None) -> Console:
@@ -113,10 +113,18 @@ def _facts(console: Console, pairs: list[list[str]]) -> None:
         _line(console, Text.assemble((f"{label:<{width}}  ", "dim"), escape_controls(value)))
 
 
+def _verdict(console: Console, passed: bool | None, why: str, failure: str = "") -> None:
+    words, style = ENDS[passed]
+    mark = mark_of("passed" if passed else "missing" if passed is None else failure)
+    named = f" ({failure})" if failure else ""
+    _line(
+        console, Text.assemble((f"{mark} {words}{named}", f"bold {style}"), escape_controls(f": {why}" if why else ""))
+    )
+
+
 def _run(console: Console, run: dict[str, Any]) -> None:
     _heading(console, run["title"])
-    mark, style = MARKS[run["passed"]]
-    _line(console, Text.assemble((mark, f"bold {style}"), escape_controls(f": {run['why']}")))
+    _verdict(console, run["passed"], run["why"])
     _facts(console, run["facts"])
     diff = run["diff"]
     if diff:

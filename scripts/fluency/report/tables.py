@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from fluency.analysis.descriptive import CategoryLine, Spread
@@ -10,21 +11,45 @@ from fluency.analysis.outcomes import Rate
 from fluency.analysis.pass_at_k import ShareOfTasks
 from fluency.analysis.robustness import conditions_of
 from fluency.analysis.study_analysis import Analysis, ModelAnalysis
-from fluency.analysis.subgroups import GAP, AliasDifference, AliasPair
+from fluency.analysis.subgroups import GAP, AliasDifference, AliasPair, Subset
 from fluency.analysis.times import Quartiles
 from fluency.core.records import Control
 from fluency.core.shells import EXTRA_CONDITIONS, SHELLS, Condition
 from fluency.report.markdown import code, table, text
+from fluency.report.marks import FAILURES, MARKS, mark_of
 from fluency.report.numbers import percent, points, probability, seconds, signed, span
-from fluency.report.sentences import listed, short_names
+from fluency.report.sentences import listed, short_names, side_name, telling_first, widened
+
+
+def first_table(analysis: Analysis) -> str:
+    """The first page's: rates, gap, who is ahead and what the decision table says, a row for each model."""
+    rates = short_names(analysis.shells_shown)
+    headers = ["model", *rates, "gap in points (95 % interval)", "who is ahead", "decision table"]
+    rows = [
+        [model.model, *(rate_cell(model, shell, brief=True) for shell in analysis.shells_shown), *_found(model)]
+        for model in telling_first(analysis)
+    ]
+    return table(headers, rows, "l" + "r" * (len(rates) + 1))
+
+
+def _found(model: ModelAnalysis) -> list[str]:
+    gap, verdict = model.gap, model.verdict
+    shown = f"{signed(gap.value)} ({span(gap.s95)})" if gap else "n/a"
+    if gap is None or verdict.band is None:
+        return [shown, "not compared", "no verdict"]
+    who = "cannot tell" if verdict.edge else "undecided"
+    if gap.claims.ahead:
+        missing = ", on what was measured" if verdict.provisional else ""
+        who = side_name(gap.claims.ahead, model.outcomes.contrast) + missing
+    return [shown, who, _judged(model, verdict)]
 
 
 def summary_table(analysis: Analysis) -> str:
-    """The one table that says it all, headers included, so that no two documents can label it differently."""
+    """All numbers that decide, a row for each model."""
     rates = [f"{SHELLS[shell].short_title} pass@1" for shell in analysis.shells_shown]
     under = [condition.title for condition in _summarised(analysis)]
     intervals = ["95 %, tasks like these", "95 %, these tasks"]
-    headers = ["model", "runs measured", *rates, "gap, pp", *under, *intervals, "p (sign-flip)", "by the table"]
+    headers = ["model", "runs measured", *rates, "gap, pp", *under, *intervals, "p (sign-flip)", "decision table"]
     return table(headers, [_summary(analysis, model) for model in analysis.models], "l" + "r" * (len(headers) - 2))
 
 
@@ -33,7 +58,7 @@ def _summarised(analysis: Analysis) -> list[Condition]:
 
 
 def _summary(analysis: Analysis, model: ModelAnalysis) -> list[str]:
-    """Runs measured, pass@1 of each shell, gap, intervals, p, verdict, resolved."""
+    """Runs measured, pass@1 of each shell, gap, intervals, p, verdict."""
     planned = sum(tally.planned for tally in model.tallies.values())
     measured = sum(tally.measured for tally in model.tallies.values())
     row = [model.model, f"{measured}/{planned}", *(rate_cell(model, shell) for shell in analysis.shells_shown)]
@@ -45,7 +70,7 @@ def _summary(analysis: Analysis, model: ModelAnalysis) -> list[str]:
         *row,
         signed(gap.value),
         *("n/a" if found is None else signed(found.paired.gap) for found in under),
-        span(gap.s95) + (" (floored)" if gap.floored else ""),
+        span(gap.s95) + widened(gap),
         "undefined" if gap.fixed is None else f"±{points(gap.fixed)}",
         probability(gap.p),
         _judged(model, model.verdict),
@@ -53,17 +78,22 @@ def _summary(analysis: Analysis, model: ModelAnalysis) -> list[str]:
 
 
 def _judged(model: ModelAnalysis, verdict: Verdict) -> str:
+    """What the decision table says, and where the data do not resolve it."""
     if verdict.band is None:
         return "no verdict"
-    label = model.words[verdict.band].label
-    provisional = ", provisional" if verdict.provisional else ""
     if verdict.edge:
-        return f"cannot tell, both at the {verdict.edge} (label: {label}{provisional})"
-    return f"{label}, {'resolved' if verdict.resolved else 'not resolved'}{provisional}"
+        return f"does not apply ({verdict.edge})"
+    if verdict.band == "inconclusive":
+        return model.words[verdict.band].label
+    name = side_name(verdict.band, model.outcomes.contrast)
+    said = "change nothing" if verdict.band == "falsified" else f"mild evidence for {name}"
+    if not verdict.resolved:
+        return f"{said}, not resolved"
+    return f"{said}{', on what was measured' if verdict.provisional else ''}"
 
 
-def rate_cell(model: ModelAnalysis, shell: str) -> str:
-    """`61.0 % (61/100)`: over the compared tasks, or over the shell's own where it is in no comparison."""
+def rate_cell(model: ModelAnalysis, shell: str, *, brief: bool = False) -> str:
+    """`61.0 % (61/100)`, or brief `61 %`: over the compared tasks, or the shell's own where it is in no comparison."""
     if shell not in model.tallies:
         return "not in study"
     rate = model.rates[shell]
@@ -72,11 +102,39 @@ def rate_cell(model: ModelAnalysis, shell: str) -> str:
         rate = paired.baseline_rate if shell == model.outcomes.contrast[0] else paired.challenger_rate
     if rate is None:
         return "not measured" if model.tallies[shell].state == "not-measured" else "missing"
-    return _rate(rate)
+    return percent(rate.value, 0) if brief else _rate(rate)
 
 
 def _rate(rate: Rate) -> str:
     return f"{percent(rate.value)} ({rate.passes}/{rate.scored})"
+
+
+SHOWN = 5
+
+
+def difference_table(model: ModelAnalysis) -> str:
+    """The tasks with the largest gaps, and how the shell that is behind failed there most often; empty without any."""
+    if model.gap is None:
+        return ""
+    paired = model.gap.paired
+    apart = sorted(zip(paired.tasks, paired.differences, strict=True), key=lambda item: (-abs(item[1]), item[0]))
+    shells, rows = model.outcomes.contrast, []
+    for task, gap in apart[:SHOWN]:
+        if gap:
+            behind = _how_it_failed(model, task, shells[gap < 0])
+            rows.append([task, *(_passes(model, shell, task) for shell in shells), behind])
+    headers = [f"largest gaps of {model.model}", *short_names(shells), "how the other one failed"]
+    return table(headers, rows, "lrr") if rows else ""
+
+
+def _passes(model: ModelAnalysis, shell: str, task: str) -> str:
+    counts, place = model.outcomes.by_shell[shell], model.outcomes.tasks.index(task)
+    return f"{counts.passes[place]}/{counts.scored[place]}" if counts.scored[place] else "-"
+
+
+def _how_it_failed(model: ModelAnalysis, task: str, shell: str) -> str:
+    (worst, _), *_ = Counter(state for state in model.marks[task, shell] if state not in MARKS).most_common(1)
+    return FAILURES.get(worst, ("", "failed"))[1]
 
 
 def decision_table(analysis: Analysis) -> str:
@@ -95,7 +153,7 @@ def counts_table(analysis: Analysis) -> str:
                 reasons += f"; {len(tally.reasons) - 3} more"
             numbers = [tally.planned, tally.measured, tally.missing, tally.not_measured]
             rows.append([model.model, SHELLS[shell].title, *numbers, reasons or "-"])
-    headers = ["model", "arm", "planned", "measured", "missing", "not measured", "why not"]
+    headers = ["model", "shell", "planned", "measured", "missing", "not measured", "why not"]
     return table(headers, rows, "llrrrrl")
 
 
@@ -115,17 +173,8 @@ def sensitivity_table(model: ModelAnalysis) -> str:
     return table(["a pass is", *shells, "gap, pp", "95 %, tasks like these", "p", "by the table"], rows, "lrrrrrl")
 
 
-def category_table(model: ModelAnalysis) -> str:
-    """Means by category; descriptive."""
-    return _group_table("category", model, model.categories)
-
-
-def lean_table(model: ModelAnalysis) -> str:
-    """Means by the shell that tasks lean to; descriptive."""
-    return _group_table("tasks lean to", model, model.leans)
-
-
-def _group_table(title: str, model: ModelAnalysis, lines: Sequence[CategoryLine]) -> str:
+def group_table(title: str, model: ModelAnalysis, lines: Sequence[CategoryLine]) -> str:
+    """Means of groups of tasks; descriptive."""
     shells = short_names(model.outcomes.by_shell)
     rows = [
         [_leaning(line.category), line.tasks, *map(percent, line.rates.values()), signed(line.gap), line.differing]
@@ -138,31 +187,24 @@ def _leaning(lean: str) -> str:
     return SHELLS[lean].short_title if lean in SHELLS else lean
 
 
-def without_table(model: ModelAnalysis) -> str:
-    """The gap and the verdict without the tasks that lean to a shell; the first line is the headline."""
-    whole = [("-", len(model.outcomes.tasks), model.gap, model.verdict)]
-    less = [(listed([_leaning(s) for s in w.names]), w.tasks, w.gap, w.verdict) for w in model.without]
+def subset_table(title: str, model: ModelAnalysis, subsets: Sequence[Subset]) -> str:
+    """The gap and the verdict of parts of the tasks; the first line is the headline."""
+    whole = [("all", len(model.outcomes.tasks), model.gap, model.verdict)]
+    parts = [(listed([_leaning(name) for name in part.names]), part.tasks, part.gap, part.verdict) for part in subsets]
     rows = []
-    for left_out, tasks, gap, verdict in whole + less:
-        if gap is None:
-            rows.append([left_out, tasks, *["n/a"] * 3, "no verdict"])
-            continue
-        label = model.words[gap.claims.band].label
-        judged = _judged(model, verdict) if verdict.band else f"no verdict, too little measured (label: {label})"
-        rows.append([left_out, tasks, signed(gap.value), span(gap.s95), probability(gap.p), judged])
-    heads = ["left out: tasks that lean to", "tasks left", "gap, pp", "95 %, tasks like these", "p", "by the table"]
-    return table(heads, rows, "lrrrrl")
+    for name, tasks, gap, verdict in whole + parts:
+        shown = [signed(gap.value), span(gap.s95), probability(gap.p)] if gap else ["n/a"] * 3
+        rows.append([name, tasks, *shown, _judged(model, verdict)])
+    return table([title, "tasks", "gap, pp", "95 %, tasks like these", "p", "by the table"], rows, "lrrrrl")
 
 
 def pass_k_table(model: ModelAnalysis) -> str:
     """pass@k and pass^k with the tasks they are defined for."""
-    shells, found, rows = short_names(model.outcomes.by_shell), model.pass_k, []
-    k = found.k
-    for name, shares, gap in (
-        (f"pass@{k}", found.any_of, found.any_gap),
-        (f"pass^{k}", found.all_of, found.all_gap),
-    ):
-        rows.append([name, *map(_share_of_tasks, shares.values()), "n/a" if gap is None else signed(gap)])
+    shells, found = short_names(model.outcomes.by_shell), model.pass_k
+    rows = [
+        [f"pass{sign}{found.k}", *map(_share_of_tasks, shares.values()), "n/a" if gap is None else signed(gap)]
+        for sign, shares, gap in (("@", found.any_of, found.any_gap), ("^", found.all_of, found.all_gap))
+    ]
     return table(["measure", *shells, "gap, pp"], rows, "lr" + "r" * len(shells))
 
 
@@ -173,17 +215,13 @@ def _share_of_tasks(share: ShareOfTasks) -> str:
     return f"{percent(share.value)} of {share.tasks} tasks ({percent(low)} to {percent(high)})"
 
 
-GLYPHS = {"pass": "●", "fail": "○", "refusal": "R", "no-command": "F", "missing": "·", "not-measured": "–"}
-
-
 def task_table(analysis: Analysis, model: ModelAnalysis) -> str:
-    """One row a task: the trials' glyphs in each shell and the passes."""
+    """One row a task: a mark for each trial in each shell, and the passes."""
     rows = []
-    for place, task in enumerate(analysis.tasks):
+    for task in analysis.tasks:
         row = [task, analysis.categories[task]]
-        for shell, counts in model.outcomes.by_shell.items():
-            glyphs = "".join(GLYPHS[mark] for mark in model.marks[task, shell])
-            row += [glyphs, f"{counts.passes[place]}/{counts.scored[place]}" if counts.scored[place] else "-"]
+        for shell in model.outcomes.by_shell:
+            row += ["".join(map(mark_of, model.marks[task, shell])), _passes(model, shell, task)]
         rows.append(row)
     headers = [header for shell in model.outcomes.by_shell for header in (SHELLS[shell].short_title, "passes")]
     return table(["task", "category", *headers], rows, "ll" + "lr" * len(model.outcomes.by_shell))
@@ -202,7 +240,7 @@ def composition_table(model: ModelAnalysis) -> str:
             none = ["-"] * (1 + len(under))
             rows.append([SHELLS[shell].title, "not classified", f"{made.without_command}/{made.answers}", *none])
     passes = ["passed", *(f"passed {condition.title}" for condition in under)]
-    return table(["arm", "made of", "answers", *passes], rows, "llr" + "r" * len(passes))
+    return table(["shell", "made of", "answers", *passes], rows, "llr" + "r" * len(passes))
 
 
 def failure_table(model: ModelAnalysis) -> str:
@@ -230,7 +268,7 @@ def time_table(model: ModelAnalysis) -> str:
         never = f"{own.never_passed}/{own.tasks}" if own.tasks else "n/a"
         spreads = [_quartiles(own.t_run), _quartiles(own.t_exec)]
         rows.append([SHELLS[shell].title, passes, *spreads, first, seconds(own.expected), never])
-    headers = ["arm", "passes", "T_run, median (quartiles)", "t_exec, median (quartiles)"]
+    headers = ["shell", "passes", "T_run, median (quartiles)", "t_exec, median (quartiles)"]
     headers += ["T_first, restricted mean, same tasks", "ERT, median task", "tasks never passed"]
     return table(headers, rows, "lrrrrrr")
 
@@ -261,7 +299,7 @@ def limits_table(model: ModelAnalysis) -> str:
         used = [_used(own.memory_bytes, _mb), _used(own.cpu_s, seconds), _used(own.processes, "{:.0f}".format)]
         numbers = [own.executed, own.timed_out, own.limited, own.truncated]
         rows.append([SHELLS[shell].title, *numbers, *used, _used(own.written_bytes, _mb)])
-    headers = ["arm", "executed", "past the deadline", "resource limits", "output cut"]
+    headers = ["shell", "executed", "past the deadline", "resource limits", "output cut"]
     headers += ["memory, MB", "CPU time", "processes", "written, MB"]
     return table(headers, rows, "lrrrrrrrr")
 
@@ -319,9 +357,9 @@ def _pair_table(pair: AliasPair) -> str:
 
 
 def _pair_row(line: AliasDifference) -> list[str]:
-    name = "gap of the arms" if line.name == GAP else f"{SHELLS[line.name].short_title} pass@1"
+    name = "gap of the shells" if line.name == GAP else f"{SHELLS[line.name].short_title} pass@1"
     if line.value is None or line.rates is None or line.interval is None:
         return [name, "0", *["n/a"] * 4]
     shown = signed if line.name == GAP else percent
-    interval = span(line.interval) + (" (floored)" if line.floored else "")
+    interval = span(line.interval) + (" (widened)" if line.floored else "")
     return [name, str(line.tasks), *map(shown, line.rates), signed(line.value), interval]

@@ -61,6 +61,8 @@ _WRAPPER = re.compile(
 _TAKES_VALUE = re.compile(r"-[InPLdsEauSkioeCj]")
 _FIND_RUNS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
 _SHAPE = re.compile(r"([A-Z][A-Za-z]+)-[A-Z][A-Za-z0-9]*")
+RANGE = re.compile(r"\d+\.\..*", re.DOTALL)
+"""PowerShell's `1..9`, which the grammar takes for a command."""
 _NO_PROGRAM = re.compile(r"-.*|[\d.]+[smhd]?|\w+=.*|\{\}", re.DOTALL)
 
 
@@ -70,6 +72,7 @@ def composition_of(grammar: Grammar, command: str, parses: bool | None = None) -
     `parses` says whether the shell accepted it, if it was run; without it the grammar decides.
     """
     parsed = parse(grammar, command)
+    parsed = parsed._replace(calls=tuple(call for call in parsed.calls if not RANGE.fullmatch(call.name)))
     names = [call.name for call in parsed.calls]
     ok = parsed.parses if parses is None else parses
     kind = _kind(parsed, aliases=grammar == POWERSHELL) if ok else "does-not-parse"

@@ -44,6 +44,9 @@ _LIMIT = re.compile(
     r"|No space left on device|OutOfMemoryException|Too many open files|Argument list too long",
     re.IGNORECASE,
 )
+_CURL_METER = re.compile(
+    r"^\s*(?:% Total +%.*|Dload +Up.*|(?:\d[\d.]*[kMGTP]? +){8}(?:[\d:-]+ +){3}\d[\d.]*(?:[kMGTP](?![a-z]))?)"
+)
 _SENTENCE = re.compile(r"(?:^|\n)[A-Z][a-z']* [\w'`,/-]+ [\w'`,/-].*[.:!?](?:\s|$)")
 
 
@@ -106,7 +109,7 @@ def _unreadable(
         other = other_dialect(shell).title
         return Classification("other-dialect", f"It is written for {other}, and {shell.title} {_words(broken, names)}.")
     if broken:
-        return Classification("does-not-parse", f"{shell.title} cannot parse it{_first_line(broken[0].result)}.")
+        return Classification("does-not-parse", f"{shell.title} cannot parse it{first_message(broken[0].result)}.")
     if absent:
         there = all(commands.is_known_command(name, shell.grammar) for name in names or _last_called(shell, command))
         kind: FailureClass = "missing-program" if there else "invented-command"
@@ -130,7 +133,7 @@ def _ended_badly(failing: list[HeadlineRun]) -> Classification | None:
             return Classification("resource-limit", f"World {run.seed}: {limit}.")
     for run in failing:
         if not run.verdict.exit_ok:
-            return Classification("non-zero-exit", _in_world(run, _first_line(run.result)))
+            return Classification("non-zero-exit", _in_world(run, first_message(run.result)))
     return None
 
 
@@ -195,10 +198,10 @@ def _in_world(run: HeadlineRun, more: str = "", start: str = "World") -> str:
     return f"{start} {run.seed}: {_lower(run.verdict.why).rstrip('.')}{more}."
 
 
-def _first_line(result: Result) -> str:
-    """The first line of standard error with a message, in parentheses, as the end of a sentence."""
+def first_message(result: Result) -> str:
+    """The first line of standard error with a message, in parentheses, as the end of a sentence; no progress meter."""
     for line in commands.stderr_of(result).splitlines():
-        text = line.strip(" |~+-")
+        text = _CURL_METER.sub("", line).strip(" |~+-")
         if text and text not in ("ParserError:", "Line") and not re.fullmatch(r"\d+ \|.*", text):
             return f" ({quoted(text, 160)})"
     return ""

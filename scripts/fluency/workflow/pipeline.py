@@ -284,16 +284,18 @@ def provenance_of(loaded: LoadedStudy) -> Provenance:
 
 
 def write_partial_report(loaded: LoadedStudy) -> int:
-    """Write results/<study>/partial/ of an unfinished study and print the report's path; missing cells are counted."""
+    """Write results/<study>/partial/ of an unfinished study and print its first page; missing cells are counted."""
+    from fluency.report.first_page import printed
     from fluency.report.report import write_products
 
     folder = RESULTS / loaded.study.study / "partial"
     view = loaded.view(provenance_of(loaded))
     rows = view.rows()
     write_table(folder / "cells.csv", rows)
-    write_products(view, to_frame(rows), folder)
+    frame = to_frame(rows)
+    write_products(view, frame, folder)
     missing = sum(row.status == "missing" for row in rows)
     known = f"{len(rows) - missing} of {plural(len(rows), 'cell')}"
     log_line(f"Measured or known to be unmeasurable: {known}; missing: {missing}.")
-    print(folder / "report.md")
+    print(printed(frame, view, folder))
     return 0

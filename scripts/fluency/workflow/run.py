@@ -1,18 +1,16 @@
-"""`fluency run`: a study from its price to its headline, around Snakemake."""
+"""`fluency run`: a study from its price to its first page, around Snakemake."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fluency.analysis.study_analysis import analyse
 from fluency.common.errors import UserError
 from fluency.common.paths import RESULTS, ROOT
 from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
-from fluency.core.records import read_control
+from fluency.core.provenance import read_provenance
 from fluency.core.table import read_table
-from fluency.report.summary import headline
-from fluency.report.tables import control_sentence
+from fluency.report.first_page import printed
 from fluency.workflow import preflight
 from fluency.workflow.cluster import run_on_cluster, slice_processors
 from fluency.workflow.doctor import missing_engine
@@ -24,7 +22,7 @@ ASK_ONLY = ("--until", "generate")
 
 
 def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") -> int:
-    """Run a study and print its headline when every cell is measured.
+    """Run a study and print its first page when every cell is measured.
 
     `on` is the cluster's profile. The exit code: 0 all measured, 1 some cells missing, 2 a user's error.
     """
@@ -50,10 +48,9 @@ def run_study(loaded: LoadedStudy, arguments: Sequence[str] = (), on: str = "") 
     code = run_on_cluster(on, processors, loaded, options) if on else run_snakemake(command)
     if code == 0 and not ask_only and (RESULTS / loaded.study.study / "cells.csv").exists():
         folder = RESULTS / loaded.study.study
-        print(f"\n{headline(analyse(read_table(folder / 'cells.csv'), loaded.study, loaded.tasks))}")
-        if loaded.study.control and (control := read_control(folder)):
-            print(control_sentence(control))
-        print(f"Report:   {folder / 'report.md'}\nExplorer: {folder / 'explorer.html'}")
+        print(
+            printed(read_table(folder / "cells.csv"), loaded.view(read_provenance(folder / "provenance.json")), folder)
+        )
     elif code == 1 and not arguments:
         what = "Not every cell could be measured"
         if all((ROOT / record).exists() for record in loaded.record_paths()):

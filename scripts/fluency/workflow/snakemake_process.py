@@ -41,8 +41,8 @@ def snakemake_command(loaded: LoadedStudy, *arguments: str) -> list[str]:
 def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = None, on_nodes: bool = False) -> int:
     """The exit code of a command, 1 if it was killed; it is waited for also when this process is to end.
 
-    Ctrl-C reaches it from the terminal, SIGTERM is passed on; KeyboardInterrupt once it has ended. A second Ctrl-C
-    kills it, and so do END_S, unless its jobs are `on_nodes` of a cluster, or it is on one itself.
+    Ctrl-C, which it ignores until its first job, reaches it as SIGTERM; KeyboardInterrupt once it has ended. A second
+    Ctrl-C kills it, and so do END_S, unless its jobs are `on_nodes` of a cluster, or it is on one itself.
     """
     received: list[int] = []
     running: list[subprocess.Popen[bytes]] = []
@@ -50,10 +50,9 @@ def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = No
     def count(number: int, _frame: object) -> None:
         received.append(number)
         for process in running:
-            if number == signal.SIGTERM:
-                process.terminate()
-            elif received.count(number) > 1:
+            if received.count(signal.SIGINT) > 1:
                 process.kill()
+            process.terminate()
             if not on_nodes and node_name() is None:  # a task's check may keep it from ending by itself
                 timer = threading.Timer(END_S, process.kill)
                 timer.daemon = True
@@ -62,9 +61,9 @@ def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = No
     # Set before it starts: Ctrl-C must at no time end this process alone.
     before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with subprocess.Popen(command, cwd=ROOT, env=environ) as process:
+        with subprocess.Popen(command, cwd=ROOT, env=environ, preexec_fn=_ignore_ctrl_c) as process:
             running.append(process)
-            if signal.SIGTERM in received:
+            if received:
                 process.terminate()
             code = process.wait()
     finally:
@@ -73,6 +72,10 @@ def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = No
     if signal.SIGINT in received:
         raise KeyboardInterrupt
     return code if code >= 0 else 1
+
+
+def _ignore_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

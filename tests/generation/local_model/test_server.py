@@ -257,13 +257,7 @@ def test_the_default_model_answers_a_task_with_a_command_of_the_shell(default_se
     for shell, programs in PROGRAMS.items():
         replies = []
         for seed in (1, 2):
-            reply = client.chat.completions.create(
-                model=default_server.model_id,
-                max_tokens=64,
-                messages=[{"role": "user", "content": build_prompt(task.prompt, shell)}],
-                temperature=0.7,
-                seed=seed,
-            )
+            reply = ask(client, build_prompt(task.prompt, shell), seed, max_tokens=64)
             assert reply.model == "qwen2.5-coder-0.5b-instruct"
             replies.append(extract(reply.choices[0].message.content).lenient or "")
         assert len(set(replies)) > 1, "trials must vary"

@@ -1,0 +1,127 @@
+"""The explorer answers first: rates before cells, large gaps first, and in a failed cell what differs before the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from fluency.analysis.study_analysis import analyse
+from fluency.core.records import Stream
+from fluency.core.table import CellRecords
+from fluency.report.explorer import model_rates
+from tests.report.explorer_factory import COMMANDS, make_explorer
+from tests.report.test_explorer_use import DIALOG, FIRST
+from tests.report.test_explorer_views import with_records
+
+SIZES = {"desktop": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
+PASSES = {
+    "stale-lockfiles-0": (0, 0),
+    "crate-versions-1": (3, 2),
+    "worker-queues-2": (3, 0),
+    "fetch-top-crates-3": (0, 3),
+}
+PASSES |= {"stale-lockfiles-4": (3, 3)}
+"""Task -> trials of three that pass in Bash and in PowerShell, for qwen-3b; qwen-0.5b passes nothing."""
+GRADED = {
+    f"{model}/{shell}/{task}/{trial}": "passed" if model == "qwen-3b" and trial <= passes else "silent-wrong"
+    for model in ("qwen-0.5b", "qwen-3b")
+    for task, both in PASSES.items()
+    for shell, passes in zip(("bash", "pwsh"), both, strict=True)
+    for trial in (1, 2, 3)
+}
+CELL = "qwen-3b/pwsh/worker-queues-2/1"
+LONG = "Get-ChildItem -Recurse | Where-Object Name -NotMatch 'x' | " * 60
+HELPERS = """
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const top = (selector) => Math.round(all(selector)[0].getBoundingClientRect().top);
+  const texts = (selector) => all(selector).map((node) => node.textContent);
+  const lines = (node) => { const range = new Range(); range.selectNodeContents(node); return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size; };
+"""
+
+
+SHOWN = {
+    "": {
+        "top('#rates') < top('#cells')": True,
+        "texts('#rates tbody th')": ["qwen-3b", "qwen-0.5b"],
+        "texts('#cells .model th').map((text) => text.slice(0, 7))": ["qwen-3b", "qwen-0."],
+        "texts('#cells a.task').slice(0, 5)": [
+            "fetch-top-crates-3", "worker-queues-2", "crate-versions-1", "stale-lockfiles-4", "stale-lockfiles-0",
+        ],
+        "texts('#cells .points').slice(0, 5)": ["+100", "\u2212100", "\u221233", "0", "0"],
+        "all('a[href=\"report.md\"]').length": 1,
+    },
+    "?order=name": {"texts('#cells a.task').slice(0, 5)": sorted(PASSES)},
+    "?text=crate-versions": {"[...CSS.highlights.get('hit')].map(String)": ["crate-versions"] * 2},
+    CELL: {
+        "innerHeight - top('#cell .diff tr') >= 60": True,
+        "top('#cell .command') < top('#cell .diff') && top('#cell .diff') < top('#cell h3 + pre')": True,
+        "texts('#cell details[open] > summary')": [],
+        "texts('#cell .body > details > summary')": ["Answer and score", "Provenance"],
+        "all('#cell .command :is(.tok-f, .tok-k)').filter((token) => lines(token) !== 1).length": 0,
+    },
+    f"{CELL}?text=-recurse | where": {
+        "[...CSS.highlights.get('hit')].map(String).slice(0, 2)": ["-Recurse | Where"] * 2
+    },
+    "qwen-3b/worker-queues-2": {
+        "top('#cell pre') < top('#cell .command') && texts('#cell pre')[0].includes('Task 2')": True,
+        "texts('#cell .body > .note')[0].startsWith('PowerShell 7: Solve this')": True,
+    },
+}  # fmt: skip
+"""Address -> what a script finds on the page, and what it is to find."""
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("fragment", SHOWN)
+def test_what_stands_where(write, new_page, monkeypatch, size, fragment) -> None:
+    monkeypatch.setitem(COMMANDS, "pwsh", [LONG])
+    page = new_page(**SIZES[size])
+    page.open(write(make_explorer(2, 5, 3, states=GRADED)), fragment)
+    asked = ", ".join(SHOWN[fragment])
+    assert page.run(f"(() => {{ {HELPERS} return [{asked}]; }})()") == [*SHOWN[fragment].values()]
+
+
+def test_the_rates_are_the_reports(write, new_page) -> None:
+    made = make_explorer(2, 5, 3, states=GRADED)
+    page = new_page()
+    page.open(write(made, rates=True))
+    rates = model_rates(analyse(made.frame, made.study, made.tasks))
+    shown = page.run("[...document.querySelectorAll('#rates tbody td')].map((cell) => cell.textContent)")
+    assert shown == rates["qwen-3b"] + rates["qwen-0.5b"]
+    assert shown[:3] == ["60.0 % (9/15)", "53.3 % (8/15)", "\u22126.7 (\u221296.4 to +83.1)"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed", "marked"),
+    [
+        (["crates/a.rs 10"], "crates/b.rs 10", ["a", "b"]),
+        (["crates/x/lib.rs", "zzz"], "crates/xy/lib.rs\nqqq", ["y"]),  # no counterpart, no mark
+        (["7"], "21", ["21", "7"]),
+        (["a\U0001f600b"], "a\U0001f601b", ["\U0001f600", "\U0001f601"]),
+    ],
+)
+def test_the_characters_that_differ_are_marked(write, new_page, expected, printed, marked) -> None:
+    def change(records: CellRecords) -> CellRecords:
+        generation, execution, score = records
+        run, world = execution.runs[0], score.worlds[0]
+        run = run.model_copy(update={"result": run.result.model_copy(update={"stdout": Stream.of(printed.encode())})})
+        return CellRecords(
+            generation,
+            execution.model_copy(update={"runs": [run]}),
+            score.model_copy(update={"worlds": [world.model_copy(update={"expected": expected})]}),
+        )
+
+    page = new_page()
+    made = make_explorer(1, 1, 1, states={f"{FIRST}/1": "silent-wrong"})
+    page.open(write(with_records(made, change)), f"{FIRST}/1")
+    assert (
+        page.run(f"[...{DIALOG}.querySelector('.diff').querySelectorAll('mark')].map((e) => e.textContent)") == marked
+    )
+
+
+def test_one_click_copies_the_command_as_it_is(write, new_page, browser) -> None:
+    command = "find . -name 'a\u202eb' |\n  sort"
+    page = new_page()
+    page.open(write(make_explorer(1, 1, 1, states={f"{FIRST}/1": "silent-wrong"}, text=command)), f"{FIRST}/1")
+    browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    page.run(f"{DIALOG}.querySelector('button.copy').click()")
+    page.wait(f"{DIALOG}.querySelector('button.copy').textContent === 'Copied'")
+    assert page.run("navigator.clipboard.readText()") == command

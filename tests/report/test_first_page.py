@@ -1,0 +1,348 @@
+"""The first page: each sentence against the claims or facts that it follows from, and what must not be left out."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from fluency.analysis.estimate import Claims
+from fluency.analysis.study_analysis import Analysis, analyse
+from fluency.core.provenance import Provenance, Registered
+from fluency.core.records import ImageInfo
+from fluency.core.shells import DESIGN_SHELLS
+from fluency.core.study import Cell
+from fluency.core.table import to_frame
+from fluency.core.tasks import load_tasks, task_sets
+from fluency.report import first_page
+from fluency.report.first_page import could_change, decides, model_sentence, printed, study_sentences
+from fluency.report.sentences import order_of_asking, who_is_ahead
+from fluency.report.tables import difference_table, first_table
+from tests.analysis.test_claims import GRID, MIDDLE, claimed
+from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, view_of
+
+TASKS = make_tasks()
+Counts = list[tuple[int, tuple[int, int]]]
+"""So many tasks with these passes in Bash and PowerShell, of 5."""
+AHEAD: Counts = [(10, (1, 4)), (10, (1, 3))]
+BEHIND: Counts = [(10, (4, 1)), (10, (3, 1))]
+MILD: Counts = [(2, (0, 5)), (18, (3, 3))]
+EQUAL: Counts = [(8, (5, 5)), (8, (0, 0)), (2, (4, 5)), (2, (5, 4))]
+OPEN: Counts = [(2, (3, 1)), (18, (2, 2))]
+EIGHT: Counts = [(4, (0, 1)), (4, (4, 5)), (6, (5, 5)), (6, (0, 0))]
+FLOOR: Counts = [(20, (0, 0))]
+EASY: Counts = [(7, (4, 5)), (13, (5, 5))]
+MISSING: Counts = [(6, (0, -1)), (3, (0, 1)), (11, (5, 5))]
+"""A negative count: so many passes, and the first trial is missing."""
+
+
+def study_analysis(*models: Counts, shells=("bash", "pwsh")) -> Analysis:
+    """Models a, b, …, each with its counts."""
+    names = "abcde"[: len(models)]
+    study, by_model = make_study(names, shells=shells), {}
+    for name, counts in zip(names, models, strict=True):
+        pairs = itertools.chain.from_iterable([pair] * count for count, pair in counts)
+        by_model[name] = dict(zip([task.id for task in TASKS], pairs, strict=True))
+
+    def passes(cell: Cell):
+        count = by_model[cell.model][cell.task][cell.shell == "pwsh"]
+        return None if count < 0 and cell.trial == 1 else cell.trial <= abs(count) + (count < 0)
+
+    return analyse(make_frame(study, TASKS, passes, asked_utc=None), study, TASKS)
+
+
+NOTHING = "Nothing in this study supports a change of policy"
+MILD_EVIDENCE = "mild evidence to prefer PowerShell prompts"
+DECIDES: list[tuple[list[Counts], str]] = [
+    ([OPEN], f"{NOTHING}."),
+    ([FLOOR, OPEN], f"{NOTHING}."),
+    ([EIGHT], f"{NOTHING}, although PowerShell is ahead for a."),
+    ([EASY], f"{NOTHING}, although PowerShell is ahead for a."),
+    ([MILD, OPEN], "By the decision table PowerShell is ahead by 10 points or more for a, but the data do not "),
+    ([MILD, MILD], "for a and b, but the data do not resolve it: no change can rest on it."),
+    ([AHEAD], f"PowerShell was ahead for the model: {MILD_EVIDENCE}."),
+    ([AHEAD, AHEAD], f"PowerShell was ahead for every model (2 of 2): {MILD_EVIDENCE}."),
+    ([BEHIND, BEHIND], "Bash was ahead for every model (2 of 2): the PowerShell-first stance rests on policy"),
+    ([EQUAL], "No difference of 5 points or more: change nothing."),
+    ([EQUAL, OPEN], "No difference of 5 points or more for a; undecided for b."),
+    (
+        [OPEN, AHEAD, EQUAL],
+        f"PowerShell was ahead for b: {MILD_EVIDENCE}; no difference of 5 points or more for c; undecided for a. "
+        "The change is supported for b only.",
+    ),
+    ([AHEAD, FLOOR], f"PowerShell was ahead for a: {MILD_EVIDENCE}; undecided for b. The change is supported for a"),
+    (
+        [AHEAD, BEHIND, AHEAD],
+        "The models disagree: PowerShell is ahead for a and c and Bash is ahead for b; no common change is supported.",
+    ),
+    ([EIGHT, BEHIND], "The models disagree: PowerShell is ahead for a and Bash is ahead for b; no common"),
+    (
+        [MISSING],
+        f"{NOTHING}, although PowerShell is ahead for a. Missing runs could still change the verdict for a: finish the "
+        "study before deciding.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("models", "said"), DECIDES)
+def test_the_first_line_follows_from_the_claims_of_all_models(models: list[Counts], said: str) -> None:
+    assert said in decides(study_analysis(*models))
+
+
+@pytest.mark.parametrize(
+    ("passes", "shells", "said"),
+    [
+        (lambda cell: "not_measured" if cell.shell == "pwsh" else True, DESIGN_SHELLS, "PowerShell was not measured here: "
+         "this report compares nothing."),
+        (lambda cell: True, ("bash",), "PowerShell was not measured here"),
+        (lambda cell: None, DESIGN_SHELLS, "Bash and PowerShell were not measured here"),
+        (lambda cell: None if cell.trial > 3 else True, DESIGN_SHELLS, "Too little was measured for a verdict: this"),
+    ],
+)  # fmt: skip
+def test_a_study_that_compares_nothing_says_so_first(passes, shells, said: str) -> None:
+    study = make_study(shells=shells)
+    analysis = analyse(make_frame(study, TASKS, passes), study, TASKS)
+    assert decides(analysis).startswith(said)
+    assert model_sentence(analysis.models[0]).startswith("was not compared: ")
+
+
+MODELS: list[tuple[Counts, str]] = [
+    (FLOOR, "solved nothing in either shell: for this model the tasks are too hard to compare the shells."),
+    (OPEN, "wrote a working command in 42 of 100 Bash and 38 of 100 PowerShell runs: PowerShell −4 points (95 % "
+     "interval −"),
+    (OPEN, "). Who is ahead: undecided."),
+    (AHEAD, "Who is ahead: resolved (PowerShell); 10 points or more: resolved."),
+    (EIGHT, "Who is ahead: resolved (PowerShell); 10 points or more: open."),
+    (EQUAL, "Who is ahead: undecided; less than 5 points: resolved."),
+    (MISSING, "Who is ahead: resolved on what was measured (PowerShell); 10 points or more: open."),
+    (EASY, "PowerShell +7 points (95 % interval −1 to +15"),
+    (EASY, ", p = 0.008). Who is ahead: resolved (PowerShell); 10 points or more: out of reach on tasks this easy."),
+    ([(19, (5, 5)), (1, (4, 5))], "Who is ahead: undecided; 10 points or more: out of reach on tasks this easy."),
+    ([(19, (0, 0)), (1, (1, 0))], ", p = 0.500). Who is ahead: undecided; 10 points or more: out of reach on tasks this h"),
+    ([(20, (5, 4))], "Who is ahead: resolved (Bash); 10 points or more: resolved."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("counts", "said"), MODELS)
+def test_a_models_line_says_what_it_did_and_what_is_open(counts: Counts, said: str) -> None:
+    assert said in model_sentence(study_analysis(counts).models[0])
+
+
+def test_at_a_ceiling_a_small_difference_is_one_of_tasks_this_easy() -> None:
+    tasks, study = make_tasks(60), make_study()
+    frame = make_frame(study, tasks, lambda cell: cell.task > "task-02" or cell.trial > 1)
+    said = model_sentence(analyse(frame, study, tasks).models[0])
+    assert "p = 1.000). Who is ahead: undecided; 10 points or more: out of reach on tasks this easy." in said
+    assert said.endswith("On tasks this easy the shells differ by less than 5 points; harder ones may not.")
+
+
+EDGES = [(Fraction(0), Fraction(1, 20)), (Fraction(1), Fraction(9, 10)), (Fraction(9, 10), Fraction(9, 10))]
+ALL = {claimed(*point, rates=rates) for point in GRID for rates in (MIDDLE, *EDGES)}
+PHRASES = {
+    "resolved (PowerShell)": lambda c: c.ahead == "challenger",
+    "resolved (Bash)": lambda c: c.ahead == "baseline",
+    "ahead: undecided": lambda c: not c.ahead,
+    "10 points or more: resolved": lambda c: c.size == "ten-or-more",
+    "5 to 10 points: resolved": lambda c: c.size == "five-to-ten",
+    "less than 5 points: resolved": lambda c: c.size == "under-five",
+    "less than 10 points: resolved": lambda c: c.size == "under-ten",
+    "10 points or more: open": lambda c: c.ahead and c.size == "open" and not c.edge,
+    "; 10 points or more: out of reach": lambda c: len(c.out_of_reach) == 2,
+    "PowerShell by 10 points or more: out of reach on tasks this easy": lambda c: c.out_of_reach == ("challenger",),
+    "out of reach on tasks this hard": lambda c: c.edge == "floor" and c.out_of_reach,
+    "the tasks are too easy to tell": lambda c: c.edge and not c.out_of_reach,
+    "differ by less than 5 points; easier ones may not": lambda c: c.alike_at_edge and c.edge == "floor",
+    "differ by less than 5 points; harder ones may not": lambda c: c.alike_at_edge and c.edge == "ceiling",
+}
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_who_is_ahead_and_by_how_much_are_two_claims(phrase: str) -> None:
+    def said(claims: Claims) -> str:
+        return who_is_ahead(claims, DESIGN_SHELLS)
+
+    holds = {claims for claims in ALL if PHRASES[phrase](claims)}
+    assert holds and holds == {claims for claims in ALL if phrase in said(claims)}
+
+
+def cells(table: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if "---" not in line]
+
+
+def test_the_table_has_a_row_a_model_those_that_say_something_first() -> None:
+    head, *rows = cells(first_table(study_analysis(FLOOR, BEHIND, MILD, EQUAL, EIGHT)))
+    assert head == ["model", "Bash", "PowerShell", "gap in points (95 % interval)", "who is ahead", "decision table"]
+    assert [(row[0], *row[-2:]) for row in rows] == [
+        ("b", "Bash", "mild evidence for Bash"),
+        ("c", "undecided", "mild evidence for PowerShell, not resolved"),
+        ("d", "undecided", "change nothing"),
+        ("e", "PowerShell", "no rule for 5 to 10"),
+        ("a", "cannot tell", "does not apply (floor)"),
+    ]
+    assert rows[0][1:3] == ["70 %", "20 %"] and rows[4][3] == "0.0 (−6.8 to +6.8)"
+    (missing,) = cells(first_table(study_analysis(MISSING)))[1:]
+    assert missing[-2:] == ["PowerShell, on what was measured", "mild evidence for PowerShell, on what was measured"]
+
+
+def changes(counts: Counts, **altered) -> str:
+    return " ".join(could_change(study_analysis(counts)).get("a", []))
+
+
+def test_definitions_of_a_pass_that_change_the_verdict_are_named_with_their_gap() -> None:
+    study = make_study()
+
+    def of(unix: bool, refused: bool) -> str:
+        """PowerShell ahead by 20; its fourth pass needs Unix tools, and refusals lower Bash."""
+        rows = make_rows(study, TASKS, from_counts({t.id: (3, 4) for t in TASKS}), asked_utc=None)
+        for place, row in enumerate(rows):
+            works = row.passed and not (unix and row.trial == 4)
+            more: dict = {"no_unix_tools_passed": works if row.shell == "pwsh" else None}
+            more |= {"outcome": "refusal"} if refused and row.shell == "bash" and row.trial == 4 else {}
+            rows[place] = row.model_copy(update=more)
+        return " ".join(could_change(analyse(to_frame(rows), study, TASKS))["model-x"])
+
+    same = "The gap without Unix tools is +20.0 as well."
+    assert same in of(False, False) and "less than 5" not in of(False, False)
+    assert "Counting a pass without Unix tools gives 0.0: the table would then say less than 5." in of(True, False)
+    assert "Counting a pass with refusals left out gives +5.0: the table would then say no rule for 5" in of(
+        False, True
+    )
+    rows = make_rows(study, TASKS, from_counts({t.id: (3, 4) for t in TASKS}), no_unix_tools_passed=None)
+    said = could_change(analyse(to_frame(rows), study, TASKS))["model-x"]
+    assert "The gap without Unix tools was not measured." in said
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        (
+            [(5, (1, 3)), (15, (3, 3))],
+            "Without any one of these the table would say otherwise: tasks task-01, task-02, task-03, …; categories file-i",
+        ),
+        ([(5, (0, 3)), (15, (0, 0))], "5 of 20 tasks decide; the others were never solved in either shell."),
+        ([(5, (2, 3)), (15, (5, 5))], "5 of 20 tasks decide; the others were always solved in both."),
+        ([(5, (2, 3)), (8, (5, 5)), (7, (0, 0))], "always solved in both or never solved in either shell."),
+        ([(2, (0, 5)), (9, (5, 5)), (9, (0, 0))], "tasks of this kind would show who is ahead if the gap is 10."),
+        ([(20, (2, 0))], "PowerShell passes nearly nothing, which draws the gap towards 0."),
+        ([(20, (5, 3))], "Bash passes nearly everything, which draws the gap towards 0."),
+        (MISSING, "The missing runs could move the gap to anything from "),
+    ],
+)
+def test_what_the_result_hangs_on_is_said(counts: Counts, said: str) -> None:
+    assert said in changes(counts)
+
+
+@pytest.mark.parametrize("word", ["Without", "decide", "nearly", "missing"])
+def test_what_it_does_not_hang_on_is_not_said(word: str) -> None:
+    assert word not in changes([(20, (2, 3))])
+    assert could_change(study_analysis(FLOOR)) == {}
+
+
+def test_the_largest_gaps_are_listed_with_how_the_other_shell_failed() -> None:
+    study = make_study()
+    counts = dict.fromkeys([task.id for task in TASKS], (3, 3)) | {f"task-{n:02d}": (0, n - 1) for n in range(2, 7)}
+    counts |= {"task-01": (5, 0), "task-07": (2, 3)}
+    rows = make_rows(study, TASKS, from_counts(counts))
+    rows = [row.model_copy(update={"failure_class": None if row.passed else "table-noise" if row.shell == "pwsh" else
+                                   "timeout"}) for row in rows]  # fmt: skip
+    head, *shown = cells(difference_table(analyse(to_frame(rows), study, TASKS).models[0]))
+    assert head == ["largest gaps of model-x", "Bash", "PowerShell", "how the other one failed"]
+    assert shown[0] == ["task-01", "5/5", "0/5", "printed objects as a table"]
+    assert [row[0] for row in shown] == ["task-01", "task-06", "task-05", "task-04", "task-03"]
+    assert shown[1] == ["task-06", "0/5", "5/5", "ran out of time"]
+    assert difference_table(study_analysis(FLOOR).models[0]) == ""
+
+
+ANNOUNCED = Provenance(registration=Registered(path="preregistrations/x.json", utc="2026-05-02T10:00:00Z"))
+LATE = ANNOUNCED.model_copy(update={"first_answer_utc": "2026-05-01T10:00:00Z"})
+DEPARTED = ANNOUNCED.model_copy(update={"deviations": ["trials: 5 became 4", "a task changed"]})
+UNDATED = Provenance(registration=Registered(path="preregistrations/x.json"))
+OTHER_BUILD = Provenance(images=[ImageInfo(
+    image_id="sha256:77", content_sha256="78" * 32, base="debian:12", architecture="amd64", shells={"pwsh": "7.6.5"},
+    packages_sha256="79" * 32, archives={"pwsh": "ab" * 32}, unofficial=["pwsh"])])  # fmt: skip
+
+
+def of_study(analysis: Analysis, provenance: Provenance = ANNOUNCED, tasks=TASKS, **more) -> str:
+    return " ".join(study_sentences(analysis, view_of(make_study("a", **more), tasks, provenance)))
+
+
+@pytest.mark.parametrize(
+    ("provenance", "said"),
+    [
+        (Provenance(), "Exploratory: not registered in advance, and no decision named."),
+        (LATE, "Exploratory: registered after its first answer."),
+        (ANNOUNCED, "Registered in advance, no deviations."),
+        (DEPARTED, "Registered, but it departs from its registration in 2 points."),
+        (UNDATED, "Registered at a time that is not known."),
+        (OTHER_BUILD, "PowerShell here is another build than the official release's"),
+    ],
+)
+def test_how_the_study_was_announced_is_said_in_its_line(provenance: Provenance, said: str) -> None:
+    assert said in of_study(study_analysis(OPEN), provenance)
+    assert "no decision named" not in of_study(study_analysis(OPEN), Provenance(), decision="which shell")
+
+
+def test_the_studys_line_counts_the_design_and_names_the_task_set_and_what_is_missing() -> None:
+    said = of_study(study_analysis(MISSING, OPEN))
+    assert "20 tasks (no named set) × 2 shells × 5 trials × 2 models, 394 of 400 runs measured." in said
+    assert "Missing: 6 of 100 in PowerShell for a." in said
+    name = next(iter(task_sets()))
+    assert f"20 tasks ({name}) × 2" in of_study(study_analysis(OPEN), tasks=load_tasks(task_sets()[name].tasks))
+    study = make_study()
+    frame = make_frame(study, TASKS, lambda cell: "not_measured" if cell.shell == "pwsh" else True)
+    assert "To measure PowerShell, put its release's tarball" in of_study(analyse(frame, study, TASKS))
+
+
+def test_a_study_that_grew_is_said_to_have_and_one_in_a_mixed_order_is_not() -> None:
+    study = make_study(trials=10)
+
+    def asked(when) -> str:
+        rows = make_rows(study, TASKS, lambda cell: cell.trial < 4)
+        times = [row.model_copy(update={"asked_utc": when(place, row.trial)}) for place, row in enumerate(rows)]
+        return of_study(analyse(to_frame(times), study, TASKS))
+
+    mixed = lambda place, trial: f"2026-05-01T10:{place * 37 % 60:02d}:00Z"  # noqa: E731
+    assert "grew" not in asked(mixed) and "grew" not in asked(lambda place, trial: None)
+    later = lambda place, trial: mixed(place, trial).replace("05-01", "05-02" if trial > 5 else "05-01")  # noqa: E731
+    assert "The study grew after its first answers (trials beyond 5 for model-x)" in asked(later)
+
+
+@pytest.mark.parametrize(
+    ("apart", "sentence", "kept"),
+    [
+        (lambda cell, place: 0, "in one mixed, seeded order (rank correlation with the planned order 1.00; mean place Bash 0.", True),
+        (lambda cell, place: place > 30, "in one mixed, seeded order, resumed, 2 runs (rank correlation with", True),
+        (lambda cell, place: cell.shell == "pwsh", "not in the planned order, 2 runs (rank correlation with the planned order 0.5", False),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_the_order_of_asking_follows_from_the_times(apart, sentence, kept) -> None:
+    study = make_study()
+    rows = {Cell(row.model, row.shell, row.task, row.trial): row for row in make_rows(study, TASKS, lambda cell: True)}
+    for place, cell in enumerate(sorted(rows, key=study.priority, reverse=True)):
+        time = f"2026-05-0{1 + apart(cell, place)}T1{place // 60}:{place % 60:02d}:00Z"
+        rows[cell] = rows[cell].model_copy(update={"asked_utc": time})
+    analysis = analyse(to_frame(list(rows.values())), study, TASKS)
+    assert order_of_asking(analysis).startswith(f"model-x: {sentence}")
+    how = " ".join(first_page.how_measured(analysis, view_of(study, TASKS)))
+    assert ("One mixed, seeded order of asking (rank correlation with the planned order 1.00)." in how) == kept
+    assert ("planned order of asking was not kept (rank correlation 0.5" in of_study(analysis)) != kept
+
+
+def test_how_it_was_measured_states_worlds_settings_and_versions() -> None:
+    view = view_of(make_study(seeds=[11, 24, 30]), TASKS, OTHER_BUILD)
+    said = " ".join(first_page.how_measured(study_analysis(OPEN), view))
+    assert "in 3 fresh containers without network, in 3 generated worlds" in said and "right answer in all" in said
+    assert "Temperature 0.7." in said and "PowerShell 7.6.5." in said
+
+
+def test_the_page_is_printed_in_a_terminal_with_the_paths(tmp_path: Path) -> None:
+    study = make_study(decision="a\x1b[2Jb")
+    frame = make_frame(study, TASKS, lambda cell: "not_measured" if cell.shell == "pwsh" else True)
+    frame["reason"] = frame["reason"].str.replace("image", "\x1b[2Jimage")
+    lines = printed(frame, view_of(study, TASKS), tmp_path).splitlines()
+    assert lines[1] == "PowerShell was not measured here: this report compares nothing."
+    assert lines[3].startswith("  model-x was not compared: ") and not re.search("\x1b", "".join(lines))
+    assert lines[-2:] == [f"Report:   {tmp_path / 'report.md'}", f"Explorer: {tmp_path / 'explorer.html'}"]
