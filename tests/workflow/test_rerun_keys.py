@@ -91,11 +91,6 @@ def code(*stages: str) -> Callable[[Loaded, Any], None]:
     )
 
 
-def registered(loaded: Loaded, monkeypatch: Any) -> None:
-    path = preregister(loaded.study, loaded.tasks, "which shell", loaded.folder)
-    loaded.config["preregistration"] = str(path)
-
-
 PROMPT = task("task.yaml", "Print a single integer, digits only.", "Print one integer.")
 ROWS = {
     "nothing": (lambda *_: None, set()),
