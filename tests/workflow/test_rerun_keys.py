@@ -125,6 +125,16 @@ def test_each_row_changes_the_keys_of_its_rules_and_no_others(tmp_path, monkeypa
     assert {rule for rule in now if now[rule] != before[rule]} == changed
 
 
+def test_another_registration_of_the_same_tasks_changes_what_is_gathered(tmp_path):
+    loaded = Loaded(tmp_path)
+    loaded.keys()
+    registered(loaded, None)
+    before = loaded.keys()
+    preregister(loaded.study, loaded.tasks, "which shell", tmp_path, utc="2026-11-01T00:00:00Z")
+    now = loaded.keys()
+    assert {rule for rule in now if now[rule] != before[rule]} == {"gather"}
+
+
 def test_there_and_back_nothing_has_changed(tmp_path):
     loaded = Loaded(tmp_path)
     before = loaded.keys()
