@@ -293,7 +293,7 @@ def test_a_study_says_how_many_registrations_name_its_models_and_tasks(tmp_path)
     named = gather(cited).registration
     assert named is not None and len(named.siblings) == 3 and named.others_before == 2
     report = (made.results / "made-up/report.md").read_text()
-    assert "one of 4 registrations" in report
+    assert "The registration is one of 4 registrations that name the same models and tasks" in report
     assert (
         "It is one of 4 registrations that name the same models and tasks; 2 earlier registrations of other" in report
     )
