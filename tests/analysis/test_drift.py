@@ -1,7 +1,5 @@
 """Drift by hand and by its properties: every answer once, in order, whatever the order of the rows. The order of asking."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime, timedelta
 

@@ -1,7 +1,5 @@
 """One model's analysis in every state a study can be in, and its headline."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

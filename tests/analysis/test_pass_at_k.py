@@ -1,7 +1,5 @@
 """pass@k and pass^k, and undefined where trials are missing."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Simulated figures: pages and tables agree, a cell comes out again, and the arrays do what the report's own code does."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 

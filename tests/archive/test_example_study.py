@@ -4,8 +4,6 @@ Two small models, 400 measured cells. Its PowerShell executions were real and ca
 PowerShell, so no change of the project may lose them. Its own tasks judge it, so that the bank can be edited.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Studies made up for the explorer: valid records of realistic sizes, the same for the same arguments."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The explorer's pure parts: the difference, the pool, the excerpts, the sizes they are cut to."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The explorer answers first: rates before cells, large gaps first, and in a failed cell what differs before the rest."""
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.analysis.study_analysis import analyse

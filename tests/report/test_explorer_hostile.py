@@ -1,7 +1,5 @@
 """Nothing a model wrote may run, load, hide or pretend, whichever field it is in."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote, urlencode
 

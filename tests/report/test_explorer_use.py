@@ -1,7 +1,5 @@
 """The explorer in use: by keyboard, by screen reader, in light and dark, on a phone, with 2,400 cells."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

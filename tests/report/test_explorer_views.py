@@ -1,7 +1,5 @@
 """The explorer's addresses, its links between cells, all shells of a task side by side, attempts, and paper."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The first page: each sentence against the claims or facts that it follows from, and what must not be left out."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Hostile text stays text, in Markdown and in the HTML made of it."""
 
-from __future__ import annotations
-
 import unicodedata
 from html.parser import HTMLParser
 

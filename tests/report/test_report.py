@@ -1,7 +1,5 @@
 """The rendered text, in every state a study can be in."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`make show`: the cell in a terminal, and nothing in the terminal that the cell wrote."""
 
-from __future__ import annotations
-
 import io
 import unicodedata
 from dataclasses import replace

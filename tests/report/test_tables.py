@@ -1,7 +1,5 @@
 """The report's tables: what a row says and how sure it is said to be, and which shell met a limit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The sixty tasks as they stand in tasks/: their shape, and their commands as they were recorded on real shells."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

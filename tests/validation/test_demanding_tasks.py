@@ -4,8 +4,6 @@ Their commands ran on both real shells in a prototype's worlds, but no recording
 half is proven by `make validate` alone, and PowerShell's by it wherever the image has a PowerShell.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from fluency.common.canonical import canonical_json

@@ -4,8 +4,6 @@ A loop's exit status is that of its last test. Were the last element one that do
 printed and the answer would fail, by luck. Loops over `find` and `grep -r` are not here: their order is the file system's.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess
