@@ -182,11 +182,11 @@ def test_the_words_are_the_designs_for_its_own_shells() -> None:
     words = band_words(DESIGN_SHELLS)
     assert [(row.condition, row.reading) for row in words.values()] == [
         ("PowerShell ahead by 10 pp or more", "mild evidence to prefer PowerShell prompts"),
-        ("5 to 10 pp either way", "**no rule**: the table leaves a hole here; this report calls it *inconclusive*"),
+        ("5 to 10 pp either way", "no rule"),
         ("less than 5 pp either way", "hypothesis falsified: treat as noise, change nothing"),
         (
             "Bash ahead by 10 pp or more",
-            "the PowerShell-first stance is a matter of policy and parsing; do not extend it to code generation",
+            "the PowerShell-first stance rests on policy and parsing; do not extend it to code generation",
         ),
     ]
     assert words["baseline"].changes.startswith("The PowerShell-first stance is from now on argued from policy")
@@ -197,6 +197,6 @@ def test_the_words_are_the_designs_for_its_own_shells() -> None:
 
 def test_only_a_policys_own_shell_has_its_words() -> None:
     words = band_words(DESIGN_SHELLS[::-1])
-    assert words["baseline"].meaning == "mild evidence to prefer PowerShell prompts"
-    assert words["challenger"].label == "Bash"
+    assert words["baseline"].reading == "mild evidence to prefer PowerShell prompts"
+    assert words["challenger"].label == "Bash by 10 or more"
     assert not any("policy and parsing" in str(row) for row in words.values())

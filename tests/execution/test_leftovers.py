@@ -43,10 +43,9 @@ with ThreadPoolExecutor(2) as pool:
 
 
 @pytest.fixture(autouse=True)
-def _label(sandbox, monkeypatch) -> str:
+def _label(monkeypatch) -> str:
     """A label of each test's own."""
     monkeypatch.setitem(container.LABELS, container.LABEL, secrets.token_hex(4))
-    monkeypatch.setitem(sandbox._labels, container.LABEL, container.LABELS[container.LABEL])
     return container.LABELS[container.LABEL]
 
 

@@ -86,7 +86,7 @@ def test_answers_that_call_an_alias_of_windows_run_again_with_them(measured):
 def test_the_report_gives_the_gap_its_verdict_and_its_doubt(measured):
     report = (measured.root / "results/test/report.md").read_text()
     assert "100.0 % (20/20)" in report and "95.0 % (19/20)" in report and "−5.0" in report
-    assert "| no rule for 5 to 10 " in report and "Who is ahead: undecided" in report
+    assert "| does not apply (ceiling) " in report and "Who is ahead: undecided" in report
     assert (measured.root / "results/test/figures/gaps.svg").exists()
 
 

@@ -6,6 +6,7 @@ import contextlib
 import secrets
 import shlex
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import Any
 
@@ -104,10 +105,13 @@ class Sandbox:
     def end(self) -> None:
         """Kill all containers and start no other; a command that ran in one has no result, and no failed attempt."""
         self._ended = True
-        client = self._engine.client(timeout=1)
-        for running in client.containers(filters={"label": f"{OWN_LABEL}={self._id}"}):
-            with contextlib.suppress(Exception):  # it may have ended
-                client.kill(running["Id"])
+        running = self._engine.client(timeout=1).containers(filters={"label": f"{OWN_LABEL}={self._id}"})
+        with ThreadPoolExecutor(len(running) or 1) as pool:  # the engine answers when a container has ended
+            pool.map(self._kill, [found["Id"] for found in running])
+
+    def _kill(self, name: str) -> None:
+        with contextlib.suppress(Exception):  # it may have ended
+            self._engine.client(timeout=1).kill(name)
 
     def why_missing(self, shell: str) -> str | None:
         return why_missing(self._engine, self.image, shell)
