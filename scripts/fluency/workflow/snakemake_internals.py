@@ -116,14 +116,16 @@ def end_on_signals(told: Callable[[], None] | None = None, give_up: Callable[[],
     def end(*given: Any) -> None:
         if not first.acquire(blocking=False):
             return
-        start_no_job(*given)
-        if told and give_up:
-            told()
-            time.sleep(GRACE_S)
-            try:
-                give_up()
-            finally:
-                os._exit(1)  # nothing is torn by that: records are whole or not there
+        if not (told and give_up):
+            start_no_job(*given)
+            return
+        told()
+        threading.Thread(target=start_no_job, args=given, daemon=True).start()  # may wait for the scheduler's lock
+        time.sleep(GRACE_S)
+        try:
+            give_up()
+        finally:
+            os._exit(1)  # nothing is torn by that: records are whole or not there
 
     for number in (signal.SIGINT, signal.SIGTERM) if give_up else (signal.SIGTERM,):
         signal.signal(number, lambda *given: threading.Thread(target=end, args=given, daemon=True).start())
