@@ -119,7 +119,11 @@ CHANGES = {
 def test_a_change_changes_the_stages_that_import_the_file(tmp_path):
     for folder in ("scripts/fluency", "sandbox", "report"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    before = code_hashes.code_hashes({})
+    before = code_hashes.code_hashes({}, tmp_path)
+    left = tmp_path / "scripts/fluency/scoring/an_earlier_package/__pycache__"
+    left.mkdir(parents=True)
+    (left / "module.cpython-311.pyc").write_bytes(b"compiled")
+    assert code_hashes.code_hashes({}, tmp_path) == before
     for name, stages in CHANGES.items():
         path = tmp_path / name
         whole = path.read_bytes()

@@ -70,7 +70,8 @@ def _data_beside(path: Path) -> set[Path]:
     """Files in the module's folder, and in folders there that are no packages."""
     folders = [f for f in path.parent.iterdir() if f.is_dir() and not any(f.glob("*.py")) and f.name != "__pycache__"]
     found = [*path.parent.iterdir(), *(file for folder in folders for file in folder.rglob("*"))]
-    return {file for file in found if file.is_file() and file.suffix != ".py" and not file.name.startswith(".")}
+    code = {".py", ".pyc"}  # an earlier version's package can leave its compiled files behind
+    return {file for file in found if file.is_file() and file.suffix not in code and not file.name.startswith(".")}
 
 
 def _imported(path: Path) -> set[str]:
