@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fluency.common.errors import UserError
 from fluency.common.paths import ROOT
-from fluency.core.tasks import CATEGORIES, load_task, load_tasks
+from fluency.core.tasks import CATEGORIES, load_task
 from fluency.miner.intents import Intent, Rejected, intent_of, is_single, without_cd
 from fluency.miner.mine import default_places, main, mine
 from fluency.miner.redact import GENERIC_NAMES, redact, user_names
@@ -261,14 +261,13 @@ SEVERAL = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", [*CHANGES, *SEVERAL, "echo hello", ""])
-def test_what_changes_something_or_is_more_than_one_command_is_left_out(command):
-    assert isinstance(intent_of("bash", command), Rejected)
+LEFT_OUT = [("bash", command) for command in (*CHANGES, *SEVERAL, "echo hello", "")]
+LEFT_OUT += [("pwsh", command) for command in ("Remove-Item x", "irm h -Method Post", "iwr h -OutFile f", "ls; ls")]
 
 
-@pytest.mark.parametrize("command", ["Remove-Item x", "Invoke-WebRequest h -OutFile f", "irm h -Method Post", "ls; ls"])
-def test_the_same_in_powershell(command):
-    assert isinstance(intent_of("pwsh", command), Rejected)
+@pytest.mark.parametrize(("shell", "command"), LEFT_OUT)
+def test_what_changes_something_or_is_more_than_one_command_is_left_out(shell, command):
+    assert isinstance(intent_of(shell, command), Rejected)
 
 
 def test_separators_inside_of_quotes_and_groups_are_none():
@@ -286,18 +285,6 @@ def test_arguments_that_call_a_shell_are_unwrapped():
     assert unwrap(["/usr/bin/pwsh", "-NoProfile", "-Command", "gci"]) == ("pwsh", "gci")
     assert unwrap(["grep", "a b", "f"]) == ("bash", "grep 'a b' f")
     assert unwrap("ls") == ("bash", "ls") and unwrap([]) is None and unwrap([1]) is None and unwrap(None) is None
-
-
-def test_the_bank_s_own_references_fall_into_their_categories():
-    """Three of four at least: a pipeline that starts at find can be of either of two kinds."""
-    pairs = []
-    for task in load_tasks():
-        for command in task.references["bash"]:
-            intent = intent_of("bash", command)
-            if isinstance(intent, Intent):
-                pairs.append((task.category, intent.category))
-    assert len(pairs) >= 15
-    assert sum(given == found for given, found in pairs) / len(pairs) >= 0.75, pairs
 
 
 LETTERS = string.ascii_lowercase
@@ -326,18 +313,16 @@ PRIVATE = {
     "a key": (TOKEN, ["{}", "sk-{}", "ghp_{}", "AKIA{}", "Bearer {}", "x-api-key: {}", "--token {}", "--password={}"]),
     "a key in its place": (
         TOKEN,
+        ["API_KEY={}", "export DB_PASSWORD='{}'", "curl -u me:{} x", "https://me:{}@h/x", "https://h/x?sig={}", "eyJ{}.{}"],
+    ),
+    "a weak secret in its place": (
+        NAME,
         [
-            "API_KEY={}",
-            "export DB_PASSWORD='{}'",
-            "curl -u me:{} x",
-            "https://me:{}@h/x",
-            "https://h/x?sig={}",
-            "eyJ{}.{}",
+            "--password {}", "--api-key={}", "PASSWORD={}", "my_secret: {}", "Authorization: {}", "Cookie: sid={}",
+            "curl -u {}:x http://h", "https://{}:x@h/", "https://u:{}@h/",
         ],
     ),
 }  # fmt: skip
-WEAK = ["--password {}", "--api-key={}", "PASSWORD={}", "my_secret: {}", "Authorization: {}", "Cookie: sid={}"]
-WEAK += ["curl -u {}:x http://h", "https://{}:x@h/", "https://u:{}@h/"]
 
 
 @pytest.mark.parametrize("kind", PRIVATE)
@@ -358,11 +343,6 @@ def test_a_known_name_goes_wherever_it_stands(name, around):
 def test_addresses_go(address, around):
     assume(not address.is_loopback and not address.is_unspecified)
     assert str(address) not in redact(around.format(address)).replace("<ip>", "")
-
-
-@given(NAME, st.sampled_from(WEAK))
-def test_weak_secrets_go_where_their_place_tells(secret, form):
-    assert secret not in redact(form.format(secret))
 
 
 @given(st.text(max_size=300))
