@@ -168,6 +168,7 @@ BEHAVIOURS: dict[str, Reply] = {
     "odd-usage": Reply(body=message(usage={"input_tokens": "many", "output_tokens": -3})),
     "no-stop-reason": Reply(body=message(stop_reason=_LEFT_OUT)),
     "lone-surrogate": Reply(body=json.dumps(message("echo \ud800 x")).encode()),
+    "byte-order-mark": Reply(body=b"\xef\xbb\xbf" + json.dumps(message()).encode()),
     "large-numbers": Reply(body=json.dumps(message(created=1700000000123456789, score=5.623329633899874e16)).encode()),
     "html": Reply(body=b"<!doctype html><title>Sign in</title>", headers={"content-type": "text/html"}),
     "no-message": Reply(body={"hello": "world"}),

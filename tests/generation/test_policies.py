@@ -73,11 +73,6 @@ def test_an_unknown_model_needs_its_policy_in_the_config(entry, named):
     assert caught.value.what.endswith(named) and caught.value.where == "models: m"
 
 
-def test_a_local_model_needs_no_price():
-    policy = resolve(model(id="llama", temperature=0.7, max_tokens=100, key_required=False))
-    assert policy.price is None and policy.cost(1000, 1000) is None
-
-
 @pytest.mark.parametrize(
     "entry",
     [
@@ -93,11 +88,6 @@ def test_what_would_make_the_record_untrue_is_refused(entry):
         resolve(model(**entry))
 
 
-def test_batches_cost_half():
-    policy = resolve(model(price=PRICE))
-    assert policy.cost(1_000_000, 1_000_000) == 3 and policy.cost(1_000_000, 1_000_000, "batch") == 1.5
-
-
 def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     base = study_of({"alias": "m", "id": "claude-sonnet-4-6"})
     cell = cells_of(base)[0]
@@ -108,10 +98,11 @@ def test_a_request_holds_what_is_sent_and_its_key_changes_with_each_part():
     keys.add(request_key(request_for(base, replace(cell, trial=2), "prompt")))
     changes = [{"id": "claude-haiku-4-5"}, {"temperature": 0.6}, {"max_tokens": 5}, {"effort": "low"}]
     changes += [{"thinking": {"type": "disabled"}}, {"extra_body": {"top_k": 5}}, {"extra_headers": {"x": "y"}}]
+    changes += [{"wire": wire} for wire in ("chat", "bedrock", "vertex")]
     for entry in changes:
         other = study_of({"alias": "m", "id": "claude-sonnet-4-6"} | entry)
         keys.add(request_key(request_for(other, cell, "prompt")))
-    assert len(keys) == 10
+    assert len(keys) == 13
     # Nothing but the request counts: not the alias, the address, the price, the rate or the shell's name.
     renamed = study_of({"alias": "n", "id": "claude-sonnet-4-6", "base_url": "http://x", "price": PRICE})
     assert request_key(request_for(renamed, replace(cell, model="n"), "prompt")) == request_key(request)

@@ -23,7 +23,7 @@ from tests.generation.studies import ask, cells_of, generator_of, prompt_of, stu
 from tests.waiting import wait_for
 
 PLAIN = "ok thinking-first several-blocks unknown-block unknown-stop wrong-model no-usage odd-usage no-stop-reason"
-ANSWERS = dict.fromkeys(f"{PLAIN} large-numbers slow-first-byte slow-stream".split(), ("ok", "ls -la"))
+ANSWERS = dict.fromkeys(f"{PLAIN} byte-order-mark large-numbers slow-first-byte slow-stream".split(), ("ok", "ls -la"))
 ANSWERS |= dict.fromkeys(["refusal", "refusal-bare"], ("refusal", "")) | {"empty": ("empty", "  \n")}
 ANSWERS |= {"truncated": ("truncated", "find . -na"), "thinking-only": ("truncated", ""), "no-content": ("empty", "")}
 ANSWERS |= {"lone-surrogate": ("ok", "echo \N{REPLACEMENT CHARACTER} x")}
@@ -96,14 +96,6 @@ def test_an_absurd_pause_is_believed_but_not_waited_for(endpoint, two_models):
     assert time.monotonic() - start < 2 and len(endpoint.requests) == 1
 
 
-def test_retry_after_is_honoured(endpoint, two_models):
-    generator, cells = two_models
-    endpoint.script("rate-limit-1s")
-    ask(generator, cells[0])
-    first, second = endpoint.requests
-    assert 1.0 <= second.at - first.at < 5.0  # a quarter more at most, and what a busy machine adds
-
-
 def test_a_pause_holds_for_the_whole_model_and_no_other(endpoint, two_models):
     generator, cells = two_models
     endpoint.script("rate-limit-1s")
@@ -122,7 +114,7 @@ def test_a_pause_holds_for_the_whole_model_and_no_other(endpoint, two_models):
 
 @pytest.mark.parametrize("name", SLOW)
 def test_the_deadline_ends_slow_replies(name, endpoint, store):
-    policy = RetryPolicy(attempt_s=1.5, deadline_s=4.0, attempts=20, first_wait_s=0.05, longest_wait_s=0.1)
+    policy = RetryPolicy(attempt_s=0.5, deadline_s=1.5, attempts=20, first_wait_s=0.05, longest_wait_s=0.1)
     generator = generator_of(study_of(), store, endpoint, retry_policy=policy)
     cells = cells_of(generator.study)
     endpoint.script(name)
@@ -132,7 +124,7 @@ def test_the_deadline_ends_slow_replies(name, endpoint, store):
     start = time.monotonic()
     with pytest.raises(CallError, match="no complete reply"):
         ask(generator, cells[1])
-    assert 1.0 <= time.monotonic() - start < 8.0 and 2 <= len(endpoint.requests) <= 4
+    assert 0.5 <= time.monotonic() - start < 6.0 and 2 <= len(endpoint.requests) <= 4
 
 
 def test_an_outage_in_the_middle_stops_the_model_after_five_lost_cells(endpoint, two_models):
@@ -241,13 +233,6 @@ def test_a_service_that_says_try_again_is_obeyed(status, endpoint, store):
 @pytest.mark.parametrize(("status", "kind"), [(401, "authentication_error"), (403, "permission_error"), (402, None)])
 def test_no_service_makes_a_run_go_on_without_key_or_money(status, kind):
     assert from_error(status, {"type": kind, "message": "no"}, {"x-should-retry": "true"}).scope == "run"
-
-
-def test_a_byte_order_mark_is_no_broken_json(endpoint, store):
-    study = study_of()
-    endpoint.script(Reply(body=b"\xef\xbb\xbf" + json.dumps(message()).encode()))
-    assert ask(generator_of(study, store, endpoint), cells_of(study)[0]).answer.text == "ls -la"
-    assert len(endpoint.requests) == 1
 
 
 def test_tokens_of_a_cache_are_priced(endpoint, store):
