@@ -191,7 +191,7 @@ BEHAVIOURS: dict[str, Reply] = {
 }  # fmt: skip
 
 
-class Endpoint:
+class Endpoint(contextlib.AbstractContextManager):
     """The server. `answer(prompt)` is what it says when it behaves; `delay_s` before every default reply."""
 
     def __init__(
@@ -207,7 +207,7 @@ class Endpoint:
         self._script: deque[Reply] = deque()
         self._always: Reply | None = None
         self._when: list[tuple[Callable[[Seen], bool], Reply]] = []
-        self._now, self._lock, self._closing = 0, threading.Lock(), threading.Event()
+        self._now, self._lock, self.closing = 0, threading.Lock(), threading.Event()
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.endpoint = self
         self.url = f"http://127.0.0.1:{self._server.server_port}"
@@ -237,12 +237,9 @@ class Endpoint:
         return [seen.prompt for seen in self.requests if _PATH.fullmatch(seen.path)]
 
     def close(self) -> None:
-        self._closing.set()
+        self.closing.set()
         self._server.shutdown()
         self._server.server_close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -265,27 +262,18 @@ class Endpoint:
     def _filled(self, reply: Reply, seen: Seen) -> Reply:
         if reply.body is not None:
             return reply
-        asked = seen.body or {}
-        if asked.get("tools"):
-            tool = asked["tools"][0]
-            name = tool.get("name") or tool["function"]["name"]
-            return replace(reply, body=tool_call(name, {"command": self.answer(seen.prompt)}).body)
-        body = message(self.answer(seen.prompt), model=asked.get("model", "fake"))
-        return Reply(**(reply.__dict__ | {"body": body}))
+        asked, text = seen.body or {}, self.answer(seen.prompt)
+        if tools := asked.get("tools"):
+            name = tools[0].get("name") or tools[0]["function"]["name"]
+            return replace(reply, body=tool_call(name, {"command": text}).body)
+        return replace(reply, body=message(text, model=asked.get("model", "fake")))
 
     def _batch(self, seen: Seen) -> Reply:
         parts = seen.path.partition("?")[0].split("/")[4:]
         if seen.method == "POST" and not parts:
-            with self._lock:
-                scripted = self._script.popleft() if self._script and self._script[0].status != 200 else None
-            if scripted is not None and scripted.reset is None:
-                return scripted
             name = f"msgbatch_{len(self.batches) + 1}"
             self.batches[name] = {"requests": seen.body["requests"], "polls": 0}
-            return Reply(body=self._batch_view(name), reset=None if scripted is None else scripted.reset)
-        if not parts:
-            views = [self._batch_view(name) for name in reversed(self.batches)]
-            return Reply(body={"data": views, "has_more": False, "first_id": None, "last_id": None})
+            return Reply(body=self._batch_view(name))
         if parts[0] not in self.batches:
             return error(404, "not_found_error", "no such batch")
         if parts[1:] == ["results"]:
@@ -329,13 +317,6 @@ class Endpoint:
             with self._lock:
                 self._now -= 1
 
-    def pause(self, seconds: float) -> None:
-        """Sleep, but not beyond the server's end."""
-        if seconds >= 1:
-            self._closing.wait(seconds)
-        elif seconds > 0:
-            time.sleep(seconds)
-
 
 def _reply(behaviour: str | Reply) -> Reply:
     return BEHAVIOURS[behaviour] if isinstance(behaviour, str) else behaviour
@@ -369,7 +350,7 @@ class _Handler(BaseHTTPRequestHandler):
             reply = endpoint.reply_to(seen)
             if reply.reset in ("before", "after"):
                 return self._reset()
-            endpoint.pause(reply.first_byte_s)
+            endpoint.closing.wait(reply.first_byte_s)
             self._send(reply)
         return None
 
@@ -391,7 +372,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(head)
             for start in range(0, len(body), reply.chunk_bytes):
                 self.wfile.write(body[start : start + reply.chunk_bytes])
-                self.server.endpoint.pause(reply.chunk_s)
+                self.server.endpoint.closing.wait(reply.chunk_s)
         if length != len(body):
             self.close_connection = True
         return None

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -93,9 +94,15 @@ def left_half_way(study, store, endpoint, test) -> None:
     assert len(list(store.folder.glob("batches/*.json"))) == 1
 
 
-def with_a_batch(endpoint: Endpoint, number: int = 1):
-    """Fits whatever concerns batches from the moment on at which so many were ordered."""
-    return lambda seen: "batches" in seen.path and len(endpoint.batches) >= number
+def stopped_twice(study, store, endpoint, what: str, hint: str) -> Path:
+    """Two runs that end at the note of an order, which is returned."""
+    (note,) = store.folder.glob("batches/*.json")
+    for _ in range(2):
+        stopped = run(study, store, endpoint)[1:]
+        assert all(isinstance(result, StopRun) for result in stopped)
+        assert what in stopped[0].what and "for up to $" in stopped[0].what and stopped[0].where == str(note)
+        assert hint in stopped[0].hint and "delete this file" in stopped[0].hint
+    return note
 
 
 def after_the_order(seen) -> bool:
@@ -113,16 +120,10 @@ def test_a_new_process_collects_the_batch_of_a_dead_one(test, study, endpoint, s
 
 @pytest.mark.parametrize("arrived", [True, False])
 def test_an_order_whose_id_did_not_come_back_is_not_repeated_without_asking(arrived, study, endpoint, store):
-    left_half_way(study, store, endpoint, with_a_batch(endpoint))
-    (path,) = store.folder.glob("batches/*.json")
+    left_half_way(study, store, endpoint, lambda seen: "batches" in seen.path and endpoint.batches)
+    path = stopped_twice(study, store, endpoint, "its id is not known", "write its id into this file as `batch_id`")
     note = json.loads(path.read_text())
     assert note["batch_id"] is None and len(note["requests"]) == 11
-    for _ in range(2):
-        stopped = run(study, store, endpoint)[1:]
-        assert all(isinstance(result, StopRun) for result in stopped)
-        assert "its id is not known" in stopped[0].what and "for up to $" in stopped[0].what
-        assert stopped[0].where == str(path)
-        assert "write its id into this file as `batch_id`" in stopped[0].hint and "delete this file" in stopped[0].hint
     assert len(endpoint.batches) == len(endpoint.prompts) == 1
     if arrived:
         path.write_text(json.dumps(note | {"batch_id": "msgbatch_1"}))
@@ -151,21 +152,10 @@ def test_results_of_more_than_one_replys_bound_are_read_and_none_beyond_it_by_li
 def test_a_batch_the_service_forgot_is_not_ordered_anew_without_asking(study, endpoint, store):
     left_half_way(study, store, endpoint, after_the_order)
     endpoint.batches.clear()
-    (note,) = store.folder.glob("batches/*.json")
-    for _ in range(2):
-        stopped = run(study, store, endpoint)[1:]
-        assert all(isinstance(result, StopRun) for result in stopped)
-        assert "the service does not know msgbatch_1" in stopped[0].what and "for up to $" in stopped[0].what
-        assert stopped[0].where == str(note) and "delete this file" in stopped[0].hint
+    note = stopped_twice(study, store, endpoint, "the service does not know msgbatch_1", "delete this file")
     assert endpoint.batches == {} and len(endpoint.prompts) == 1
     note.unlink()  # asked for
     assert right(study, run(study, store, endpoint)) and len(endpoint.batches) == 1
-
-
-def test_a_batch_of_our_own_whose_results_are_of_no_use_is_not_ordered_anew(study, endpoint, store):
-    endpoint._batch_results = lambda name: b'{"custom_id": "odd", "result": {"type": "succeeded", "message": null}}\n'
-    assert right(study, run(study, store, endpoint))
-    assert len(endpoint.batches) == 1 and len(endpoint.prompts) == 12
 
 
 @pytest.mark.parametrize("name", ["bad-key", "spend-cap", "forbidden"])

@@ -4,11 +4,9 @@ import errno
 import json
 import os
 import resource
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -130,19 +128,6 @@ def test_a_store_that_cannot_be_written_stops_the_run_before_anything_is_bought(
 LONG = "x" * 20_000
 
 
-@contextmanager
-def file_limit(size: int) -> Iterator[None]:
-    """How many bytes a file of this process may have; undone before pytest itself writes a file again."""
-    before, compiled = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
-    sys.dont_write_bytecode = True  # Python itself would leave torn ones
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        sys.dont_write_bytecode = compiled
-
-
 def refuse(*_: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -206,9 +191,13 @@ def test_a_file_system_without_hard_links_keeps_the_first_answer_too(endpoint, s
 
 
 def test_a_run_under_a_file_size_limit_buys_nothing(endpoint, store):
-    study = study_of()
-    with file_limit(ROOM_BYTES - 1), pytest.raises(StopRun, match="no file of more than"):
-        ask(generator_of(study, store, endpoint), cells_of(study)[0])
+    study, (before, most) = study_of(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM_BYTES - 1, most))
+    try:
+        with pytest.raises(StopRun, match="no file of more than"):
+            ask(generator_of(study, store, endpoint), cells_of(study)[0])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
     assert endpoint.requests == []
 
 

@@ -393,6 +393,7 @@ def test_an_embedded_model_gets_no_key_and_a_seed_of_its_own(endpoint, store):
     assert [seen.body["seed"] for seen in endpoint.requests] == [record.answer.request.seed for record in records]
     assert KEY not in str([seen.headers for seen in endpoint.requests])
     assert all(record.cost_usd == 0 and record.answer.server == "embedded" for record in records)
+    assert all((record.answer.request.wire, record.answer.request.headers) == ("chat", {}) for record in records)
 
 
 class Echo(sdk_provider.Provider):

