@@ -62,8 +62,8 @@
   const kindOf = (cell) => (cell.state === "failed" ? (Object.hasOwn(data.kinds, cell.failure) ? data.kinds[cell.failure] : "wrong") : cell.state);
   const words = (text) => String(text).replaceAll("-", " ").replaceAll("_", " ").replace("non zero", "non-zero");
   const verdictOf = (cell) => {
-    const said = cell.state === "failed" && cell.failure ? `failed: ${words(cell.failure)}` : (data.marks[cell.state] || [, cell.state])[1];
-    return [said, cell.attempt].filter(Boolean).join(", ");
+    const verdict = cell.state === "failed" && cell.failure ? `failed: ${words(cell.failure)}` : (data.marks[cell.state] || [, cell.state])[1];
+    return [verdict, cell.attempt].filter(Boolean).join(", ");
   };
   const nameOf = (cell) => `${cell.model}, ${titles[cell.shell]}, ${cell.task}, trial ${cell.trial}`;
   const markOf = (kind, state) => make("span", { class: `mark ${state}`, "aria-hidden": "true" }, data.marks[kind][0]);
@@ -205,8 +205,8 @@
     shown = lines.flatMap((line) => line.cells.filter((cell) => fitting.has(cell)));
     tell(shown.length === cells.length ? `${cells.length} cells` : `${shown.length} of ${cells.length} cells`);
     const titleOf = (id, value) => ($(id).selectedOptions ? $(id).selectedOptions[0].textContent.replace(/ \(\d+\)$/, "") : value);
-    const told = chosen().map(([id, value]) => `${labelOf(id)}: ${titleOf(id, value)}`).join("; ");
-    $("chosen").textContent = told && `(${plain(told)})`;
+    const filters = chosen().map(([id, value]) => `${labelOf(id)}: ${titleOf(id, value)}`).join("; ");
+    $("chosen").textContent = filters && `(${plain(filters)})`;
     rove(shown.includes(cells[current]) ? current : shown.length ? shown[0].index : -1, false);
     markHits();
   };
@@ -300,15 +300,15 @@
   ];
   const copyButton = (part) => {
     const button = make("button", { type: "button", class: "copy", "aria-label": "Copy the command" }, "Copy");
-    const told = (text) => { button.textContent = text; };
+    const label = (text) => { button.textContent = text; };
     button.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(part.head);
-        told("Copied");
-        setTimeout(told, 2000, "Copy");
+        label("Copied");
+        setTimeout(label, 2000, "Copy");
       } catch { // no clipboard here
         getSelection().selectAllChildren(button.closest(".copied").querySelector("pre"));
-        told("Press Ctrl+C");
+        label("Press Ctrl+C");
       }
     });
     return button;
@@ -393,12 +393,12 @@
   const unbroken = (node, text) => highlight(node, text, "prose");
   const noCommand = (view) => note(view.reply ? "There is none in the reply." : "Nothing has been asked yet.");
   const cellLink = (cell, text) => linkTo(cell.path, { "aria-label": plain(`${nameOf(cell)}: ${verdictOf(cell)}`) }, markOf(kindOf(cell), cell.state), make("span", {}, text));
-  const beside = (title, links) => links.length ? make("nav", { class: "beside", "aria-label": title }, make("span", {}, `${title}: `), ...links) : null;
+  const related = (title, links) => links.length ? make("nav", { class: "related", "aria-label": title }, make("span", {}, `${title}: `), ...links) : null;
 
   const cellParts = (from, cell) => {
     const view = unpack(from, from.cells[cell.index]);
     const same = cells.filter((other) => other !== cell && other.task === cell.task && other.trial === cell.trial);
-    const body = [beside("Same task and trial", [
+    const body = [related("Same task and trial", [
       ...same.filter((other) => other.model === cell.model).map((other) => cellLink(other, titles[other.shell])),
       ...same.filter((other) => other.shell === cell.shell).map((other) => cellLink(other, other.model)),
       linkTo(`${cell.model}/${cell.task}`, { "aria-keyshortcuts": "b" }, `all trials of ${SHELLS}`)])];
@@ -416,7 +416,7 @@
       body.push(folded("Provenance", textBlock("Provenance", { head: JSON.stringify(view.provenance, null, 2), left_out: 0 }),
         note(`The records are ${view.files.map((name) => `results/${name}`).join(", ")}.`)));
     }
-    return { name: nameOf(cell), said: `${verdictOf(cell)} – ${view.why}`, mark: markOf(kindOf(cell), cell.state), body };
+    return { name: nameOf(cell), verdict: `${verdictOf(cell)} – ${view.why}`, mark: markOf(kindOf(cell), cell.state), body };
   };
 
   const taskParts = (from, line) => {
@@ -440,8 +440,8 @@
     const asked = prompts.flatMap(([title, prompt], at) => (at === 0 ? section(`Prompt, ${title}`, prompt, unbroken)
       : [note(`${title}: ${prompt.head.split("\n").filter((row) => !known.has(row)).join(" ")}`)]));
     const others = lines.filter((other) => other.task === line.task && other !== line);
-    return { name: `${line.model}, ${line.task}, ${SHELLS}`, said: columns.map(passes).join(", "), mark: null,
-      body: [beside("Same task", others.map((other) => linkTo(other.path, {}, other.model))), ...asked, table] };
+    return { name: `${line.model}, ${line.task}, ${SHELLS}`, verdict: columns.map(passes).join(", "), mark: null,
+      body: [related("Same task", others.map((other) => linkTo(other.path, {}, other.model))), ...asked, table] };
   };
 
   // Those before and after a place, of those that the filters leave.
@@ -451,7 +451,7 @@
   const draw = async (place) => {
     const from = await loadDetails();
     if (addressed() !== place) return; // another one was asked for meanwhile
-    const { name, said, mark, body } = place.row ? taskParts(from, place) : cellParts(from, place);
+    const { name, verdict, mark, body } = place.row ? taskParts(from, place) : cellParts(from, place);
     const dialog = $("cell");
     const all = around(place);
     const at = all.indexOf(place);
@@ -462,7 +462,7 @@
       return button;
     };
     const bar = make("div", { class: "bar" }, mark,
-      make("h2", { id: "cell-title" }, name, write(make("span", { class: "verdict" }), said)),
+      make("h2", { id: "cell-title" }, name, write(make("span", { class: "verdict" }), verdict)),
       make("nav", { "aria-label": place.row ? "Tasks" : "Cells" }, action("Previous", "p", () => go(-1), at <= 0),
         action("Next", "n", () => go(1), at < 0 || at + 1 >= all.length), action("Close", "Escape", () => dialog.close())));
     const main = make("div", { class: "body", tabindex: "-1" }, ...body);
@@ -539,7 +539,7 @@
   // ---- wiring
 
   $("cell").addEventListener("close", () => {
-    if ($("cell").open) return; // it was opened again before this was told
+    if ($("cell").open) return; // it was opened again before this event
     const cell = open && (open.row ? open.cells.find(isShown) : open);
     open = null;
     delete document.documentElement.dataset.opened;

@@ -74,7 +74,7 @@ def test_nothing_rests_on_an_altered_archive(archive, tmp_path):
 
 
 def test_a_record_from_an_unproven_archive_says_so_at_its_top(archive, tmp_path):
-    """Forged scores whose code hashes were forged with them: a record can be made, and nobody reads past its doubt."""
+    """Forged scores whose code hashes were forged with them: a record can be made, and its first lines say that it is unproven."""
     forged = rewritten(archive, tmp_path, forge_whole, repair=True, code=dict.fromkeys(code_hashes(), "f" * 64))
     text = write_decision(forged, "title", tmp_path / "d").read_text()
     top = text.split("## Context and Problem Statement")[0]

@@ -79,7 +79,7 @@ def _text(archived: ArchivedStudy, title: str, date: str, report: VerifyReport) 
         "archive": archived.unpacked.path.name,
         "sha256": report.sha256,
         "verification": report.conclusion,
-        "doubt": "" if report.proven else report.conclusion,
+        "unproven": "" if report.proven else report.conclusion,
     }
     return render(values, TEMPLATE)
 
