@@ -14,7 +14,6 @@ import pytest
 import zstandard
 
 from fluency.execution import container
-from tests.execution.test_attacks import UNDOOMED
 from tests.generation.endpoint import Endpoint
 from tests.waiting import wait_for
 from tests.workflow.project import TASKS, Project, model, reference_answer
@@ -99,19 +98,6 @@ def end_from_outside(client) -> bool:
                 client.kill(found["Id"])
                 return True
     return False
-
-
-def test_an_answer_that_kills_the_runner_is_measured_once(sandbox, tmp_path):
-    """Plain Bash that takes back its place in the out-of-memory queue and fills the memory; no cell is missing for it."""
-    with Endpoint(lambda prompt: UNDOOMED) as endpoint:
-        limits = {"limits": {"memory_mb": 256, "timeout_s": {"bash": 5}}}
-        project = Project.make(tmp_path / "project", models=[model(endpoint.url)], sandbox=limits)
-        project.configure(tasks=TASKS[:1], shells=["bash"])
-        project.snakemake()
-    (record,) = project.records("scores")
-    score = json.loads(record.read_text())
-    assert (score["passed"], score["failure_class"] in ("resource-limit", "timeout")) == (False, True)
-    assert project.to_do() == {}
 
 
 ANEW = "what it is made from is made again"
