@@ -100,16 +100,6 @@ def test_every_measure_has_a_probe():
     assert set(isolation(TIGHT, "docker")) - elsewhere == {probe.measure for probe in PROBES}
 
 
-def test_seccomp_filters_and_without_it_nothing_does(sandbox):
-    """And not only the project's profile: without it the engine's own holds."""
-    probe = Probe("", "grep Seccomp: /proc/self/status | cut -f2", "")
-    every = isolation(TIGHT, sandbox.engine["name"])
-    assert run(sandbox, probe, every).stdout.data == "2\n"
-    less = {name: part for name, part in every.items() if name != "seccomp"}
-    assert run(sandbox, probe, less).stdout.data == "2\n"
-    assert run(sandbox, probe, less | {"x": {"SecurityOpt": ["seccomp=unconfined"]}}).stdout.data == "0\n"
-
-
 def test_containers_go_away_and_leave_no_log(sandbox):
     client = sandbox._engine.client()
     label = {"label": "agent-shell-sandbox.test=log"}
