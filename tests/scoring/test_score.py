@@ -79,14 +79,6 @@ def test_right_in_both_worlds():
     assert score.provenance["check_sha256"] == TASK.check_sha256
 
 
-def test_one_world_is_not_enough():
-    runs = [run(11, result(RIGHT[11])), run(24, result(RIGHT[11]))]
-    score = score_cell(TASK, generation(), execution(runs), world_for)
-    assert (score.passed, score.failure_class) == (False, "one-world-only")
-    assert (score.exit_ok, score.structural_pass, score.content_ok) == (True, True, False)
-    assert [world.passed for world in score.worlds] == [True, False]
-
-
 def test_the_three_sensitivities_come_apart():
     failed = score_cell(TASK, generation(), execution(right(exit_code=1)), world_for)
     assert (failed.passed, failed.exit_ok, failed.structural_pass, failed.content_ok) == (False, False, False, True)

@@ -18,7 +18,6 @@ from fluency.validation.validate import (
     TITLES,
     ValidationReport,
     add_row,
-    add_unvalidated_row,
     deadline_sentence,
     slowest_s,
 )
@@ -124,14 +123,6 @@ def test_one_repeat_with_another_verdict_is_flaky() -> None:
     found[place] = ProbeResult(found[place].probe, False, "not this time")
     (problem,) = summary("bash", found).problems
     assert "different verdicts when repeated" in problem
-
-
-def test_a_shell_that_is_not_there_is_not_validated_and_never_sound() -> None:
-    report = summary("bash", findings("bash"))
-    add_unvalidated_row(report, TASK.id, "pwsh")
-    report.not_validated["pwsh"] = "the sandbox image holds no PowerShell 7"
-    text = report.text()
-    assert report.sound and "PowerShell 7: not validated, because" in text and "1 of 2 rows sound" in text
 
 
 @pytest.mark.parametrize("repeats", [2, 20, 33])
