@@ -1,4 +1,4 @@
-"""Tasks of every category through the whole pipeline with both shells measured.
+"""As many tasks as a verdict needs, through the whole pipeline with both shells measured.
 
 Where the image holds no PowerShell a stand-in takes its place: a `pwsh` that hands its command to Bash, given the way
 a user gives the real archive. It shows that both shells, the second condition, the gap and the verdict come together;
@@ -9,11 +9,14 @@ import re
 
 import pytest
 
+from fluency.analysis.plan import MIN_TASKS
 from fluency.core.grammar import condition_applies
 from fluency.core.records import Execution
 from fluency.core.schema import read_record
 from fluency.core.shells import CONDITIONS, SHELLS, WINDOWS_ALIASES
+from fluency.core.study import PILOT
 from fluency.core.table import read_table
+from fluency.core.tasks import load_tasks
 from fluency.execution.powershell import VARIABLE
 from tests.execution.test_powershell import archive
 from tests.generation.endpoint import Endpoint
@@ -29,16 +32,7 @@ case "${!#}" in
 esac
 """
 TRAP = "tree-size-bytes"
-TASKS = [
-    "changelog-releases",
-    "crates-without-readme",
-    "fetch-redirect-sha256",
-    "probe-endpoints",
-    "scheduler-children",
-    "session-tool-failures",
-    "stale-lockfiles",
-    TRAP,
-]
+TASKS = [task.id for task in load_tasks(PILOT)][-MIN_TASKS:]
 
 
 def bash_in_both(prompt: str) -> str:
@@ -87,13 +81,13 @@ def test_answers_that_call_an_alias_of_windows_run_again_with_them(measured):
     assert TRAP in again and len(again) < len(pwsh)
     report = (measured.root / "results/test/report.md").read_text()
     gap = r"With the aliases of Windows for PowerShell \(Bash as designed\), the gap is \*\*0\.0 pp\*\*"
-    assert re.search(gap, report), "beside −12.5 as designed"
+    assert re.search(gap, report), "beside −6.7 as designed"
     assert "with Windows aliases, strict reading" in (measured.root / "results/test/explorer.html").read_text()
 
 
 def test_the_report_gives_the_gap_its_verdict_and_its_doubt(measured):
     report = (measured.root / "results/test/report.md").read_text()
-    assert "100.0 % (8/8)" in report and "87.5 % (7/8)" in report and "−12.5" in report
+    assert "100.0 % (15/15)" in report and "93.3 % (14/15)" in report and "−6.7" in report
     assert "| does not apply (ceiling) " in report and "Who is ahead: undecided" in report
     assert (measured.root / "results/test/figures/gaps.svg").exists()
 
@@ -109,7 +103,7 @@ def test_the_archive_of_the_study_verifies_and_replays(measured):
     archived = measured.fluency("archive").stdout.splitlines()[-1]
     assert "Every hash, every link and every rebuilt file fits." in measured.fluency("verify", archived).stdout
     replayed = measured.fluency("replay", archived, code=None)
-    assert "0 of 16 cells pass or fail otherwise" in replayed.stdout, replayed.stdout + replayed.stderr
+    assert "0 of 30 cells pass or fail otherwise" in replayed.stdout, replayed.stdout + replayed.stderr
     measured.fluency("decision", archived, "--title", "Keep the prompts")
     record = next((measured.root / "docs" / "decisions").glob("*.md")).read_text()
     assert "no rule for 5 to 10" in record
