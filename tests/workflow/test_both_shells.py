@@ -1,4 +1,4 @@
-"""As many tasks as a verdict needs, through the whole pipeline with both shells measured.
+"""The pilot set through the whole pipeline with both shells measured.
 
 Where the image holds no PowerShell a stand-in takes its place: a `pwsh` that hands its command to Bash, given the way
 a user gives the real archive. It shows that both shells, the second condition, the gap and the verdict come together;
@@ -9,7 +9,6 @@ import re
 
 import pytest
 
-from fluency.analysis.plan import MIN_TASKS
 from fluency.core.grammar import condition_applies
 from fluency.core.records import Execution
 from fluency.core.schema import read_record
@@ -32,7 +31,6 @@ case "${!#}" in
 esac
 """
 TRAP = "tree-size-bytes"
-TASKS = [task.id for task in load_tasks(PILOT)][-MIN_TASKS:]
 
 
 def bash_in_both(prompt: str) -> str:
@@ -50,14 +48,14 @@ def measured(sandbox, tmp_path_factory) -> Project:
     with Endpoint(bash_in_both) as endpoint, pytest.MonkeyPatch.context() as patch:
         patch.delenv(VARIABLE, raising=False)  # the user's real one, where there is one
         project = Project.make(folder / "project", models=[model(endpoint.url)])
-        project.configure(tasks=TASKS)
+        project.configure(tasks=PILOT)
         project.snakemake(**{VARIABLE: str(given)})
         yield project
 
 
 def test_both_shells_are_measured_and_the_second_condition_stands_beside(measured):
     frame = read_table(measured.root / "results/test/cells.csv")
-    assert set(frame["status"]) == {"measured"} and len(frame) == 2 * len(TASKS)
+    assert set(frame["status"]) == {"measured"} and len(frame) == 2 * len(load_tasks(PILOT))
     failed = frame[~frame["passed"]]
     assert failed[["shell", "task", "failure_class"]].values.tolist() == [["pwsh", TRAP, "silent-wrong"]]
     pwsh = frame[frame["shell"] == "pwsh"]
@@ -81,13 +79,13 @@ def test_answers_that_call_an_alias_of_windows_run_again_with_them(measured):
     assert TRAP in again and len(again) < len(pwsh)
     report = (measured.root / "results/test/report.md").read_text()
     gap = r"With the aliases of Windows for PowerShell \(Bash as designed\), the gap is \*\*0\.0 pp\*\*"
-    assert re.search(gap, report), "beside −6.7 as designed"
+    assert re.search(gap, report), "beside −5.0 as designed"
     assert "with Windows aliases, strict reading" in (measured.root / "results/test/explorer.html").read_text()
 
 
 def test_the_report_gives_the_gap_its_verdict_and_its_doubt(measured):
     report = (measured.root / "results/test/report.md").read_text()
-    assert "100.0 % (15/15)" in report and "93.3 % (14/15)" in report and "−6.7" in report
+    assert "100.0 % (20/20)" in report and "95.0 % (19/20)" in report and "−5.0" in report
     assert "| does not apply (ceiling) " in report and "Who is ahead: undecided" in report
     assert (measured.root / "results/test/figures/gaps.svg").exists()
 
@@ -103,7 +101,7 @@ def test_the_archive_of_the_study_verifies_and_replays(measured):
     archived = measured.fluency("archive").stdout.splitlines()[-1]
     assert "Every hash, every link and every rebuilt file fits." in measured.fluency("verify", archived).stdout
     replayed = measured.fluency("replay", archived, code=None)
-    assert "0 of 30 cells pass or fail otherwise" in replayed.stdout, replayed.stdout + replayed.stderr
+    assert "0 of 40 cells pass or fail otherwise" in replayed.stdout, replayed.stdout + replayed.stderr
     measured.fluency("decision", archived, "--title", "Keep the prompts")
     record = next((measured.root / "docs" / "decisions").glob("*.md")).read_text()
     assert "no rule for 5 to 10" in record
