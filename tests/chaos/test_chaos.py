@@ -1,4 +1,4 @@
-"""Four disturbed runs of a small study, and the ledger that must see what went wrong; `make chaos` tries all faults.
+"""Three disturbed runs of a small study, and the ledger that must see what went wrong; `make chaos` tries all faults.
 
 A run killed with SIGKILL is in tests/workflow/test_reruns.py.
 """
@@ -50,7 +50,7 @@ def test_the_second_engine_leaves_the_networks_of_the_first_alone(bridged, engin
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("kind", ["engine", "disk", "endpoint"])
+@pytest.mark.parametrize("kind", ["engine", "disk"])
 def test_a_disturbed_run_is_finished_by_the_next_with_the_same_table_and_asks_nothing_twice(request, table, kind):
     fault = FAULTS[kind]
     if why := fault.why_not():

@@ -14,13 +14,12 @@ from fluency.common.errors import SandboxError
 from fluency.core.grammar import BASH, parse
 from fluency.core.records import ProcessFact, Result
 from fluency.core.shells import SHELLS, WINDOWS_ALIASES
-from fluency.core.study import PILOT, Limits
-from fluency.core.task_world import planned_processes, world_for
-from fluency.core.tasks import CATEGORIES, load_tasks
+from fluency.core.study import Limits
+from fluency.core.task_world import planned_processes
+from fluency.core.tasks import load_tasks
 from fluency.execution.protocol import Invocation
 from fluency.execution.sandbox import Sandbox
 from fluency.scoring.commands import RANGE, is_cmdlet, programs_of
-from fluency.scoring.verdict import judge
 from fluency.world import HelperSpec
 from tests.execution.run_it import AGES, LIMITS, SMALL, bash, pwsh, text
 
@@ -77,11 +76,6 @@ def test_the_tools_are_there(sandbox):
         sandbox, "printf '1\\n2\\n' | paste -sd+ | bc; printf A | xxd -p; echo '<a>x</a>' | xmllint --xpath '//a' -"
     )
     assert summed.stdout.data == "3\n41\n<a>x</a>\n"
-
-
-def test_what_the_prompt_says_is_not_installed_cannot_be_run(sandbox):
-    by_name = bash(sandbox, f"for t in {NOT_INSTALLED}; do $t --version 2>/dev/null; echo $?; done")
-    assert by_name.stdout.data == "127\n" * len(NOT_INSTALLED.split())
 
 
 def test_what_is_not_installed_is_nowhere_either_nor_is_the_runner_s_python_open(sandbox):
@@ -299,23 +293,7 @@ def test_the_image_says_what_it_is(sandbox):
     assert {"name", "version", "cgroup", "storage"} <= set(sandbox.engine)
 
 
-BOTH_SHELLS = [pytest.param("bash", id="bash"), pytest.param("pwsh", id="pwsh", marks=pytest.mark.pwsh)]
-
-
-@pytest.mark.parametrize("shell", BOTH_SHELLS)
-@pytest.mark.parametrize("category", CATEGORIES)
-def test_a_reference_of_each_category(sandbox, category, shell):
-    task = next(task for task in load_tasks(PILOT) if task.category == category)
-    for seed in (11, 24):
-        world = world_for(task, seed)
-        for command, passes in ((task.references[shell][0], True), ("true", False)):
-            result = sandbox.run(Invocation(shell, command, world, LIMITS, 30, task.needs))
-            verdict = judge(task, result, task.expected(world, result.processes))
-            assert verdict.passed is passes, (task.id, seed, verdict.why)
-        assert result.helpers_intact and not result.tree_changed
-
-
-TIMES = 60
+TIMES = 30
 COMMAND = (
     "find . -type f -printf '%P %s\\n' | sort; ps -eo user=,comm= --sort=user,comm; curl -sL http://127.0.0.1:8765/dl/latest"
     " | sha256sum; printf '\\377'; echo note >&2; cat /nowhere; (exit 5)"
@@ -329,7 +307,7 @@ def lasting(result: Result) -> str:
     return canonical_json(document | {"oom_killed": result.used.oom_killed, "written": result.used.written_bytes})
 
 
-def test_sixty_times_the_same(sandbox):
+def test_thirty_times_the_same(sandbox):
     with ThreadPoolExecutor(sandbox.parallel) as pool:
         documents = list(pool.map(lambda _: lasting(bash(sandbox, COMMAND, "processes", "http")), range(TIMES)))
     assert len(set(documents)) == 1, sorted(set(documents), key=documents.count)[:2]

@@ -15,7 +15,7 @@ import pytest
 from fluency.common.errors import ResultLost, SandboxError
 from fluency.core.records import Result
 from fluency.execution import container
-from fluency.execution.container import read_result, run_container
+from fluency.execution.container import ContainerSession, read_result, run_container
 from fluency.execution.engine import BUILD_S, Engine, find_engine
 from fluency.execution.image import ensure_image
 from fluency.execution.isolation import container_config, isolation
@@ -42,11 +42,15 @@ STARTS = f"echo '{json.dumps(HEAD | {'processes': []})}';"
 """What the runner says before the command, as a line of a script that stands for it."""
 
 
-def pretend(sandbox: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20) -> Result:
-    """What comes of a container whose runner is replaced by a script."""
+def session_of(sandbox: Sandbox, script: str, within_s: float = 20, most_bytes: int = 1 << 20) -> ContainerSession:
+    """A container whose runner is replaced by a script."""
     config = container_config(sandbox.image.image_id, container.LABELS, isolation(LIMITS, sandbox.engine["name"]))
     config["Entrypoint"] = ["/usr/bin/bash", "-c", script]
-    return read_result(sandbox._engine, run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s), NONCE)
+    return run_container(sandbox._engine, config, b"5\nsent", most_bytes, within_s)
+
+
+def pretend(sandbox: Sandbox, script: str, **bounds: float) -> Result:
+    return read_result(sandbox._engine, session_of(sandbox, script, **bounds), NONCE)
 
 
 def test_a_killed_container_is_no_result_and_the_next_is_sane(sandbox):
@@ -138,9 +142,7 @@ def test_a_container_that_somebody_outside_ended_is_not_the_commands_failure(san
 
 def test_an_engine_that_cannot_say_how_it_ended_is_not_the_commands_failure(sandbox):
     """Its events are of its memory alone: after a restart it knows nothing of the container."""
-    config = container_config(sandbox.image.image_id, container.LABELS, isolation(LIMITS, sandbox.engine["name"]))
-    config["Entrypoint"] = ["/usr/bin/bash", "-c", STARTS + "exit 9"]
-    session = run_container(sandbox._engine, config, b"", 1 << 20, 20)
+    session = session_of(sandbox, STARTS + "exit 9")
     assert read_result(sandbox._engine, session, NONCE).lost == "exit code 9"
     with pytest.raises(ResultLost, match="does not know how the container ended"):
         read_result(sandbox._engine, replace(session, container="0" * 64), NONCE)

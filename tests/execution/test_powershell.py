@@ -142,14 +142,6 @@ def test_one_that_does_not_run_is_told(sandbox, tmp_path, monkeypatch):
         ensure_image(engine=sandbox._engine)
 
 
-@pytest.mark.engine
-def test_an_image_without_it_says_why(sandbox):
-    if sandbox.image.shells["pwsh"]:
-        assert sandbox.why_missing("pwsh") is None
-    else:
-        assert "cannot be reached" in sandbox.why_missing("pwsh")
-
-
 NAME = powershell.release_name()
 
 

@@ -25,14 +25,16 @@ DOCUMENT = {"protocol": PROTOCOL, "nonce": NONCE, "result": RESULT, "inside_s": 
 WHOLE = json.dumps(DOCUMENT).encode()
 
 
-def header_of(condition: str) -> dict:
-    data = encode(Invocation("pwsh", "ls", SMALL, Limits(), 5, (), condition), NONCE)
+def sent(*given: object, shell: str = "bash") -> tuple[dict, bytes]:
+    """The header and what follows it; `given`: what a task needs, and the condition."""
+    data = encode(Invocation(shell, "é'\n", SMALL, Limits(), 5, *given), NONCE)
     size, _, rest = data.partition(b"\n")
-    return json.loads(rest[: int(size)])
+    return json.loads(rest[: int(size)]), rest[int(size) :]
 
 
 def test_a_condition_changes_what_it_says_and_nothing_else():
-    plain, bare, windows = map(header_of, ("as_designed", "no_unix_tools", "windows_aliases"))
+    conditions = ("as_designed", "no_unix_tools", "windows_aliases")
+    plain, bare, windows = (sent((), condition, shell="pwsh")[0] for condition in conditions)
     assert plain["argv"][1:] == ["-NoProfile", "-NonInteractive", "-Command"]
     assert (plain["tools"], plain["home"]) == (True, {}) and bare == plain | {"tools": False}
     assert windows["argv"] == [word for word in plain["argv"] if word != "-NoProfile"]
@@ -41,19 +43,13 @@ def test_a_condition_changes_what_it_says_and_nothing_else():
     assert windows["command"] == plain["command"], "the answer itself is verbatim"
 
 
-def encoded(*needs: str) -> bytes:
-    return encode(Invocation("bash", "é'\n", SMALL, Limits(), 5, needs), NONCE)
-
-
 def test_what_is_sent_is_a_size_a_header_and_the_tar():
-    data = encoded("http", "processes")
-    size, _, rest = data.partition(b"\n")
-    header = json.loads(rest[: int(size)])
-    assert rest[int(size) :] == SMALL.tar and header["tar_bytes"] == len(SMALL.tar)
+    header, rest = sent(("http", "processes"))
+    assert rest == SMALL.tar and header["tar_bytes"] == len(SMALL.tar)
     assert header["argv"] == ["/usr/bin/bash", "--noprofile", "--norc", "-c"]
     assert base64.b64decode(header["command"]) == "é'\n".encode()
     assert len(header["http"]) == len(SMALL.http) and len(header["helpers"]) == len(SMALL.processes)
-    bare = json.loads(encoded().partition(b"\n")[2][: int(encoded().partition(b"\n")[0])])
+    bare, _ = sent(())
     assert bare["http"] is None and bare["helpers"] == []
 
 

@@ -2,8 +2,6 @@
 
 import pytest
 
-from fluency.core.task_world import world_for
-from fluency.core.tasks import load_tasks
 from fluency.scoring.checks import clean
 from tests.execution.run_it import bash, pwsh, text
 
@@ -69,9 +67,3 @@ def test_unix_programs_cut_no_line_where_there_is_no_terminal(sandbox):
     shown = bash(sandbox, f"sleep 5 & exec -a {long} sleep 5 & sleep 0.2; ps -eo args; kill %1 %2")
     assert long in shown.stdout.data
     assert text(bash(sandbox, f"echo {long} b | column -t | head -1")) == f"{long}  b"
-
-
-def test_no_process_of_a_task_has_a_name_that_the_kernel_cuts():
-    """It keeps 15 characters, and so do `ps -o comm`, `pgrep` and Get-Process: neither shell may depend on it."""
-    names = {p.name for task in load_tasks() for seed in (11, 24) for p in world_for(task, seed).processes}
-    assert len(names) > 5 and max(map(len, names)) <= 15

@@ -17,8 +17,8 @@ from tools.interop.harbor import export as harbor
 from tools.interop.harbor.check_export import WANTED, check_tasks
 from tools.interop.harbor.export import READY, export_tasks, task_files
 
-# Of a tree; of a service; of processes, by an answer function that reads the world's files too.
-SAMPLE = ("stale-lockfiles", "fetch-top-crates", "service-replicas")
+# Of a service; of processes, by an answer function that reads the world's files too.
+SAMPLE = ("fetch-top-crates", "service-replicas")
 
 
 def study_of(tasks: tuple[str, ...]) -> Study:

@@ -41,7 +41,7 @@ def test_a_shell_that_the_image_does_not_hold_has_no_score(ran, sandbox):
 
 def test_a_sample_of_recorded_commands_has_the_recorded_verdicts(ran):
     found = ran["agreement"]
-    assert found["commands"] >= 38 and found["verdicts"] == 2 * found["commands"] and found["differences"] == []
+    assert found["commands"] >= 19 and found["verdicts"] == 2 * found["commands"] and found["differences"] == []
 
 
 def test_the_page_tells_the_whole_campaigns_figures():

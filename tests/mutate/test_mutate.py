@@ -104,7 +104,7 @@ def test_faults_are_drawn_the_same_each_time(project):
 
 
 def test_each_trial_says_who_noticed(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(trial, "START_S", 15.0)
+    monkeypatch.setattr(trial, "START_S", 10.0)
     wanted = ["count >= LEAST → count > LEAST", "LEAST = 4", "count == 7 → count != 7", "a and b → a or b", "3 → 4"]
     faults = [f for f in faults_of("src/limits.py", LIMITS) if f"{f.before} → {f.after}" in wanted]
     before = {path: path.read_bytes() for path in project.root.rglob("*.py")}

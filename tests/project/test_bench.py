@@ -38,10 +38,3 @@ def test_each_runs_as_make_runs_it(name):
 @pytest.mark.parametrize("name", NEEDS_MORE)
 def test_what_needs_another_program_can_be_imported(name):
     assert callable(importlib.import_module(f"tools.bench.{name}").main)
-
-
-@pytest.mark.engine
-def test_the_two_loops_that_need_no_compose_print_the_same(sandbox):
-    peer = importlib.import_module("tools.bench.peer_inspect")
-    ours, bare = (peer.turn(name, sandbox.image.image_id, 8) for name in ("ours", "bare"))
-    assert ours["digest"] == bare["digest"] and min(ours["seconds"], bare["seconds"]) > 0

@@ -45,12 +45,6 @@ def test_the_rates_are_those_of_the_archived_table(studies):
         assert tuple(sum(found[shell][0] for found in rates.values()) for shell in ("bash", "pwsh")) == passed
 
 
-def test_the_page_states_what_was_declared_and_observed(studies):
-    text = task_page(load_tasks(), studies)
-    row = next(line for line in text.splitlines() if line.startswith("| `tree-size-bytes`"))
-    assert [cell.strip() for cell in row.split("|")][-3:-1] == ["0 of 5 / 0 of 5", "3 of 5 / 0 of 5"]
-
-
 def test_the_floor_and_the_ceiling_are_counted_from_the_tables(studies):
     tasks = load_tasks()
     text = "\n".join(edges(tasks, studies))
@@ -78,7 +72,7 @@ def test_a_prompt_that_has_changed_since_is_marked(studies):
     (task,) = load_tasks(["tree-size-bytes"])
     changed = task.model_copy(update={"prompt": task.prompt + " Mind the rest."})
     assert "3 of 5 / 0 of 5 *" in task_page([changed], studies)
-    assert "3 of 5 / 0 of 5 *" not in task_page([task], studies)
+    assert re.search(r"\| +0 of 5 / 0 of 5 \| +3 of 5 / 0 of 5 \|\n", task_page([task], studies))
 
 
 def test_the_balance_counts_every_task_of_a_set_once():

@@ -2,7 +2,6 @@
 
 import json
 import time
-from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +11,7 @@ from fluency.common.errors import UserError
 from fluency.core.records import Result, Stream
 from fluency.core.tasks import Structure
 from fluency.scoring import checks
-from fluency.scoring.checks import JSON_RULES, NOT_JSON, parse_json
+from fluency.scoring.checks import JSON_RULES
 from fluency.scoring.verdict import judge
 from tests.scoring.recordings import HANGING_S, recorded, recorded_more, result, task_with
 
@@ -148,14 +147,11 @@ def test_a_jsonset_has_no_order(values, rng):
         ([], "{}", False), ({"a": 1}, '{"A": 1}', False), ({"a": 1}, '{"a": 1, "a": 1}', False),
         ({"a": 1}, '{"a": 1} {"a": 1}', False), ("NaN", "NaN", False), (10**40, "1" + "0" * 40, True),
         (3, "3" + "0" * 5_000, False), ([], "[" * 100_000, False), ([], "[" * 900 + "]" * 900, False),
+        ([1], "[1,]", False),
     ],
 )  # fmt: skip
 def test_json_equality(expected, stdout, equal):
     assert (differs("json", expected, stdout) is None) == equal
-
-
-def test_json_keeps_decimals_exact():
-    assert parse_json("[0.1, 2]") == [Decimal("0.1"), 2] and parse_json("[1,]") is NOT_JSON
 
 
 @pytest.mark.parametrize(("rule", "expected"), [("set", "a"), ("ordered", [1]), ("jsonset", {"a": 1}), ("sorted", [])])
@@ -372,14 +368,6 @@ def test_every_verdict_of_the_forty_further_tasks_is_as_recorded():
     assert len(recorded_more()) > 1_000
     assert {line.task.content for line in recorded_more()} == {"set", "ordered", "paths", "keyed"}
     assert verdicts_differ(recorded_more()) == []
-
-
-def test_the_check_of_a_task_is_needed_beside_its_structure():
-    """27 wrong bash commands of 40 have the right structure, as the design measured; none has the right content."""
-    wrong = [line for line in recorded() if line.shell == "bash" and line.kind == "wrong" and line.world == 1]
-    judged = [judge(line.task, line.result, line.expected) for line in wrong]
-    assert len(judged) == 40 and sum(verdict.structural for verdict in judged) == 27
-    assert not any(verdict.passed for verdict in judged)
 
 
 @pytest.mark.parametrize(

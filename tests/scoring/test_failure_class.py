@@ -16,9 +16,6 @@ from tests.scoring.recordings import HANGING_S, recorded, recorded_more, result,
 
 TASK = task_with("set", r"^[a-z]+ \d+$")
 RIGHT = ["a 1", "b 2"]
-PWSH_MISSING = (
-    "Foo: The term 'Foo' is not recognized as a name of a cmdlet, function, script file, or executable program.\n"
-)
 
 
 @cache
@@ -61,42 +58,27 @@ def test_the_recorded_cells_fall_into_these_classes():
     }
 
 
-def test_every_sentence_is_one_line_and_ends():
-    for found in cells().values():
-        assert found.why.isprintable()
-        assert found.why.endswith(".")
-        assert "\n" not in found.why
-
-
-def test_bash_that_powershell_refuses_is_the_other_dialect_also_in_the_forty_tasks():
-    refused = [
-        line
-        for line in recorded_more()
-        if (line.shell, line.kind) == ("pwsh", "other_dialect")
-        and line.result.stderr.data.startswith(("ParserError", "t=$("))
-    ]
-    assert len(refused) > 30
+@pytest.mark.parametrize(
+    ("kind", "begins", "wanted"),
+    [
+        ("other_dialect", ("ParserError", "t=$("), "other-dialect"),
+        ("wrong", ("ParserError",), "does-not-parse"),
+    ],
+)
+def test_what_powershell_refuses_in_the_forty_tasks_is_bash_or_broken_powershell(kind, begins, wanted):
+    refused = [line for line in recorded_more() if (line.shell, line.kind) == ("pwsh", kind)]
+    refused = [line for line in refused if line.result.stderr.data.startswith(begins)]
+    assert len(refused) > (30 if kind == "other_dialect" else 0)
     for line in refused:
         run = HeadlineRun(line.world, line.result, judge(line.task, line.result, line.expected))
         found = classify("ok", extract(line.command), SHELLS["pwsh"], [run])
-        assert found.failure_class == "other-dialect", (line.command, found)
-
-
-def test_powershell_that_powershell_refuses_is_not_the_other_dialect():
-    refused = [
-        line
-        for line in recorded_more()
-        if (line.shell, line.kind) == ("pwsh", "wrong") and line.result.stderr.data.startswith("ParserError")
-    ]
-    assert refused
-    for line in refused:
-        run = HeadlineRun(line.world, line.result, judge(line.task, line.result, line.expected))
-        assert classify("ok", extract(line.command), SHELLS["pwsh"], [run]).failure_class == "does-not-parse"
+        assert found.failure_class == wanted, (line.command, found)
 
 
 OK = result("a 1\nb 2\n")
 NOT_FOUND = result("", 127, "bash: line 1: Here: command not found\n")
 WRONG = result("a 1\nb 3\n")
+CUT = Result(exit_code=0, stdout=Stream.of(b"a 1\n", 9_999_999), stderr=Stream.of(b""), wall_s=1)
 
 
 @pytest.mark.parametrize(
@@ -108,63 +90,13 @@ WRONG = result("a 1\nb 3\n")
         ("no-tool-call", cell(outcome="no-call", reply="")),
         ("empty", cell(outcome="empty", reply="")),
         ("empty", cell(reply="```bash\n```")),
-        ("format", cell(NOT_FOUND, NOT_FOUND, reply="Here is the command:\n```bash\nls\n```")),
-        ("format", cell(NOT_FOUND, NOT_FOUND, reply="Here is the command that lists them: ls")),
-        ("format", cell(result("", 127, "bash: line 1: a: command not found\n"), reply="`ls`")),
-        (
-            "format",
-            cell(result("", 1, "$: The term '$' is not recognized as a name of a cmdlet"), reply="$ ls", shell="pwsh"),
-        ),
-        (
-            "other-dialect",
-            cell(result("", 127, "bash: line 1: Get-ChildItem: command not found\n"), reply="Get-ChildItem crates"),
-        ),
-        (
-            "other-dialect",
-            cell(result("", 1, "ParserError: \nLine |\n"), reply="if [ -f x ]; then ls; fi", shell="pwsh"),
-        ),
-        (
-            "other-dialect",
-            cell(
-                result("", 1, "export: The term 'export' is not recognized as a name of a cmdlet"),
-                reply="export A=1",
-                shell="pwsh",
-            ),
-        ),
-        (
-            "does-not-parse",
-            cell(result("", 2, "bash: -c: line 1: unexpected EOF while looking for matching `''\n"), reply="echo 'x"),
-        ),
-        ("does-not-parse", cell(result("", 1), reply="if (", shell="pwsh")),
-        ("does-not-parse", cell(result("", 1, "ParserError: \n"), reply='$n = 1; "$n: x"', shell="pwsh")),
-        ("does-not-parse", cell(result("", 1, "ParserError: \n"), reply="gci crates | sort < x; dir >", shell="pwsh")),
-        (
-            "does-not-parse",
-            cell(
-                result("a 1\n", 2, "bash: -c: line 2: syntax error near unexpected token `)'\n"),
-                reply="echo a 1\necho )",
-            ),
-        ),
-        (
-            "non-zero-exit",
-            cell(
-                result("a 1\n", 2, "bash: -c: line 1: syntax error near unexpected token `)'\n"),
-                reply="echo a 1; bash -c 'echo )'",
-            ),
-        ),
-        ("invented-command", cell(NOT_FOUND, NOT_FOUND, reply="fd -e rs")),
-        ("invented-command", cell(result("", 1, PWSH_MISSING), reply="Foo x", shell="pwsh")),
-        ("missing-program", cell(result("", 0, "bash: line 1: fd: command not found\n"), reply="fd | sort")),
         ("timeout", cell(OK, result("", None, signal=9, timed_out=True))),
         ("resource-limit", cell(result("", None, signal=25))),
         ("resource-limit", cell(result("", 137, used={"oom_killed": True}))),
         ("resource-limit", cell(result("", 153))),
         ("resource-limit", cell(result("", None, spawn_error="argument list too long"))),
         ("resource-limit", cell(result("", 254, "bash: fork: retry: Resource temporarily unavailable\n"))),
-        (
-            "resource-limit",
-            cell(Result(exit_code=0, stdout=Stream.of(b"a 1\n", 9_999_999), stderr=Stream.of(b""), wall_s=1)),
-        ),
+        ("resource-limit", cell(CUT)),
         ("non-zero-exit", cell(OK, result("a 1\nb 2\n", 1))),
         ("non-zero-exit", cell(result("", None, signal=11))),
         ("one-world-only", cell(OK, WRONG)),
@@ -180,13 +112,47 @@ WRONG = result("a 1\nb 3\n")
         ("silent-wrong", cell(WRONG, WRONG)),
     ],
 )
-def test_each_class(wanted, found):
+def test_each_class_of_what_came_back(wanted, found):
+    assert found.failure_class == wanted
+    assert found.why.isprintable() and found.why.endswith(".")
+
+
+MISSING = "bash: line 1: {}: command not found\n"
+UNKNOWN = "{0}: The term '{0}' is not recognized as a name of a cmdlet, function, script file, or executable program.\n"
+NO_SYNTAX = "bash: -c: line {}: syntax error near unexpected token `)'\n"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "shell", "reply", "exit_code", "said"),
+    [
+        ("format", "bash", "Here is the command:\n```bash\nls\n```", 127, MISSING.format("Here")),
+        ("format", "bash", "Here is the command that lists them: ls", 127, MISSING.format("Here")),
+        ("format", "bash", "`ls`", 127, MISSING.format("a")),
+        ("format", "pwsh", "$ ls", 1, UNKNOWN.format("$")),
+        ("other-dialect", "bash", "Get-ChildItem crates", 127, MISSING.format("Get-ChildItem")),
+        ("other-dialect", "pwsh", "if [ -f x ]; then ls; fi", 1, "ParserError: \nLine |\n"),
+        ("other-dialect", "pwsh", "export A=1", 1, UNKNOWN.format("export")),
+        ("does-not-parse", "bash", "echo 'x", 2, "bash: -c: line 1: unexpected EOF while looking for matching `''\n"),
+        ("does-not-parse", "pwsh", "if (", 1, ""),
+        ("does-not-parse", "pwsh", '$n = 1; "$n: x"', 1, "ParserError: \n"),
+        ("does-not-parse", "pwsh", "gci crates | sort < x; dir >", 1, "ParserError: \n"),
+        ("does-not-parse", "bash", "echo a 1\necho )", 2, NO_SYNTAX.format(2)),
+        ("non-zero-exit", "bash", "echo a 1; bash -c 'echo )'", 2, NO_SYNTAX.format(1)),
+        ("invented-command", "bash", "fd -e rs", 127, MISSING.format("Here")),
+        ("invented-command", "pwsh", "Foo x", 1, UNKNOWN.format("Foo")),
+        ("missing-program", "bash", "fd | sort", 0, MISSING.format("fd")),
+    ],
+)
+def test_each_class_of_what_a_shell_said(wanted, shell, reply, exit_code, said):
+    printed = "a 1\n" if "echo a 1" in reply else ""
+    found = cell(result(printed, exit_code, said), reply=reply, shell=shell)
     assert found.failure_class == wanted
     assert found.why.isprintable() and found.why.endswith(".")
 
 
 def test_every_class_of_the_closed_set_has_a_test():
-    tested = {wanted for wanted, _ in test_each_class.pytestmark[0].args[1] if wanted}
+    tables = (test_each_class_of_what_came_back, test_each_class_of_what_a_shell_said)
+    tested = {row[0] for test in tables for row in test.pytestmark[0].args[1] if row[0]}
     assert tested == set(FailureClass.__args__) - set(EARLIER_CLASS.values()) | {"wrong-structure"}
 
 
@@ -196,15 +162,8 @@ def test_a_loose_reply_that_runs_all_the_same_is_judged_by_what_it_printed():
 
 
 def test_why_quotes_the_shell():
-    found = cell(
-        result(
-            "",
-            1,
-            "ParserError: \nLine |\n   1 |  Get-Date |\n     |     ~\n     | An empty pipe element is not allowed.\n",
-        ),
-        reply="Get-Date |",
-        shell="pwsh",
-    )
+    stderr = "ParserError: \nLine |\n   1 |  Get-Date |\n     |     ~\n     | An empty pipe element is not allowed.\n"
+    found = cell(result("", 1, stderr), reply="Get-Date |", shell="pwsh")
     assert found.why == "PowerShell 7 cannot parse it ('An empty pipe element is not allowed.')."
     assert cell(NOT_FOUND, NOT_FOUND, reply="fd").why == "Bash does not find 'Here'."
     assert cell(OK, WRONG).why.startswith("Right in another world, but in world 24: line 'b 2' is missing")
@@ -282,11 +241,8 @@ def test_a_long_reply_is_classified_quickly():
 )
 def test_what_exists_elsewhere_is_missing_here_and_the_rest_was_invented(shell, names, wanted):
     """One invented name is enough: no machine runs such a command."""
-    said = {
-        "bash": "bash: line 1: {}: command not found\n",
-        "pwsh": "{0}: The term '{0}' is not recognized as a name of a cmdlet, function, script file, or executable program.\n",
-    }
-    stderr = "".join(said[shell].format(name) for name in names.split())
+    said = {"bash": MISSING, "pwsh": UNKNOWN}[shell]
+    stderr = "".join(said.format(name) for name in names.split())
     found = cell(result("", 1 if shell == "pwsh" else 127, stderr), reply=names, shell=shell)
     assert found.failure_class == wanted
 

@@ -30,11 +30,6 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_page_names_the_three_files_of_a_task(followed: Path) -> None:
-    written = {path.name for path in (followed / "tasks" / NAME).iterdir()}
-    assert written == {"task.yaml", "answer.py", "fixture.py"}
-
-
 def test_the_answers_are_the_ones_the_page_shows(followed: Path) -> None:
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts")}
     command = [sys.executable, "look.py"]

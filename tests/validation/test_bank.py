@@ -66,11 +66,8 @@ def test_the_twenty_have_the_texts_worlds_and_answers_that_are_pinned(task) -> N
     }
 
 
-def test_every_task_whose_hash_is_pinned_is_there() -> None:
-    assert set(PINNED) == {task.id for task in TASKS}
-
-
 def test_there_are_twenty_tasks_of_four_kinds_and_three_origins() -> None:
+    assert set(PINNED) == {task.id for task in TASKS}
     assert Counter(task.category for task in TASKS) == {
         "file-inspection": 7,
         "text-processing": 7,

@@ -68,6 +68,9 @@ def test_an_image_without_it_leaves_it_unproven_and_no_task_is_blamed(tasks):
     report, rows = proven(tasks, DESIGN_SHELLS)
     assert report.sound and rows[-1] == ("tree-size-bytes", "zsh", "not validated")
     assert report.not_validated == {"zsh": "the sandbox image holds no zsh"}
+    assert (
+        "zsh: not validated, because" in report.text() and f"{len(rows) - 1} of {len(rows)} rows sound" in report.text()
+    )
 
 
 def test_a_task_without_a_reference_has_no_probe_in_it(tasks):

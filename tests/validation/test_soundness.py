@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -19,7 +18,6 @@ from fluency.validation.validate import (
     TITLES,
     ValidationReport,
     add_row,
-    add_unvalidated_row,
     deadline_sentence,
     slowest_s,
 )
@@ -65,8 +63,9 @@ DESIGNED, BARE, WINDOWS = CONDITIONS
     ],
 )  # fmt: skip
 def test_each_way_of_being_unsound_is_a_problem(shell: str, changes: dict, problem: str) -> None:
-    whole = summary(shell, findings(shell))
-    assert whole.sound and whole.rows[0][-1] == "sound"
+    for sound in ({}, {("wrong", 11, DESIGNED): True}):  # a wrong command may be right in one world by luck
+        whole = summary(shell, findings(shell, sound))
+        assert whole.sound and whole.rows[0][-1] == "sound"
     report = summary(shell, findings(shell, changes))
     assert not report.sound and report.rows[0][-1] == "UNSOUND"
     assert any(problem in said for said in report.problems), report.problems
@@ -112,12 +111,8 @@ def test_the_deadline_follows_the_slowest_reference(slowest: float, deadline: fl
     assert report.sound, "a deadline is the study's, not the task's"
 
 
-def test_a_wrong_command_may_pass_in_one_world_of_the_pair() -> None:
-    assert summary("bash", findings("bash", {("wrong", 11, DESIGNED): True})).sound
-
-
 def test_the_other_shells_reference_may_pass_and_is_shown() -> None:
-    leaky = {("other-dialect", 11, DESIGNED): True, ("other-dialect", 24, DESIGNED): True}
+    leaky = dict.fromkeys([("other-dialect", 11, DESIGNED), ("other-dialect", 24, DESIGNED)], True)
     assert "passes" in summary("pwsh", findings("pwsh", leaky)).rows[0]
     assert "passes" not in summary("pwsh", findings("pwsh")).rows[0]
 
@@ -128,14 +123,6 @@ def test_one_repeat_with_another_verdict_is_flaky() -> None:
     found[place] = ProbeResult(found[place].probe, False, "not this time")
     (problem,) = summary("bash", found).problems
     assert "different verdicts when repeated" in problem
-
-
-def test_a_shell_that_is_not_there_is_not_validated_and_never_sound() -> None:
-    report = summary("bash", findings("bash"))
-    add_unvalidated_row(report, TASK.id, "pwsh")
-    report.not_validated["pwsh"] = "the sandbox image holds no PowerShell 7"
-    text = report.text()
-    assert report.sound and "PowerShell 7: not validated, because" in text and "1 of 2 rows sound" in text
 
 
 @pytest.mark.parametrize("repeats", [2, 20, 33])
@@ -210,18 +197,12 @@ def test_the_answers_read_from_the_world_are_what_the_generator_meant(seed: int)
         assert len(answer) >= (1 if single else 2), task.id
 
 
-@pytest.mark.parametrize("seeds", list(pairwise(SEEDS)), ids=str)
-def test_neighbouring_seeds_are_a_pair(seeds: tuple[int, int]) -> None:
-    check_world_pair(seeds, PILOT_TASKS)
-
-
-@pytest.mark.parametrize("seeds", [(11, 24), (2**31 + 1, 38)], ids=str)
-def test_every_task_of_the_bank_has_another_answer_in_the_other_world(seeds: tuple[int, int]) -> None:
-    check_world_pair(seeds, load_tasks())
+def test_every_task_of_the_bank_has_another_answer_in_the_other_world() -> None:
+    check_world_pair((11, 24), load_tasks())
 
 
 def test_every_odd_seed_goes_with_every_even_one() -> None:
-    check_world_pair(list(SEEDS), STATIC)
+    check_world_pair(list(SEEDS), PILOT_TASKS)
 
 
 def test_two_worlds_of_one_parity_are_refused() -> None:
@@ -229,15 +210,12 @@ def test_two_worlds_of_one_parity_are_refused() -> None:
         check_world_pair((11, 13), PILOT_TASKS)
 
 
-def test_an_answer_that_two_worlds_share_is_named() -> None:
-    same = SimpleNamespace(id="same", needs=[], folder=PILOT_TASKS[0].folder, expected=lambda *_: ["always"])
-    with pytest.raises(WorldError, match="world 24: same has the same answer as in world 11"):
-        check_world_pair((11, 24), [same])
-
-
-def test_an_answer_about_processes_that_two_worlds_share_is_named() -> None:
-    named = lambda _, processes: [p.name for p in processes if p.name == "vox-sched"]  # noqa: E731
-    same = SimpleNamespace(id="same", needs=["processes"], folder=PILOT_TASKS[0].folder, expected=named)
+@pytest.mark.parametrize(
+    ("needs", "answer"),
+    [([], lambda *_: ["always"]), (["processes"], lambda _, facts: [p.name for p in facts if p.name == "vox-sched"])],
+)
+def test_an_answer_that_two_worlds_share_is_named(needs, answer) -> None:
+    same = SimpleNamespace(id="same", needs=needs, folder=PILOT_TASKS[0].folder, expected=answer)
     with pytest.raises(WorldError, match="world 24: same has the same answer as in world 11"):
         check_world_pair((11, 24), [same])
 

@@ -1,4 +1,7 @@
-"""`make validate` in the real sandbox: sound tasks are called sound, and broken ones are caught."""
+"""`make validate` in the real sandbox: sound tasks are called sound, and broken ones are caught.
+
+A task that inspects files is proven sound in test_adding_a_task.py.
+"""
 
 import shutil
 from pathlib import Path
@@ -14,19 +17,8 @@ pytestmark = pytest.mark.engine
 SEEDS = (11, 24)
 
 
-def changed(root: Path, task_id: str, change) -> Path:
-    shutil.copytree(TASKS / task_id, root / task_id)
-    path = root / task_id / "task.yaml"
-    values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    change(values)
-    path.write_text(yaml.safe_dump(values), encoding="utf-8")
-    return root
-
-
-@pytest.mark.parametrize(
-    "task_id", ["stale-lockfiles", "session-tool-failures", "scheduler-children", "probe-endpoints"]
-)
-def test_a_task_of_each_category_is_sound_in_another_pair_of_worlds(task_id: str, sandbox) -> None:
+@pytest.mark.parametrize("task_id", ["session-tool-failures", "scheduler-children", "probe-endpoints"])
+def test_a_task_of_the_other_categories_is_sound_in_another_pair_of_worlds(task_id: str, sandbox) -> None:
     report = validate([task_id], (7, 38), sandbox, repeats=4)
     assert report.sound, report.text()
     assert report.deadlines[0].startswith("Bash: slowest reference ") and report.deadlines[0].endswith("is 30 s")
@@ -42,15 +34,15 @@ def test_powershells_half_is_proven_where_there_is_one(task_id: str, sandbox) ->
 
 def test_what_is_unsound_is_named(tmp_path: Path, sandbox) -> None:
     right = "find crates/vox-corpus -type f -exec cat {} + | wc -c"
-
-    def spoil(values: dict) -> None:
-        values["references"]["bash"] = [
-            "du -sb crates/vox-corpus | cut -f1",
-            f'[ -e /tmp ] && if [ "$(date +%N | tail -c 2)" -lt 5 ]; then {right}; else echo 1; fi',
-        ]
-        values["wrong"]["bash"] = [right, "echo 1"]
-
-    report = validate([], SEEDS, sandbox, repeats=40, root=changed(tmp_path, "tree-size-bytes", spoil))
+    file = shutil.copytree(TASKS / "tree-size-bytes", tmp_path / "tree-size-bytes") / "task.yaml"
+    values = yaml.safe_load(file.read_text(encoding="utf-8"))
+    values["references"]["bash"] = [
+        "du -sb crates/vox-corpus | cut -f1",
+        f'[ -e /tmp ] && if [ "$(date +%N | tail -c 2)" -lt 5 ]; then {right}; else echo 1; fi',
+    ]
+    values["wrong"]["bash"] = [right, "echo 1"]
+    file.write_text(yaml.safe_dump(values), encoding="utf-8")
+    report = validate([], SEEDS, sandbox, repeats=40, root=tmp_path)
     problems = "\n".join(report.problems)
     assert not report.sound and "a reference fails in world 11: du -sb" in problems
     assert f"a wrong command passes in an odd and an even world: {right}" in problems

@@ -17,15 +17,6 @@ pytestmark = pytest.mark.engine
 PAID = {"key_required": True, "price": {"input_usd_per_mtok": 5, "output_usd_per_mtok": 25, "dated": "2026-09-30"}}
 
 
-def fluency(
-    project: Project, *arguments: str, stdin: str | None = None, **env: str
-) -> subprocess.CompletedProcess[str]:
-    command = [project.command()[0], "-m", "fluency.cli", *arguments]
-    return subprocess.run(
-        command, cwd=project.root, env=project.environ(**env), capture_output=True, text=True, input=stdin, timeout=300
-    )
-
-
 def explained(done: subprocess.CompletedProcess[str], *words: str) -> None:
     """Exit code 2, the words, a hint, and no traceback."""
     assert done.returncode == 2, done.stderr
@@ -39,23 +30,15 @@ def fresh(flawless, tmp_path) -> Project:
     return Project.make(tmp_path / "project", models=[model(flawless.url)])
 
 
-@pytest.mark.parametrize("by", ["snakemake", "fluency run"])
-def test_without_its_key_a_paid_study_starts_nothing(fresh, flawless, by):
+def test_without_its_key_a_paid_study_starts_nothing(fresh, flawless):
     fresh.configure(models=[model(flawless.url, **PAID)])
-    run = fluency(fresh, "run", "--configfile", "config/test.yaml") if by != "snakemake" else fresh.snakemake(code=2)
-    explained(run, "ANTHROPIC_API_KEY", "models: good")
+    explained(fresh.snakemake(code=2), "ANTHROPIC_API_KEY", "models: good")
     assert flawless.requests == [] and fresh.records("generations") == []
 
 
-@pytest.mark.parametrize("by", ["snakemake", "fluency run"])
-def test_a_price_nobody_agreed_to_starts_nothing(fresh, flawless, by):
+def test_a_price_nobody_agreed_to_starts_nothing(fresh, flawless):
     fresh.configure(models=[model(flawless.url, **PAID)], budget={"confirm_usd": 0})
-    key = {"ANTHROPIC_API_KEY": "k"}
-    if by == "snakemake":
-        run = fresh.snakemake(code=2, **key)
-    else:
-        run = fluency(fresh, "run", "--configfile", "config/test.yaml", stdin="", **key)
-    explained(run, "Nobody has agreed", "at most $")
+    explained(fresh.fluency("run", code=2, stdin="", ANTHROPIC_API_KEY="k"), "Nobody has agreed", "at most $")
     assert flawless.requests == []
 
 
@@ -73,11 +56,9 @@ def test_a_no_is_no_error(fresh, flawless):
 
 def test_an_agreed_price_is_paid_once(fresh, flawless):
     fresh.configure(models=[model(flawless.url, **PAID)], budget={"confirm_usd": 0}, confirm="yes")
-    done = fluency(fresh, "run", "--configfile", "config/test.yaml", ANTHROPIC_API_KEY="canary-key-4711")
-    assert done.returncode == 0, done.stderr
+    fresh.fluency("run", ANTHROPIC_API_KEY="canary-key-4711")
     assert len(flawless.requests) == 4
-    again = fluency(fresh, "run", "--configfile", "config/test.yaml")  # nothing to ask, so no key is needed
-    assert again.returncode == 0, again.stderr
+    fresh.fluency("run")  # nothing to ask, so no key is needed
     for path in fresh.root.rglob("*"):
         if path.is_file():
             assert b"canary-key-4711" not in path.read_bytes(), path
@@ -96,14 +77,6 @@ def test_a_wrong_key_stops_the_run_at_once_and_the_next_goes_on(fresh, flawless)
     assert len(fresh.records("scores")) == 4
 
 
-def test_an_engine_that_is_not_there(fresh):
-    done = fresh.snakemake(code=1, DOCKER_HOST="unix:///nonexistent/docker.sock")
-    assert "/nonexistent/docker.sock" in done.stderr and "Hint:" in done.stderr and "Traceback" not in done.stderr
-    assert len(fresh.records("generations")) == 4, "answers do not wait for the engine"
-    assert fresh.records("executions") == []
-    assert fresh.to_do()["execute"] == 4
-
-
 def test_two_runs_at_once_are_told_of_each_other(sandbox, tmp_path):
     at_work, told = threading.Event(), threading.Event()
     with Endpoint(reference_answer) as endpoint:
@@ -113,7 +86,7 @@ def test_two_runs_at_once_are_told_of_each_other(sandbox, tmp_path):
             project.command(), cwd=project.root, env=project.environ(), stderr=subprocess.PIPE, text=True
         )
         assert at_work.wait(120)
-        explained(fluency(project, "run", "--configfile", "config/test.yaml"), "another run is active", "process")
+        explained(project.fluency("run", code=2), "another run is active", "process")
         told.set()
         assert first.wait(timeout=300) == 0, first.stderr.read()
 
@@ -157,28 +130,8 @@ def test_a_shell_without_powershell_is_not_measured_and_never_failed(sandbox, pr
     assert pwsh["reason"].str.contains("no PowerShell").all() and pwsh["failure_class"].isna().all()
     report = (project.root / "results" / "test" / "report.md").read_text()
     assert "no verdict" in report and "PowerShell 7 was not measured" in report
-    planned = fluency(project, "plan", "--configfile", "config/test.yaml").stdout
+    planned = project.fluency("plan").stdout
     assert "PowerShell" in planned and "not measured" in planned
-
-
-def test_the_plan_names_why_each_cell_runs(project, flawless):
-    project.configure(models=[model(flawless.url, max_tokens=99), model(flawless.url, "new")])
-    project.edit(f"tasks/{TASKS[1]}/task.yaml", "Print a single integer, digits only.", "Print one integer only.")
-    done = fluency(project, "plan", "--configfile", "config/test.yaml")
-    assert done.returncode == 0, done.stderr
-    for reason in ("4  not there yet", "changed: max_tokens", "changed: max_tokens, prompt"):
-        assert reason in done.stdout, done.stdout
-
-
-def test_a_record_that_was_damaged_is_named(project):
-    path = project.records("generations")[0]
-    path.write_text(path.read_text()[:200])
-    project.records("scores")[0].unlink()
-    done = project.snakemake(code=None)
-    assert done.returncode in (0, 1)
-    assert "Traceback" not in done.stderr
-    if done.returncode:
-        assert str(path.name) in done.stderr and "Hint:" in done.stderr
 
 
 def test_an_unfinished_study_has_a_report_that_says_so(fresh, flawless):
@@ -187,8 +140,7 @@ def test_an_unfinished_study_has_a_report_that_says_so(fresh, flawless):
         fresh.snakemake(code=1)
     finally:
         flawless._when.clear()
-    done = fluency(fresh, "report", "--configfile", "config/test.yaml")
-    assert done.returncode == 0, done.stderr
+    done = fresh.fluency("report")
     assert "missing" in done.stderr
     report = fresh.root / "results/test/partial/report.md"
     assert "no generation yet" in report.read_text()
@@ -214,7 +166,7 @@ def test_an_answer_function_that_raises_is_found_before_anybody_is_asked(fresh, 
 
 def test_a_task_folder_without_its_task_is_an_error_and_not_one_task_less(fresh, flawless):
     (fresh.root / "tasks" / "lost-task").mkdir()
-    explained(fluency(fresh, "plan", "--configfile", "config/test.yaml"), "tasks/lost-task", "no task.yaml")
+    explained(fresh.fluency("plan", code=2), "tasks/lost-task", "no task.yaml")
 
 
 def test_a_key_that_stands_twice_is_told_by_snakemake_too(fresh):
@@ -244,19 +196,18 @@ def test_a_study_of_stored_answers_needs_no_model_and_no_key(finished, flawless,
     priced = {"key_required": True, "price": {"input_usd_per_mtok": 0, "output_usd_per_mtok": 0, "dated": "2026-09-30"}}
     project = Project.make(tmp_path / "project", models=[model("http://127.0.0.1:9", **priced)])
     shutil.copytree(finished.root / "answers", project.root / "answers")
-    plan = fluency(project, "plan", "--configfile", "config/test.yaml")
+    plan = project.fluency("plan")
     assert "0 calls to make" in plan.stdout and "ANTHROPIC_API_KEY" not in plan.stdout, plan.stdout
     assert "no model and no key is needed" in plan.stdout
-    done = fluency(project, "run", "--configfile", "config/test.yaml")
-    assert done.returncode == 0 and "Report:" in done.stdout and "runs measured" in done.stdout, done.stderr
+    done = project.fluency("run")
+    assert "Report:" in done.stdout and "runs measured" in done.stdout, done.stderr
 
 
 def test_a_shell_that_the_image_lacks_is_named_before_its_answers_are_asked(project, flawless):
     record = project.root / "results" / "image.json"
     record.write_text(re.sub(r'("pwsh": )"[^"]+"', r"\1null", record.read_text()))
     project.configure(trials=3)
-    done = fluency(project, "run", "--configfile", "config/test.yaml")
-    assert done.returncode == 0, done.stderr
+    done = project.fluency("run")
     before = re.split(r"answers \d+/", done.stderr)[0]
     assert (
         before.count("Missing: PowerShell") == 1 and "beside the Makefile" in before and "asked for and kept" in before

@@ -1,5 +1,6 @@
-"""Our own reasons for jobs, held against eight real dry runs of Snakemake, and their words."""
+"""Our own reasons for jobs, held against real dry runs of Snakemake, and their words."""
 
+import base64
 import os
 import shutil
 import sys
@@ -33,21 +34,22 @@ def touch(project: Project) -> None:
             os.utime(path)
 
 
-def rewrite(project: Project) -> None:
-    path = project.records("generations")[0]
-    path.write_text(path.read_text() + " ")
+def damage(project: Project) -> None:
+    """Of three cells: a record written again, a score that is gone, and a score's job that was killed."""
+    rewritten, score, killed = (
+        project.records(stage)[n] for n, stage in enumerate(("generations", "scores", "scores"))
+    )
+    rewritten.write_text(rewritten.read_text() + " ")
+    score.unlink()
+    for kind in ("metadata", "incomplete"):
+        assert (project.root / ".snakemake" / kind).is_dir()
+    record = base64.b64encode(killed.relative_to(project.root).as_posix().encode()).decode()
+    (project.root / ".snakemake" / "incomplete" / record).write_text('{"external_jobid": null}')
 
 
 def lose_image_record(project: Project) -> None:
     project.records("executions")[0].unlink()
     (project.root / "results" / "image.json").unlink()
-
-
-def mark_unfinished(project: Project) -> None:
-    for kind in ("metadata", "incomplete"):
-        assert (project.root / ".snakemake" / kind).is_dir()
-    record = next((project.root / ".snakemake" / "metadata").glob("cmVzdWx0cy9zY29yZXM*"))
-    (project.root / ".snakemake" / "incomplete" / record.name).write_text('{"external_jobid": null}')
 
 
 HEAD = {"gather": {REMADE: 1}, "report": {REMADE: 1}}
@@ -62,11 +64,10 @@ CHANGES = {
         ),
         {"generate": {"not there yet": 2}, "execute": {REMADE: 2}, "score": {REMADE: 2, "changed: check": 4}, **HEAD},
     ),
-    "a score deleted": (lambda project: project.records("scores")[0].unlink(), {"score": {"not there yet": 1}, **HEAD}),
-    "a record rewritten": (rewrite, {"execute": {"its input is newer": 1}, "score": {REMADE: 1}, **HEAD}),
+    "a record rewritten, a score deleted and a job killed": (damage,
+        {"execute": {"its input is newer": 1}, "score": {REMADE: 1, "not there yet": 1, "left unfinished": 1}, **HEAD}),
     "an execution and the image's record lost": (lose_image_record, {"image": {"not there yet": 1},
         "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
-    "a job killed": (mark_unfinished, {"score": {"left unfinished": 1}, **HEAD}),
     "Snakemake's records lost": (lambda project: shutil.rmtree(project.root / ".snakemake"),
         {"image": {"no record of how it was made": 1}, "execute": {REMADE: 4}, "score": {REMADE: 4}, **HEAD}),
 }  # fmt: skip

@@ -110,6 +110,7 @@ ROWS = {
     "the worlds": (config(seeds=[13, 26]), {*of_both("execute", "score"), *HEAD}),
     "a limit": (config(sandbox={"limits": {"memory_mb": 512}}), {*of_both("execute"), *HEAD}),
     "one shell less": (config(shells=["bash"]), HEAD),
+    "one task less": (config(tasks=[OWN]), HEAD),
     "the code of the checks": (code("score"), of_both("score")),
     "the code that executes": (code("execute"), of_both("execute")),
 }

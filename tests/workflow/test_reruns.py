@@ -11,24 +11,15 @@ from pathlib import Path
 
 import docker
 import pytest
-import yaml
 import zstandard
 
 from fluency.execution import container
-from tests.execution.test_attacks import UNDOOMED
 from tests.generation.endpoint import Endpoint
 from tests.waiting import wait_for
 from tests.workflow.project import TASKS, Project, model, reference_answer
 
 pytestmark = pytest.mark.engine
 END = {"gather": 1, "report": 1}
-
-
-def test_a_finished_study_has_nothing_to_do_also_when_every_file_is_touched(project):
-    for path in project.root.rglob("*"):
-        if path.is_file() and ".snakemake" not in path.parts and "results" not in path.parts:
-            os.utime(path)
-    assert "Nothing to do" in project.snakemake().stderr
 
 
 def test_a_new_model_and_more_trials_ask_only_the_new_cells(project, flawless):
@@ -40,26 +31,11 @@ def test_a_new_model_and_more_trials_ask_only_the_new_cells(project, flawless):
     assert len(flawless.requests) == 4
 
 
-def test_a_changed_runner_executes_again_and_asks_nothing(project, flawless):
-    with (project.root / "sandbox" / "runner.py").open("a") as runner:
-        runner.write("\n# another thought\n")
-    assert project.to_do() == {"image": 1, "execute": 4, "score": 4, **END} and flawless.requests == []
-
-
 def test_a_new_image_whose_description_is_lost_executes_again(project):
-    project.edit("sandbox/finish.sh", "\n", "\n# another thought\n")
+    project.edit("sandbox/runner.py", "\n", "\n# another thought\n")
     project.snakemake("--touch", "--", "results/image.json")  # as if it had been built
     (project.root / "results" / "image.json").unlink()
     assert project.to_do() == {"image": 1, "execute": 4, "score": 4, **END}
-
-
-def test_the_report_is_rebuilt_to_the_same_bytes(project):
-    folder = project.root / "results" / "test"
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    shutil.rmtree(folder)
-    project.snakemake()
-    after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    assert before == after
 
 
 def test_deleted_results_and_memory_cost_no_second_question(project, flawless):
@@ -124,19 +100,6 @@ def end_from_outside(client) -> bool:
     return False
 
 
-def test_an_answer_that_kills_the_runner_is_measured_once(sandbox, tmp_path):
-    """Plain Bash that takes back its place in the out-of-memory queue and fills the memory; no cell is missing for it."""
-    with Endpoint(lambda prompt: UNDOOMED) as endpoint:
-        limits = {"limits": {"memory_mb": 256, "timeout_s": {"bash": 5}}}
-        project = Project.make(tmp_path / "project", models=[model(endpoint.url)], sandbox=limits)
-        project.configure(tasks=TASKS[:1], shells=["bash"])
-        project.snakemake()
-    (record,) = project.records("scores")
-    score = json.loads(record.read_text())
-    assert (score["passed"], score["failure_class"] in ("resource-limit", "timeout")) == (False, True)
-    assert project.to_do() == {}
-
-
 ANEW = "what it is made from is made again"
 NEW = "not there yet"
 UNKNOWN = "no record of how it was made"
@@ -148,21 +111,6 @@ def redone(project: Project, requests: list, calls: int = 0, **reasons: dict[str
     before = len(requests)
     jobs = {rule: sum(told.values()) for rule, told in reasons.items()}
     assert project.run_and_tell() == jobs and len(requests) - before == calls
-
-
-def rename_and_back(path: Path) -> None:
-    path.rename(path.with_name("elsewhere"))
-    path.with_name("elsewhere").rename(path)
-
-
-def test_keys_in_another_order_a_comment_and_files_renamed_back_and_forth(project, flawless):
-    for name in ("sandbox/runner.py", "report/report.md.j2", f"tasks/{TASKS[0]}", "config.yaml", "results/scores"):
-        rename_and_back(project.root / name)
-    file = project.root / "config" / "test.yaml"
-    keys = yaml.safe_load(file.read_text())
-    file.write_text("# The same keys.\n" + yaml.safe_dump(dict(reversed(keys.items())), sort_keys=False))
-    # The provenance names the hash of the file, and nothing else of it counts.
-    redone(project, flawless.requests, gather={"changed: files.test.yaml": 1}, report={ANEW: 1})
 
 
 @pytest.fixture(scope="module")
@@ -198,14 +146,6 @@ def test_an_answer_to_another_prompt_from_an_archive_is_not_taken(project, archi
     project.edit(f"tasks/{TASKS[1]}/task.yaml", "Print a single integer, digits only.", "Print one integer.")
     plan = project.plan()
     assert (plan["calls"], plan["generate"]) == ({"to make": 2}, {UNKNOWN: 2})
-
-
-def test_a_task_and_a_shell_removed_and_added_again_move_the_table_only(project, flawless):
-    both = {f"changed: files.test.yaml, study.shells, tasks.{TASKS[1]}": 1}
-    project.configure(tasks=TASKS[:1], shells=["bash"])
-    redone(project, flawless.requests, gather=both, report={ANEW: 1})
-    project.configure(tasks=TASKS, shells=["bash", "pwsh"])
-    redone(project, flawless.requests, gather=both, report={ANEW: 1})
 
 
 def test_a_renamed_alias_makes_its_cells_anew_and_asks_nothing(project, flawless):

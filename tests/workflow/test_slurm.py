@@ -24,6 +24,11 @@ pytestmark = pytest.mark.engine
 KEY = "sk-ant-a-key-that-stays-here"
 OF_A_MACHINE = ("t_", "cpu_s", "peak_", "asked_utc", "attempts")
 """Columns of the table that tell times, and what a machine used."""
+LOOKS_OFTEN = """
+from snakemake_executor_plugin_slurm import Executor
+Executor.next_seconds_between_status_checks = property(lambda self: 2, lambda self, seconds: None)
+"""
+"""The executor itself asks 10 s later each time."""
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +62,10 @@ def small(sandbox, tmp_path_factory) -> Iterator[Project]:
         project = Project.make(tmp_path_factory.mktemp("small") / "project", models=[model(endpoint.url)])
         project.configure(trials=2)
         project.snakemake()
-        for old, new in [("slice: 8", "slice: 1"), ("checks: 10", "checks: 2"), ("mem_mb: 8000", "mem_mb: 500")]:
+        for old, new in [("slice: 8", "slice: 1"), ("mem_mb: 8000", "mem_mb: 500")]:
             project.edit("profiles/slurm/profile.yaml", old, new)
+        with (project.root / "profiles" / "cluster.smk").open("a") as file:
+            file.write(LOOKS_OFTEN)
         project.edit("scripts/fluency/workflow/cluster.py", "CELLS_A_PROCESSOR = 80", "CELLS_A_PROCESSOR = 4")
         yield project
 
