@@ -16,7 +16,7 @@ _INTRODUCTION = """# Disturbed runs
 
 A study runs and is disturbed once, at a random moment. It is then run again, as its user would, until it is finished.
 A trial passes if the table of cells equals that of an undisturbed run (except times and resource use), the answer
-store is sound, no answer that had arrived was asked for again, and a further run has nothing to do.
+store is sound, no answer that could be kept was asked for again, and a further run has nothing to do.
 
 `make chaos N=50 SEED=1` writes this page and continues a campaign that was stopped. The model is a Messages endpoint
 on this machine that numbers its replies, so the test knows of each answer whether it was kept. About two commands of
@@ -24,9 +24,9 @@ three are right. The engine that is killed belongs to the trial, and the full di
 
 - *Broke off*: disturbed runs with an exit code other than 0; the others waited until the fault was over.
 - *Asked twice*: requests although the store had all answers to their prompt, and replies that were sent to a live
-  process and are not in the store.
-- *Repeated*: requests that were in flight when the process was killed and had to be made again, at most `in_flight`
-  (4) for each kill (docs/asking-models.md).
+  process and are neither in the store nor printed.
+- *Repeated*: requests made again because they were in flight when the process was killed, at most `in_flight` (4) for
+  each kill, or because the disk refused their answers, which the run prints (docs/asking-models.md).
 - *Kept*: records that existed when the disturbed run ended and are byte for byte in the finished study. Snakemake
   makes the others again, because a killed job may have left them half done.
 """

@@ -19,6 +19,8 @@ from tools.chaos.study_run import Size, StudyRun, wait, wait_until_made
 MORE_RUNS = 4
 IN_FLIGHT = 4
 """Calls under way at once, the default of a model: what a kill may cost."""
+NOT_STORED = "This answer could not be stored: "
+"""Before each answer that the disk refused and that the run printed."""
 Table = Sequence[Mapping[str, str]]
 
 
@@ -84,7 +86,8 @@ def try_fault(
             logs.append(study.log.read_text())
         finished = time.monotonic()
         problems = [] if in_time else ["the run ended before the fault"]
-        problems += _problems(study, expected, code, last, fault.may_repeat)
+        allowed = IN_FLIGHT if fault.may_repeat else sum(text.count(NOT_STORED) for text in logs)
+        problems += _problems(study, expected, code, last, allowed)
         lost = len(study.ledger.lost())
         final = study.records()
         kept = sum(final.get(name) == sha256 for name, sha256 in first.items())
@@ -99,7 +102,7 @@ def try_fault(
             finish_s=round(finished - disturbed, 1),
             requests=len(study.ledger.requests),
             repeated=lost,
-            asked_twice=len(study.ledger.repeated_requests) + (max(0, lost - IN_FLIGHT) if fault.may_repeat else lost),
+            asked_twice=len(study.ledger.repeated_requests) + max(0, lost - allowed),
             kept=kept,
             made_again=len(first) - kept,
             problems=problems,
@@ -109,8 +112,8 @@ def try_fault(
     return trial
 
 
-def _problems(study: StudyRun, expected: Table, code: int | None, last: int | None, may_repeat: bool) -> list[str]:
-    """Every promise that was not kept, in words."""
+def _problems(study: StudyRun, expected: Table, code: int | None, last: int | None, allowed: int) -> list[str]:
+    """Every promise that was not kept, in words. `allowed`: answers that the run could not keep."""
     found = []
     if code is None:
         found.append("the disturbed run did not end")
@@ -124,7 +127,7 @@ def _problems(study: StudyRun, expected: Table, code: int | None, last: int | No
     if study.ledger.repeated_requests:
         found.append(f"{len(study.ledger.repeated_requests)} request(s) came for an answer that was stored")
     lost = len(study.ledger.lost())
-    if lost > (IN_FLIGHT if may_repeat else 0):
+    if lost > allowed:
         found.append(f"{lost} answer(s) arrived and were asked for again")
     if study.run() != 0 or NOTHING_TO_DO not in study.log.read_text():
         found.append("a further run of the finished study had something to do")
