@@ -3,10 +3,8 @@
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.stats
-import statsmodels.formula.api as smf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
@@ -27,23 +25,12 @@ def example(seed: int, size: int = 20) -> tuple[list[Fraction], list[Fraction]]:
     return draw(), draw()
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_t_interval_is_scipys_paired_one(seed: int) -> None:
     bash, pwsh = example(seed)
     ours = t_interval([p - b for p, b in zip(pwsh, bash, strict=True)])
     theirs = scipy.stats.ttest_rel([float(p) for p in pwsh], [float(b) for b in bash]).confidence_interval(0.95)
     assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)
-
-
-def test_the_t_interval_is_nearly_the_cluster_robust_one() -> None:
-    bash, pwsh = example(3)
-    d = [p - b for p, b in zip(pwsh, bash, strict=True)]
-    rows = [(task, shell, float(rate)) for task in range(20) for shell, rate in ((0, bash[task]), (1, pwsh[task]))]
-    frame = pd.DataFrame(rows, columns=["task", "shell", "rate"])
-    fit = smf.ols("rate ~ shell", frame).fit(cov_type="cluster", cov_kwds={"groups": frame["task"]}, use_t=True)
-    half = (t_interval(d).high - t_interval(d).low) / 2
-    theirs = fit.bse["shell"] * scipy.stats.t.ppf(0.975, 19)
-    assert half == pytest.approx(theirs, rel=0.02)
 
 
 def test_the_ninety_percent_interval_is_the_one_of_two_one_sided_tests() -> None:
@@ -141,7 +128,3 @@ def test_shares_agree_with_the_bootstrap_distribution_of_scipy() -> None:
 def test_clopper_pearson_is_statsmodels_beta_interval(successes: int, size: int) -> None:
     theirs = proportion_confint(successes, size, method="beta")
     assert clopper_pearson(successes, size) == pytest.approx(theirs, abs=1e-9)
-
-
-def test_no_difference_in_twenty_tasks_leaves_room_for_a_sixth() -> None:
-    assert clopper_pearson(0, 20)[1] == pytest.approx(0.168, abs=0.001)
