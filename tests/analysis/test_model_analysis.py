@@ -170,14 +170,6 @@ def test_every_row_between_the_bounds_counts(low: int, high: int, provisional: b
     assert judge_gap(model.outcomes, gap, model.tallies).provisional is provisional
 
 
-def test_one_trial_has_no_interval_for_these_tasks_and_says_so() -> None:
-    study = make_study(trials=1)
-    model = one(random_passes(), study)
-    assert model.gap.fixed is None
-    assert model.verdict.band is not None
-    assert "undefined with one trial" in headline_of(model)
-
-
 def test_leaving_out_names_the_parts_the_row_hangs_on() -> None:
     model = one(counted(*[(1, 3)] * 5))
     assert set(model.gap.tasks_out.flips) == {f"task-0{i}" for i in range(1, 6)}

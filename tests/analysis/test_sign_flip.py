@@ -105,9 +105,8 @@ def test_a_drawn_p_is_the_exact_one_within_its_error_and_keeps_its_symmetries(se
     assert exact.error == 0 < p.error and exact.upper == exact.value
     assert abs(p.value - exact.value) < 4 * p.error
     assert p.upper > p.value and (p.value == 1) <= (exact.value == 1)
-    assert (
-        p == drawn([-x for x in d], monkeypatch) == drawn(d[::-1], monkeypatch) == drawn([*d, Fraction(0)], monkeypatch)
-    )
+    for same in ([-x for x in d], d[::-1], [*d, Fraction(0)]):
+        assert drawn(same, monkeypatch) == p
 
 
 def test_a_tie_counts_half_when_drawn_too(monkeypatch) -> None:
@@ -117,10 +116,8 @@ def test_a_tie_counts_half_when_drawn_too(monkeypatch) -> None:
 
 
 def test_above_the_cap_it_is_drawn_and_says_so() -> None:
-    within, beyond = (
-        [Fraction(MAX_EXACT_UNITS - 1, MAX_EXACT_UNITS), Fraction(1, MAX_EXACT_UNITS)],
-        [Fraction(1), Fraction(1, MAX_EXACT_UNITS)],
-    )
+    step = Fraction(1, MAX_EXACT_UNITS)
+    within, beyond = [1 - step, step], [Fraction(1), step]
     assert sum(map(abs, reduced_steps(within))) == MAX_EXACT_UNITS and sign_flip(within).error == 0
     assert sum(map(abs, reduced_steps(beyond))) == MAX_EXACT_UNITS + 1 and sign_flip(beyond).error > 0
     assert probability(sign_flip(within)) == "0.250"

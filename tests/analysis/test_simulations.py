@@ -71,17 +71,13 @@ def test_on_arrays_the_methods_are_the_reports() -> None:
 
 def _assert_as_reported(found: Studies) -> None:
     d = methods.differences(found)
-    s95, s90, floored = (
-        methods.report_interval(found),
-        methods.report_interval(found, 0.90),
-        methods.floored_interval(d),
-    )
+    s95, s90 = methods.report_interval(found), methods.report_interval(found, 0.90)
+    floored = methods.floored_interval(d)
     fixed, side, p = methods.fixed_half(found), methods.ahead(found), methods.flip_p(found)
     full, rows, kept = methods.full_p(found), methods.rows_of(found.steps.sum(axis=1), 100), methods.survives(found)
     for i in range(40):
-        outcomes = contrasted(
-            *(ShellPasses(tuple(shell[i].tolist()), (5,) * 20) for shell in (found.baseline, found.challenger))
-        )
+        both = (found.baseline[i].tolist(), found.challenger[i].tolist())
+        outcomes = contrasted(*(ShellPasses(tuple(passes), (5,) * 20) for passes in both))
         paired = pair_by_task(outcomes)
         exact, gap = paired.differences, estimate_gap(outcomes, dict.fromkeys(paired.tasks, "one"))
         assert (s95[0][i].clip(-1), s95[1][i].clip(-1, 1)) == pytest.approx(gap.s95)

@@ -113,9 +113,7 @@ MODELS: list[tuple[Counts, str]] = [
     (OPEN, "wrote a working command in 42 of 100 Bash and 38 of 100 PowerShell runs: PowerShell −4 points (95 % "
      "interval −"),
     (OPEN, "). Who is ahead: undecided."),
-    (AHEAD, "Who is ahead: resolved (PowerShell); 10 points or more: resolved."),
     (EIGHT, "Who is ahead: resolved (PowerShell); 10 points or more: open."),
-    (EQUAL, "Who is ahead: undecided; less than 5 points: resolved."),
     (MISSING, "Who is ahead: resolved on what was measured (PowerShell); 10 points or more: open."),
     (EASY, "PowerShell +7 points (95 % interval −1 to +15"),
     (EASY, ", p = 0.008). Who is ahead: resolved (PowerShell); 10 points or more: out of reach on tasks this easy."),

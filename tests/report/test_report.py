@@ -10,11 +10,10 @@ from markdown_it import MarkdownIt
 from fluency.analysis.plan import VERSION
 from fluency.core.provenance import Provenance, Registered, Sampling, parse_provenance
 from fluency.core.records import ImageInfo
-from fluency.core.study import Cell
 from fluency.core.table import read_table, to_frame, write_table
 from fluency.report.report import render, write_report
 from tests.report.test_markdown import HOSTILE, Tags
-from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, random_passes, view_of
+from tests.synthetic_tables import from_counts, make_rows, make_study, make_tasks, random_passes, view_of
 
 TASKS = make_tasks()
 TAGS = set("h1,h2,h3,p,ul,li,em,strong,code,a,img,table,thead,tbody,tr,th,td".split(","))  # noqa: SIM905
@@ -40,10 +39,14 @@ PROVENANCE = Provenance(
 )  # fmt: skip
 
 
-def report(tmp_path: Path, passes, study=None, tasks=TASKS, provenance=None, **more) -> str:
+def report(tmp_path: Path, passes, study=None, tasks=TASKS, provenance=None, altered=None, **more) -> str:
+    """altered: takes a row and its number, and gives what is otherwise in it."""
     study = study or make_study()
+    rows = make_rows(study, tasks, passes, **more)
+    if altered:
+        rows = [row.model_copy(update=altered(row, number)) for number, row in enumerate(rows)]
     path = tmp_path / "report.md"
-    write_report(path, make_frame(study, tasks, passes, **more), view_of(study, tasks, provenance))
+    write_report(path, to_frame(rows), view_of(study, tasks, provenance))
     text = path.read_text(encoding="utf-8")
     check_shape(text, path.parent)
     return text
@@ -192,17 +195,13 @@ def test_missing_cells_are_counted_bounded_and_called_provisional(tmp_path: Path
 
 
 def test_refusals_and_missing_commands_have_their_own_marks(tmp_path: Path) -> None:
-    study = make_study()
-    rows = []
-    for row in make_rows(study, TASKS, lambda cell: True):
-        if row.task == "task-01" and row.trial <= 2:
-            more = {"outcome": "refusal" if row.trial == 1 else "ok", "command": None, "passed": False, "made_of": None}
-            more |= {"failure_class": "refusal" if row.trial == 1 else "format", "why": "said no"}
-            row = row.model_copy(update=more)
-        rows.append(row)
-    path = tmp_path / "report.md"
-    write_report(path, to_frame(rows), view_of(study, TASKS))
-    text = path.read_text()
+    def altered(row, number) -> dict:
+        if row.task != "task-01" or row.trial > 2:
+            return {}
+        failed = {"outcome": "refusal" if row.trial == 1 else "ok", "command": None, "passed": False, "made_of": None}
+        return failed | {"failure_class": "refusal" if row.trial == 1 else "format", "why": "said no"}
+
+    text = report(tmp_path, lambda cell: True, altered=altered)
     assert "∅∅●●●" in row_of(text, "task-01 ")
     assert "refusals left out instead of failed" in text
     assert re.search(r"refusal +\| +1/100 \| +1/100", text)
@@ -275,18 +274,13 @@ def test_provenance_is_printed_whole(tmp_path: Path) -> None:
 
 
 def test_attempts_and_changed_folders_are_told(tmp_path: Path) -> None:
-    study = make_study()
-    rows = make_rows(study, TASKS, lambda cell: True)
     news = {
         0: {"attempts": 2, "side_effects": "the working folder was changed: 1 created"},
         1: {"status": "missing", "passed": None, "attempts": 3, "reason": "its command was started 3 times"},
         2: {"attempts": 1},
     }
-    rows = [row.model_copy(update=news.get(number, {})) for number, row in enumerate(rows)]
-    first, second = (Cell(r.model, r.shell, r.task, r.trial).path for r in rows[:2])
-    write_report(tmp_path / "report.md", to_frame(rows), view_of(study, TASKS, PROVENANCE))
-    text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    check_shape(text, tmp_path)
+    text = report(tmp_path, lambda cell: True, altered=lambda row, number: news.get(number, {}))
+    first, second = (f"model-x/bash/task-01/{trial}" for trial in (1, 2))
     assert f"[{first}](explorer.html#{first}) measured at the 2nd attempt; [{second}](explorer.html#{second})" in text
     assert "given up after the 3rd attempt.\n\n*Missing*" in text and "its command was started 3 times (1)" in text
     assert "1 measured runs (Bash 1, PowerShell 0) changed the working folder" in text
@@ -322,22 +316,18 @@ def test_the_table_and_the_provenance_on_disk_give_the_same_bytes(tmp_path: Path
 
 @pytest.mark.parametrize("place", range(0, len(HOSTILE), 4))
 def test_hostile_text_in_every_field_is_only_text(tmp_path: Path, place: int) -> None:
-    study = make_study(decision=HOSTILE[place] or "none")
     dirt = [HOSTILE[(place + i) % len(HOSTILE)] or "x" for i in range(4)]
-    rows = []
-    for row in make_rows(study, TASKS, lambda cell: cell.trial > 3):
-        more = {"command": dirt[row.trial % 4], "why": dirt[(row.trial + 1) % 4]}
-        more |= {"commands": dirt[2], "side_effects": dirt[3]}
+
+    def altered(row, number) -> dict:
+        more = {"command": dirt[row.trial % 4], "why": dirt[(row.trial + 1) % 4], "commands": dirt[2]}
         more |= {"model_echoed": dirt[0], "temperature_sent": dirt[1], "reason": dirt[2], "failure_class": None}
-        if row.trial == 5:
-            more |= {"status": "missing", "passed": None}
-        rows.append(row.model_copy(update=more))
-    path = tmp_path / "report.md"
+        more |= {"status": "missing", "passed": None} if row.trial == 5 else {}
+        return more | {"side_effects": dirt[3]}
+
     about = {"version": dirt[0], "engines": [{dirt[1]: dirt[2]}], "start_up_s": {dirt[0]: 1.0}}
     dirty = Provenance(registration=Registered(path=dirt[3]), deviations=dirt, **about)
-    write_report(path, to_frame(rows), view_of(study, TASKS, dirty))
-    text = path.read_text(encoding="utf-8")
-    check_shape(text, tmp_path)
+    study = make_study(decision=HOSTILE[place] or "none")
+    text = report(tmp_path, lambda cell: cell.trial > 3, study, provenance=dirty, altered=altered)
     found = Tags()
     html = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
     found.feed(html)
