@@ -59,7 +59,6 @@ DECIDES: list[tuple[list[Counts], str]] = [
     ([OPEN], f"{NOTHING}."),
     ([FLOOR, OPEN], f"{NOTHING}."),
     ([EIGHT], f"{NOTHING}, although PowerShell is ahead for a."),
-    ([EASY], f"{NOTHING}, although PowerShell is ahead for a."),
     ([MILD, OPEN], "By the decision table PowerShell is ahead by 10 points or more for a, but the data do not "),
     ([MILD, MILD], "for a and b, but the data do not resolve it: no change can rest on it."),
     ([AHEAD], f"PowerShell was ahead for the model: {MILD_EVIDENCE}."),
@@ -179,25 +178,21 @@ def changes(counts: Counts, **altered) -> str:
 def test_definitions_of_a_pass_that_change_the_verdict_are_named_with_their_gap() -> None:
     study = make_study()
 
-    def of(unix: bool, refused: bool) -> str:
+    def of(unix: bool = False, refused: bool = False, measured: bool = True) -> str:
         """PowerShell ahead by 20; its fourth pass needs Unix tools, and refusals lower Bash."""
         rows = make_rows(study, TASKS, from_counts({t.id: (3, 4) for t in TASKS}), asked_utc=None)
         for place, row in enumerate(rows):
             works = row.passed and not (unix and row.trial == 4)
-            more: dict = {"no_unix_tools_passed": works if row.shell == "pwsh" else None}
+            more: dict = {"no_unix_tools_passed": works if row.shell == "pwsh" and measured else None}
             more |= {"outcome": "refusal"} if refused and row.shell == "bash" and row.trial == 4 else {}
             rows[place] = row.model_copy(update=more)
         return " ".join(could_change(analyse(to_frame(rows), study, TASKS))["model-x"])
 
-    same = "The gap without Unix tools is +20.0 as well."
-    assert same in of(False, False) and "less than 5" not in of(False, False)
-    assert "Counting a pass without Unix tools gives 0.0: the table would then say less than 5." in of(True, False)
-    assert "Counting a pass with refusals left out gives +5.0: the table would then say no rule for 5" in of(
-        False, True
-    )
-    rows = make_rows(study, TASKS, from_counts({t.id: (3, 4) for t in TASKS}), no_unix_tools_passed=None)
-    said = could_change(analyse(to_frame(rows), study, TASKS))["model-x"]
-    assert "The gap without Unix tools was not measured." in said
+    assert "The gap without Unix tools is +20.0 as well." in of() and "less than 5" not in of()
+    assert "Counting a pass without Unix tools gives 0.0: the table would then say less than 5." in of(unix=True)
+    refused = "Counting a pass with refusals left out gives +5.0: the table would then say no rule for 5"
+    assert refused in of(refused=True)
+    assert "The gap without Unix tools was not measured." in of(measured=False)
 
 
 @pytest.mark.parametrize(
