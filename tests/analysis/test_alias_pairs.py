@@ -108,11 +108,8 @@ def study_of(*models):
 
 
 def test_the_report_pairs_aliases_of_one_id_and_no_others():
-    study = study_of(
-        {"alias": "as-tool", "id": "x", "interface": "tool"},
-        {"alias": "as-reply", "id": "x"},
-        {"alias": "another", "id": "y"},
-    )
+    tool = {"alias": "as-tool", "id": "x", "interface": "tool"}
+    study = study_of(tool, {"alias": "as-reply", "id": "x"}, {"alias": "another", "id": "y"})
     tasks = make_tasks(10)
     frame = make_frame(study, tasks, from_counts({task.id: (2, 3) for task in tasks}))
     tool = frame["model"].eq("as-tool") & frame["shell"].eq("bash") & frame["trial"].le(4)

@@ -27,10 +27,8 @@ def test_every_measured_answer_is_in_one_stretch_and_time_only_goes_on() -> None
 
 
 def test_a_service_that_slows_down_and_gets_worse_is_seen_in_both_shells() -> None:
-    slowing = [
-        row.model_copy(update={"t_gen_s": float(row.trial)}) for row in make_rows(STUDY, TASKS, lambda c: c.trial < 4)
-    ]
-    found = drift(to_frame(slowing), SHELLS)
+    rows = make_rows(STUDY, TASKS, lambda cell: cell.trial < 4)
+    found = drift(to_frame([row.model_copy(update={"t_gen_s": float(row.trial)}) for row in rows]), SHELLS)
     for shell in SHELLS:
         assert [stretch.by_shell[shell].t_gen for stretch in found] == [1, 2, 3, 4]
         assert [stretch.by_shell[shell].passes for stretch in found] == [6, 6, 6, 0]

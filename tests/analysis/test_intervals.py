@@ -11,9 +11,9 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
 from fluency.analysis.intervals import band_shares, clopper_pearson, fixed_task_halfwidth, floored_interval, t_interval
-from fluency.analysis.outcomes import ShellPasses, integers, pair_by_task
+from fluency.analysis.outcomes import integers, pair_by_task
 from fluency.analysis.plan import BANDS, RESAMPLE_SEED
-from tests.synthetic_tables import contrasted
+from tests.analysis.test_gap import outcomes
 
 rates = st.sampled_from([Fraction(c, n) for n in (3, 4, 5) for c in range(n + 1)])
 differences = st.lists(st.tuples(rates, rates).map(lambda pair: pair[1] - pair[0]), min_size=2, max_size=20)
@@ -69,9 +69,8 @@ def test_intervals_stay_within_what_a_gap_can_be() -> None:
 
 
 def fixed(bash: list[tuple[int, int]], pwsh: list[tuple[int, int]], trials: int = 5) -> float | None:
-    counts = [ShellPasses(tuple(c for c, _ in shell), tuple(n for _, n in shell)) for shell in (bash, pwsh)]
-    outcomes = contrasted(*counts, trials)
-    return fixed_task_halfwidth(outcomes, pair_by_task(outcomes))
+    found = outcomes(bash, pwsh, trials)
+    return fixed_task_halfwidth(found, pair_by_task(found))
 
 
 def test_the_fixed_task_interval_by_hand() -> None:

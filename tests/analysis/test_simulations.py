@@ -22,17 +22,14 @@ FOUND = json.loads(FIGURES.read_text())
 
 def test_every_page_shows_the_figures_as_they_were_simulated() -> None:
     for path, text in pages().items():
-        assert path.read_text() == text, (
-            f"{path.name} is not what `make simulate` writes; `python -m tools.simulate --pages`"
-        )
+        assert path.read_text() == text, f"write {path.name} with `python -m tools.simulate --pages`"
 
 
 def test_every_place_has_its_figures_and_every_table_its_rows() -> None:
     marked = [name for path in MARKED for _, name, _ in PLACE.findall(path.read_text())]
     assert sorted(marked) == sorted(BLOCKS)
-    assert {name: part["studies"] for name, part in FOUND.items()} == {
-        name: count for name, (_, count) in TABLES.items()
-    }
+    planned = {name: count for name, (_, count) in TABLES.items()}
+    assert {name: part["studies"] for name, part in FOUND.items()} == planned
 
 
 @pytest.mark.parametrize(("name", "gap"), [("A", 0.0), ("A2", 0.0), ("B", 0.0), ("C", 0.10), ("D", 0.0)])

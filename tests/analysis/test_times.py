@@ -36,13 +36,11 @@ def test_the_first_pass_costs_everything_before_it(cells: list, planned: int, ex
 
 def test_the_time_to_the_first_pass_is_of_the_same_tasks_in_every_measured_shell() -> None:
     """task-01 passes in neither and misses a trial in one: it is left out of both, where one alone would look faster."""
-    rows = [
-        row.model_copy(
-            update={"status": "missing", "passed": None} if lost else {"t_gen_s": 2.0 if row.shell == "pwsh" else 1.0}
-        )
-        for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-01", t_exec_s=0.0)
-        if (lost := row.task == "task-01" and row.shell == "pwsh" and row.trial == 2) or True
-    ]
+    rows = []
+    for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-01", t_exec_s=0.0):
+        lost = (row.task, row.shell, row.trial) == ("task-01", "pwsh", 2)
+        time = {"t_gen_s": 2.0 if row.shell == "pwsh" else 1.0}
+        rows.append(row.model_copy(update={"status": "missing", "passed": None} if lost else time))
     bash, pwsh = times(to_frame(rows), 3, DESIGN_SHELLS).by_shell.values()
     assert (bash.first_tasks, pwsh.first_tasks) == (3, 3)
     assert (bash.t_first, pwsh.t_first) == (1.0, 2.0)

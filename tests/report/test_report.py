@@ -87,20 +87,16 @@ def cells(table: str) -> list[list[str]]:
 def test_the_page_begins_with_what_may_be_decided_and_stays_short(tmp_path: Path) -> None:
     counts = [(4, 5)] * 6 + [(0, 1)] * 5 + [(5, 5)] * 6 + [(0, 0)] * 3
     passes = from_counts(dict(zip([task.id for task in TASKS], counts, strict=True)))
-    text = report(
-        tmp_path, passes, make_study(("model-x", "model-y"), decision="which shell prompts name"), asked_utc=None
-    )
+    study = make_study(("model-x", "model-y"), decision="which shell prompts name")
+    text = report(tmp_path, passes, study, asked_utc=None)
     lines = text.split("\n\n")
     assert lines[1].startswith("**PowerShell was ahead for every model (2 of 2): mild evidence")
     assert "- **model-x** wrote a working command in 54 of 100 Bash and 65 of 100 PowerShell runs" in lines[2]
     assert lines[3].startswith("| model ") and lines[4].startswith("![Gap of each model")
     assert "For the decision: which shell prompts name" in front(text)
     assert words("\n\n".join(lines[:3])) <= 90 and words(front(text)) <= 450
-    assert [line for line in front(text).splitlines() if line.startswith("## ")] == [
-        "## What could change this",
-        "## Where the shells differ",
-        "## How it was measured",
-    ]
+    titles = ["What could change this", "Where the shells differ", "How it was measured"]
+    assert re.findall(r"^## (.*)$", front(text), re.M) == titles
     rest = [line for line in text.splitlines() if re.match("##? ", line)][4:]
     names = ("Numbers", "Sensitivities", "Failures", "Tasks", "Times", "Provenance")
     assert rest == ["# Appendix", *(f"## {name}" for name in names)]
@@ -209,9 +205,8 @@ def test_refusals_and_missing_commands_have_their_own_marks(tmp_path: Path) -> N
 
 def test_variance_worlds_and_contamination_are_described(tmp_path: Path) -> None:
     text = report(tmp_path, random_passes(), worlds_passed=1)
-    assert re.search(
-        r"variance of a run lies: \d+ % in its task, \d+ % in what the shell does to that task, \d+ % in", text
-    )
+    variance = r"variance of a run lies: \d+ % in its task, \d+ % in what the shell does to that task, \d+ % in"
+    assert re.search(variance, text)
     assert "Passed in one world and failed in another, so counted as failed: Bash 100/100, PowerShell 100/100." in text
     assert "are public, so a model may have been trained on them" in text.split("## Provenance")[1]
     assert "variance of a run" not in report(tmp_path, lambda cell: True)
