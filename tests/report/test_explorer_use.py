@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fluency.core.shells import SHELLS
+from fluency.core.study import Cell
 from tests.report.explorer_factory import FAILURES, make_explorer, make_study
 
 FIRST = "qwen-0.5b/bash/stale-lockfiles-0"
@@ -96,9 +97,7 @@ def test_a_cell_shows_what_was_asked_answered_run_and_expected(write, new_page) 
     made = make_explorer(1, 1, 2, states={f"{FIRST}/1": "silent-wrong", f"{FIRST}/2": "missing"})
     page = new_page()
     page.open(write(made), f"{FIRST}/1")
-    records = next(
-        made.load(cell) for cell in made.study.cells([made.tasks[0].id]) if cell.trial == 1 and cell.shell == "bash"
-    )
+    records = made.load(Cell("qwen-0.5b", "bash", "stale-lockfiles-0", 1))
     shown = page.run(f"{DIALOG}.textContent")
     answer, score = records.generation.answer, records.score
     facts = [answer.text, answer.request.prompt, answer.received_utc, answer.request_key, score.why]

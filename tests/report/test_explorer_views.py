@@ -75,16 +75,14 @@ def test_an_opened_cell_keeps_the_filters_and_closing_leaves_no_step_behind(writ
 
 
 def test_an_address_alone_opens_and_closes(write, new_page) -> None:
-    path = write(make_explorer(2, 2, 2, states={f"{FIRST}/1": "passed"}))
-    for address in (f"{FIRST}/1", f"{FIRST}/1?result=passed"):
-        page = new_page()
-        page.open(path, address)
-        assert page.run(TITLE).startswith("qwen-0.5b, Bash, stale-lockfiles-0, trial 1")
-        click(page, "qwen-3b")
-        page.wait(f"{TITLE}.startsWith('qwen-3b')")
-        page.press("Escape")
-        page.wait(f"location.hash === {'#?result=passed' if '?' in address else ''!r}")
-        assert not page.run(f"{DIALOG}.open")
+    page = new_page()
+    page.open(write(make_explorer(2, 2, 2, states={f"{FIRST}/1": "passed"})), f"{FIRST}/1?result=passed")
+    assert page.run(TITLE).startswith("qwen-0.5b, Bash, stale-lockfiles-0, trial 1")
+    click(page, "qwen-3b")
+    page.wait(f"{TITLE}.startsWith('qwen-3b')")
+    page.press("Escape")
+    page.wait("location.hash === '#?result=passed'")
+    assert not page.run(f"{DIALOG}.open")
 
 
 def test_an_address_of_another_study_says_what_is_not_here(write, new_page) -> None:
