@@ -27,10 +27,8 @@ def test_every_measured_answer_is_in_one_stretch_and_time_only_goes_on() -> None
 
 
 def test_a_service_that_slows_down_and_gets_worse_is_seen_in_both_shells() -> None:
-    slowing = [
-        row.model_copy(update={"t_gen_s": float(row.trial)}) for row in make_rows(STUDY, TASKS, lambda c: c.trial < 4)
-    ]
-    found = drift(to_frame(slowing), SHELLS)
+    rows = make_rows(STUDY, TASKS, lambda cell: cell.trial < 4)
+    found = drift(to_frame([row.model_copy(update={"t_gen_s": float(row.trial)}) for row in rows]), SHELLS)
     for shell in SHELLS:
         assert [stretch.by_shell[shell].t_gen for stretch in found] == [1, 2, 3, 4]
         assert [stretch.by_shell[shell].passes for stretch in found] == [6, 6, 6, 0]
@@ -57,9 +55,8 @@ def asked(late: Callable[[Cell, float], float], **more):
 
     late: takes a cell and its planned place, from 0 to 1.
     """
-    rows = {
-        Cell(row.model, row.shell, row.task, row.trial): row for row in make_rows(FIVE_TRIALS, TWENTY, passes, **more)
-    }
+    made = make_rows(FIVE_TRIALS, TWENTY, passes, **more)
+    rows = {Cell(row.model, row.shell, row.task, row.trial): row for row in made}
     for place, cell in enumerate(sorted(rows, key=lambda cell: -FIVE_TRIALS.priority(cell))):
         minutes = place + place * 37 % 8 + 60 * late(cell, place / len(rows))
         time = (datetime(2026, 5, 1) + timedelta(minutes=minutes)).isoformat(timespec="seconds")
@@ -90,11 +87,8 @@ def test_the_order_of_the_answers_is_compared_with_the_planned_one(name: str) ->
     late, state, (low, high) = ORDERS[name]
     found = asking_order(asked(late), "model-x", FIVE_TRIALS)
     assert found.correlation is not None
-    assert (
-        found.state == state
-        and low < found.correlation < high
-        and (found.correlation < ORDER_KEPT) == (state == "departed")
-    )
+    assert found.state == state and low < found.correlation < high
+    assert (found.correlation < ORDER_KEPT) == (state == "departed")
     assert asking_order(asked(late).sample(frac=1, random_state=1), "model-x", FIVE_TRIALS) == found
     if "shell" in name:
         assert found.mean_places["bash"] == pytest.approx(0.25, abs=0.01)

@@ -6,6 +6,7 @@ from fluency.analysis.plan import MIN_TASKS
 from fluency.analysis.study_analysis import analyse
 from fluency.report.first_page import could_change
 from fluency.report.tables import group_table, subset_table
+from tests.report.test_report import cells
 from tests.synthetic_tables import from_counts, make_frame, make_study, make_tasks
 
 STUDY = make_study()
@@ -40,15 +41,9 @@ def test_without_a_leaning_group_it_is_the_study_of_the_others() -> None:
 
 def test_the_verdict_without_each_group_and_without_both_stands_beside_the_headline() -> None:
     found = model()
-    assert [(less.names, less.tasks) for less in found.without] == [
-        (("bash",), 20),
-        (("pwsh",), 20),
-        (("bash", "pwsh"), 10),
-    ]
-    rows = [
-        [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in subset_table("left out", found, found.without).splitlines()[2:]
-    ]
+    subsets = [(less.names, less.tasks) for less in found.without]
+    assert subsets == [(("bash",), 20), (("pwsh",), 20), (("bash", "pwsh"), 10)]
+    rows = cells(subset_table("left out", found, found.without))[2:]
     assert [row[:3] for row in rows] == [
         ["all", "30", "+13.3"],
         ["Bash", "20", "+40.0"],

@@ -69,9 +69,8 @@ def test_the_detectable_gap_is_detected_four_times_in_five() -> None:
 def test_on_these_tasks_the_normal_shift_is_spent_on_trial_noise_alone(tasks: int, trials: int) -> None:
     normal = scipy.stats.norm
     shift = normal.ppf(0.975) + normal.ppf(0.80)
-    assert detectable_these(lambda gap: (7.0, 0.3), tasks, trials) == pytest.approx(
-        shift * math.sqrt(0.3 / trials / tasks)
-    )
+    found = detectable_these(lambda gap: (7.0, 0.3), tasks, trials)
+    assert found == pytest.approx(shift * math.sqrt(0.3 / trials / tasks))
 
 
 def test_more_tasks_always_help_and_more_trials_help_down_to_a_floor() -> None:
@@ -107,9 +106,7 @@ def test_the_present_design_is_marked_and_the_source_is_named() -> None:
 def test_the_three_questions_have_their_simulated_sizes_by_scenario() -> None:
     lines = power_text([], 20, 5, {}).splitlines()
     for name, sizes in SAMPLE_SIZES.items():
-        assert next(line for line in lines if line.split()[:1] == [name]).split()[1:] == [
-            str(n or "n/a") for n in sizes
-        ]
+        assert [name, *(str(n or "n/a") for n in sizes)] in [line.split() for line in lines]
     ahead, _, level = SAMPLE_SIZES["A"]
     assert ahead == pytest.approx(66, abs=5) and SAMPLE_SIZES["C"][0] == pytest.approx(155, abs=10)
     assert level == pytest.approx(300, rel=0.1) and SAMPLE_SIZES["C"][2] > 2 * level
@@ -117,15 +114,11 @@ def test_the_three_questions_have_their_simulated_sizes_by_scenario() -> None:
 
 @pytest.mark.parametrize("name", sorted(SAMPLE_SIZES))
 def test_the_formula_for_a_study_agrees_with_the_simulation_of_the_scenarios(name: str) -> None:
-    for place, gap in ((0, 0.10), (2, 0.0)):
+    ahead, _, no_difference = SAMPLE_SIZES[name]
+    for gap, field, simulated, most in ((0.10, "ahead", ahead, 1.25), (0.0, "no_difference", no_difference, 1.12)):
         between, within = scenario_variance(SCENARIOS[name])(gap)
-        found = sample_sizes((between + within / 5) ** 0.5)
-        simulated = SAMPLE_SIZES[name][place]
-        assert (
-            0.88 * simulated
-            <= (found.ahead, found.no_difference)[place // 2]
-            <= (1.25 if place == 0 else 1.12) * simulated
-        )
+        found = getattr(sample_sizes((between + within / 5) ** 0.5), field)
+        assert 0.88 * simulated <= found <= most * simulated
 
 
 @pytest.mark.parametrize("spread", [0.1, 0.24, 0.287, 0.455])
@@ -149,10 +142,7 @@ def test_one_task_less_is_not_enough_and_no_difference_takes_far_more(spread: fl
     assert finds(0.10 / spread, sizes.ahead) >= POWER > finds(0.10 / spread, sizes.ahead - 1)
     assert excludes(0.05 / spread, sizes.no_difference) >= POWER > excludes(0.05 / spread, sizes.no_difference - 1)
     assert 3 < sizes.no_difference / sizes.ahead < 6 or spread == 0.05
-
-
-def test_no_spread_is_no_certainty() -> None:
-    assert sample_sizes(0.0) is None
+    assert sample_sizes(0.0) is None, "no spread is no certainty"
 
 
 def test_no_variance_between_tasks_is_no_gap_of_zero() -> None:
@@ -174,9 +164,8 @@ def test_the_end_of_the_interval_lies_above_the_variance_in_nearly_all_pilots(ta
     rng, above = np.random.default_rng(3), []
     for _ in range(400):
         rates = 0.5 + rng.normal(0, 0.1, tasks).clip(-0.4, 0.4)
-        counts = [
-            ShellPasses(tuple(rng.binomial(20, rate).tolist()), (20,) * tasks) for rate in (np.full(tasks, 0.5), rates)
-        ]
+        both = (rng.binomial(20, rate).tolist() for rate in (np.full(tasks, 0.5), rates))
+        counts = [ShellPasses(tuple(passes), (20,) * tasks) for passes in both]
         above.append(pilot_variance(contrasted(*counts)).upper > 0.01)
     assert np.mean(above) == pytest.approx(0.975, abs=0.025)
 
@@ -227,17 +216,14 @@ def test_the_outlook_finds_its_gap_as_often_as_it_says() -> None:
 @pytest.mark.parametrize(
     ("assume", "words"),
     [
-        (
-            0.9,
-            "`assume: 0.9`), 45 % of studies end with *cannot tell*. A gap of 22 points is found 80 % of the time; above",
-        ),
+        (0.9, "`assume: 0.9`), 45 % of studies end with *cannot tell*. A gap of 22 points is found 80 % of the time;"),
         (0.92, "out of reach at that rate: PowerShell ahead by 10 pp or more, Bash ahead by 10 pp or more."),
         (0.6, "`assume: 0.6`), 0 % of studies"),
     ],
 )
 def test_the_outlook_is_in_words(assume: float, words: str) -> None:
     study = make_study(assume=assume)
-    assert words in " ".join(outlook_lines(study, 20))
-    assert ("out of reach" in " ".join(outlook_lines(study, 20))) == (assume > 0.9)
+    said = " ".join(outlook_lines(study, 20))
+    assert words in said and ("out of reach" in said) == (assume > 0.9)
     assert outlook_lines(study, 14) == ["A verdict needs 15 tasks, this study has 14."]
     assert outlook_lines(make_study(shells=("bash",)), 20) == []

@@ -52,7 +52,7 @@ def test_it_counts_every_assignment_of_signs(d: list[Fraction]) -> None:
     assert sign_flip(d) == (mid_p(beyond, ties, len(flips)), 0.0)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_it_counts_a_hundred_tasks_as_adding_up_their_sums_one_by_one_does(seed: int) -> None:
     d = example(seed, 100, (20, 21)) if seed % 2 else example(seed, 40, (9, 11))
     sums: Counter[Fraction] = Counter({Fraction(): 1})
@@ -66,7 +66,7 @@ def test_it_counts_a_hundred_tasks_as_adding_up_their_sums_one_by_one_does(seed:
     assert sign_flip(d) == (mid_p(beyond, sums[abs(sum(d))], 2 ** len(d)), 0.0)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_it_is_the_middle_of_scipys_exact_ones(seed: int) -> None:
     """The two one-sided p overlap in the ties: half of that is taken from the smaller, and the rest is doubled."""
     d = np.array([float(x) for x in example(seed, 12, (5, 6))]) * 5
@@ -98,16 +98,15 @@ def test_four_differing_tasks_can_never_reject_and_five_can() -> None:
     assert sign_flip([Fraction(1)] * 5 + flat).value == Fraction(1, 32) and sign_flip(flat).value == 1
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_drawn_p_is_the_exact_one_within_its_error_and_keeps_its_symmetries(seed: int, monkeypatch) -> None:
     d = example(seed, 20, (5, 6))
     exact, p = sign_flip(d), drawn(d, monkeypatch)
     assert exact.error == 0 < p.error and exact.upper == exact.value
     assert abs(p.value - exact.value) < 4 * p.error
     assert p.upper > p.value and (p.value == 1) <= (exact.value == 1)
-    assert (
-        p == drawn([-x for x in d], monkeypatch) == drawn(d[::-1], monkeypatch) == drawn([*d, Fraction(0)], monkeypatch)
-    )
+    for same in ([-x for x in d], d[::-1], [*d, Fraction(0)]):
+        assert drawn(same, monkeypatch) == p
 
 
 def test_a_tie_counts_half_when_drawn_too(monkeypatch) -> None:
@@ -117,10 +116,8 @@ def test_a_tie_counts_half_when_drawn_too(monkeypatch) -> None:
 
 
 def test_above_the_cap_it_is_drawn_and_says_so() -> None:
-    within, beyond = (
-        [Fraction(MAX_EXACT_UNITS - 1, MAX_EXACT_UNITS), Fraction(1, MAX_EXACT_UNITS)],
-        [Fraction(1), Fraction(1, MAX_EXACT_UNITS)],
-    )
+    step = Fraction(1, MAX_EXACT_UNITS)
+    within, beyond = [1 - step, step], [Fraction(1), step]
     assert sum(map(abs, reduced_steps(within))) == MAX_EXACT_UNITS and sign_flip(within).error == 0
     assert sum(map(abs, reduced_steps(beyond))) == MAX_EXACT_UNITS + 1 and sign_flip(beyond).error > 0
     assert probability(sign_flip(within)) == "0.250"

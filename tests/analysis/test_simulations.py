@@ -22,17 +22,14 @@ FOUND = json.loads(FIGURES.read_text())
 
 def test_every_page_shows_the_figures_as_they_were_simulated() -> None:
     for path, text in pages().items():
-        assert path.read_text() == text, (
-            f"{path.name} is not what `make simulate` writes; `python -m tools.simulate --pages`"
-        )
+        assert path.read_text() == text, f"write {path.name} with `python -m tools.simulate --pages`"
 
 
 def test_every_place_has_its_figures_and_every_table_its_rows() -> None:
     marked = [name for path in MARKED for _, name, _ in PLACE.findall(path.read_text())]
     assert sorted(marked) == sorted(BLOCKS)
-    assert {name: part["studies"] for name, part in FOUND.items()} == {
-        name: count for name, (_, count) in TABLES.items()
-    }
+    planned = {name: count for name, (_, count) in TABLES.items()}
+    assert {name: part["studies"] for name, part in FOUND.items()} == planned
 
 
 @pytest.mark.parametrize(("name", "gap"), [("A", 0.0), ("A2", 0.0), ("B", 0.0), ("C", 0.10), ("D", 0.0)])
@@ -71,17 +68,13 @@ def test_on_arrays_the_methods_are_the_reports() -> None:
 
 def _assert_as_reported(found: Studies) -> None:
     d = methods.differences(found)
-    s95, s90, floored = (
-        methods.report_interval(found),
-        methods.report_interval(found, 0.90),
-        methods.floored_interval(d),
-    )
+    s95, s90 = methods.report_interval(found), methods.report_interval(found, 0.90)
+    floored = methods.floored_interval(d)
     fixed, side, p = methods.fixed_half(found), methods.ahead(found), methods.flip_p(found)
     full, rows, kept = methods.full_p(found), methods.rows_of(found.steps.sum(axis=1), 100), methods.survives(found)
     for i in range(40):
-        outcomes = contrasted(
-            *(ShellPasses(tuple(shell[i].tolist()), (5,) * 20) for shell in (found.baseline, found.challenger))
-        )
+        both = (found.baseline[i].tolist(), found.challenger[i].tolist())
+        outcomes = contrasted(*(ShellPasses(tuple(passes), (5,) * 20) for passes in both))
         paired = pair_by_task(outcomes)
         exact, gap = paired.differences, estimate_gap(outcomes, dict.fromkeys(paired.tasks, "one"))
         assert (s95[0][i].clip(-1), s95[1][i].clip(-1, 1)) == pytest.approx(gap.s95)

@@ -15,45 +15,37 @@ TASKS = make_tasks(4)
 STUDY = make_study(trials=3)
 
 
-def trials(*cells: tuple[int, bool, float | None, float | None]) -> list[Trial]:
-    return [Trial(*cell) for cell in cells]
-
-
-def test_the_first_pass_costs_everything_before_it() -> None:
-    assert time_to_first_pass(trials((1, False, 2, 1), (2, True, 3, 0.5), (3, True, 9, 9)), 3) == 6.5
-
-
-def test_no_pass_is_infinite_and_a_gap_before_it_is_unknown() -> None:
-    assert time_to_first_pass(trials((1, False, 2, 1), (2, False, 2, 1)), 2) == inf
-    assert time_to_first_pass(trials((1, False, 2, 1)), 2) is None
-    assert time_to_first_pass(trials((2, True, 2, 1)), 2) is None
-    assert time_to_first_pass(trials((1, True, None, 1)), 1) is None
-
-
-def test_trials_before_a_gap_that_reach_the_horizon_are_enough() -> None:
-    assert time_to_first_pass(trials((1, False, 40, 1), (2, False, 20, 1)), 5) == inf
-    assert time_to_first_pass(trials((1, False, 40, 1), (2, False, 20, 1), (4, True, 1, 1)), 5) == inf
-    assert time_to_first_pass(trials((1, False, 40, 1), (2, False, 10, 1)), 5) is None
+@pytest.mark.parametrize(
+    ("cells", "planned", "expected"),
+    [
+        ([(1, False, 2, 1), (2, True, 3, 0.5), (3, True, 9, 9)], 3, 6.5),
+        ([(1, False, 2, None), (2, True, 1, 1)], 2, 4),  # an answer without a command costs its generation
+        ([(1, False, 2, 1), (2, False, 2, 1)], 2, inf),
+        ([(1, False, 2, 1)], 2, None),
+        ([(2, True, 2, 1)], 2, None),
+        ([(1, True, None, 1)], 1, None),
+        # Trials before a gap are enough where they reach the horizon.
+        ([(1, False, 40, 1), (2, False, 20, 1)], 5, inf),
+        ([(1, False, 40, 1), (2, False, 20, 1), (4, True, 1, 1)], 5, inf),
+        ([(1, False, 40, 1), (2, False, 10, 1)], 5, None),
+    ],
+)
+def test_the_first_pass_costs_everything_before_it(cells: list, planned: int, expected: float | None) -> None:
+    assert time_to_first_pass([Trial(*cell) for cell in cells], planned) == expected
 
 
 def test_the_time_to_the_first_pass_is_of_the_same_tasks_in_every_measured_shell() -> None:
     """task-01 passes in neither and misses a trial in one: it is left out of both, where one alone would look faster."""
-    rows = [
-        row.model_copy(
-            update={"status": "missing", "passed": None} if lost else {"t_gen_s": 2.0 if row.shell == "pwsh" else 1.0}
-        )
-        for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-01", t_exec_s=0.0)
-        if (lost := row.task == "task-01" and row.shell == "pwsh" and row.trial == 2) or True
-    ]
+    rows = []
+    for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-01", t_exec_s=0.0):
+        lost = (row.task, row.shell, row.trial) == ("task-01", "pwsh", 2)
+        time = {"t_gen_s": 2.0 if row.shell == "pwsh" else 1.0}
+        rows.append(row.model_copy(update={"status": "missing", "passed": None} if lost else time))
     bash, pwsh = times(to_frame(rows), 3, DESIGN_SHELLS).by_shell.values()
     assert (bash.first_tasks, pwsh.first_tasks) == (3, 3)
     assert (bash.t_first, pwsh.t_first) == (1.0, 2.0)
     alone = times(to_frame([row for row in rows if row.shell == "bash"]), 3, DESIGN_SHELLS).by_shell["bash"]
     assert (alone.first_tasks, alone.t_first) == (4, (3 * 1.0 + 60) / 4)
-
-
-def test_an_answer_without_a_command_costs_its_generation() -> None:
-    assert time_to_first_pass(trials((1, False, 2, None), (2, True, 1, 1)), 2) == 4
 
 
 def test_never_passed_tasks_count_at_the_horizon_and_their_expected_time_is_infinite() -> None:
@@ -82,33 +74,21 @@ def test_without_latencies_only_the_command_has_a_time() -> None:
     assert found.t_exec.size == 12
 
 
-def test_the_ratio_is_paired_over_tasks_on_the_log_scale() -> None:
-    rows = []
-    factors = {"task-01": 2.0, "task-02": 4.0, "task-03": 8.0}
-    for row in make_rows(STUDY, TASKS, lambda cell: cell.task != "task-04" or cell.shell == "bash"):
-        factor = factors.get(row.task, 1.0) if row.shell == "pwsh" else 1.0
-        rows.append(row.model_copy(update={"t_exec_s": 0.1 * factor}))
-    ratio = times(to_frame(rows), 3, DESIGN_SHELLS).ratio
-    assert ratio.tasks == 3
-    assert ratio.median == pytest.approx(4)
-    assert ratio.geometric_mean == pytest.approx(4)
-    logs = [log(x) for x in factors.values()]
-    low, high = scipy.stats.ttest_1samp(logs, 0).confidence_interval(0.95)
-    assert ratio.low == pytest.approx(exp(low))
-    assert ratio.high == pytest.approx(exp(high))
-
-
-def test_two_tasks_give_the_ratio_an_interval_and_one_gives_none() -> None:
-    def ratio_of(*passing: str):
+def test_the_ratio_is_paired_over_tasks_on_the_log_scale_and_has_an_interval_from_two_on() -> None:
+    def ratio_of(*factors: float):
+        """PowerShell takes that many times as long; a further task passes in Bash alone."""
+        by_task = dict(zip([task.id for task in TASKS], factors, strict=False))
         rows = []
-        for row in make_rows(STUDY, TASKS, lambda cell: cell.task in passing):
-            factor = {"task-01": 2.0, "task-02": 3.0}.get(row.task, 1.0) if row.shell == "pwsh" else 1.0
+        for row in make_rows(STUDY, TASKS, lambda cell: cell.task in by_task or cell.shell == "bash"):
+            factor = by_task.get(row.task, 1.0) if row.shell == "pwsh" else 1.0
             rows.append(row.model_copy(update={"t_exec_s": 0.1 * factor}))
         return times(to_frame(rows), 3, DESIGN_SHELLS).ratio
 
-    low, high = scipy.stats.ttest_1samp([log(2), log(3)], 0).confidence_interval(0.95)
-    two, one = ratio_of("task-01", "task-02"), ratio_of("task-01")
-    assert (two.low, two.high) == pytest.approx((exp(low), exp(high)))
+    three, two, one = ratio_of(2.0, 4.0, 8.0), ratio_of(2.0, 3.0), ratio_of(2.0)
+    assert (three.tasks, three.median, three.geometric_mean) == pytest.approx((3, 4, 4))
+    for ratio, factors in ((three, (2, 4, 8)), (two, (2, 3))):
+        low, high = scipy.stats.ttest_1samp([log(factor) for factor in factors], 0).confidence_interval(0.95)
+        assert (ratio.low, ratio.high) == pytest.approx((exp(low), exp(high)))
     assert (one.low, one.high) == (None, None) and one.geometric_mean == pytest.approx(2)
 
 

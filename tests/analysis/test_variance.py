@@ -1,5 +1,7 @@
 """Where the variance of a run lies: against an analysis of variance, against known populations, in the limits."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,12 +23,8 @@ def test_they_are_those_of_the_expected_mean_squares(seed: int) -> None:
     rng = np.random.default_rng(seed)
     level = rng.random(20)
     counts = [rng.binomial(5, np.clip(level + rng.normal(0, 0.25, 20), 0, 1)).tolist() for _ in range(2)]
-    rows = [
-        (task, shell, int(trial < counts[shell][task]))
-        for task in range(20)
-        for shell in range(2)
-        for trial in range(5)
-    ]
+    cells = itertools.product(range(20), range(2), range(5))
+    rows = [(task, shell, int(trial < counts[shell][task])) for task, shell, trial in cells]
     frame = pd.DataFrame(rows, columns=["task", "shell", "passed"])
     table = sm.stats.anova_lm(smf.ols("passed ~ C(task) * C(shell)", frame).fit())
     squares = table["mean_sq"]
@@ -34,9 +32,8 @@ def test_they_are_those_of_the_expected_mean_squares(seed: int) -> None:
     shell = max(0.0, (squares["C(task):C(shell)"] - trial) / 5)
     task = max(0.0, (squares["C(task)"] - squares["C(task):C(shell)"]) / 10)
     found, total = shares(*counts), trial + shell + task
-    assert (found.task, found.task_and_shell, found.trial) == pytest.approx(
-        (task / total, shell / total, trial / total)
-    )
+    expected = (task / total, shell / total, trial / total)
+    assert (found.task, found.task_and_shell, found.trial) == pytest.approx(expected)
     assert found == shares(*counts[::-1]), "which shell is which is of no consequence"
 
 

@@ -148,16 +148,9 @@ class Page:
             text = "\r" if key == "Enter" else key if len(key) == 1 else ""
             code = codes.get(key) or ord(key.upper())
             names = {"key": key, "code": key, "windowsVirtualKeyCode": code}
-            self.call(
-                "Input.dispatchKeyEvent",
-                type="keyDown" if text else "rawKeyDown",
-                **names,
-                **({"text": text} if text else {}),
-            )
+            down = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}
+            self.call("Input.dispatchKeyEvent", **down, **names)
             self.call("Input.dispatchKeyEvent", type="keyUp", **names)
-
-    def screenshot(self, path: Path) -> None:
-        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
     def print(self) -> bytes:
         """The page as the browser prints it: a PDF."""

@@ -32,24 +32,6 @@ from fluency.core.table import CellRecords, Row, to_frame
 from fluency.core.tasks import CATEGORIES, Structure, Task
 from fluency.generation.request import build_prompt
 
-CRATES = [
-    "arch-check",
-    "cli",
-    "corpus",
-    "db",
-    "db-types",
-    "eval",
-    "git",
-    "grammar-export",
-    "mesh",
-    "ml-cli",
-    "orchestrator",
-    "package",
-    "publisher",
-    "secrets",
-    "telemetry",
-    "workspace",
-]
 COMMANDS = {
     "bash": [
         "find crates/vox-ml-cli -type f -mtime -7 -size +10240c",
@@ -86,45 +68,36 @@ class Made:
 
 
 def make_task(number: int, name: str | None = None, content: str = "paths") -> Task:
+    names = ("stale-lockfiles", "crate-versions", "worker-queues", "fetch-top-crates")
     return Task(
-        id=name or f"{('stale-lockfiles', 'crate-versions', 'worker-queues', 'fetch-top-crates')[number % 4]}-{number}",
-        category=CATEGORIES[number % 4],
-        provenance="written",
-        provenance_note="made for a test",
+        id=name or f"{names[number % 4]}-{number}", category=CATEGORIES[number % 4],
+        provenance="written", provenance_note="made for a test", fixture="made for a test", fairness="made for a test",
         prompt=f"Task {number}: list every regular file under crates/vox-ml-cli (at any depth) that was modified within the last 7 days "
         "and is larger than 10240 bytes. Print one path per line (absolute, or relative to the current directory), in any order.",
         structure=Structure(line=r"^\S.*$"),
         content=content,
-        fixture="made for a test",
-        fairness="made for a test",
         references={"bash": ["true"], "pwsh": ["exit 0"]},
         wrong={"bash": ["false"], "pwsh": ["exit 1"]},
-    )
+    )  # fmt: skip
 
 
 def make_study(
     models: int = 2, trials: int = 5, name: str = "made-up", shells: tuple[str, ...] = DESIGN_SHELLS
 ) -> Study:
     names = ["qwen-0.5b", "qwen-3b", "opus-4-7", "sonnet-4-6", *(f"model-{n}" for n in range(5, 99))]
-    return Study.model_validate(
-        {
-            "study": name,
-            "trials": trials,
-            "shells": list(shells),
-            "models": [{"alias": alias, "id": f"{alias}-instruct-2026"} for alias in names[:models]],
-        }
-    )
+    named = [{"alias": alias, "id": f"{alias}-instruct-2026"} for alias in names[:models]]
+    return Study.model_validate({"study": name, "trials": trials, "shells": list(shells), "models": named})
 
 
 def make_cell(
-    cell: Cell, task: Task, *, seed: int = 0, state: str | None = None, text: str | None = None, scale: int = 1
+    cell: Cell, task: Task, *, state: str | None = None, text: str | None = None, scale: int = 1
 ) -> tuple[CellRecords, Row]:
     """One cell's records and its row of the table.
 
-    state: `passed`, a failure class, `missing`, `not_measured`; without it one drawn from the seed.
+    state: `passed`, a failure class, `missing`, `not_measured`; without it one drawn at random.
     text: put into every field that a model or its command can fill. scale: how long failing outputs are.
     """
-    rng = random.Random(f"{cell.path}:{seed}")
+    rng = random.Random(cell.path)
     state = state or rng.choice(["passed"] * 14 + ["silent-wrong"] * 4 + ["non-zero-exit"] * 3 + list(FAILURES))
     name = {"model": cell.model, "shell": cell.shell, "task": cell.task, "trial": cell.trial, "category": task.category}
     if state in ("missing", "not_measured"):
@@ -136,11 +109,8 @@ def make_cell(
     lenient = None
     if state == "format":
         lenient = command
-        command = (
-            text
-            or f"Sure! Here is a command that does it:\n\n```{cell.shell}\n{command}\n```\n\nIt looks at every crate in turn."
-        )
-    stored = sha256(cell.path + str(seed))
+        command = text or f"Sure! Here is a command that does it:\n\n```{cell.shell}\n{command}\n```\n\nThat is all."
+    stored = sha256(cell.path)
     answer = Answer(
         request_key=stored,
         request=Request(
@@ -152,21 +122,11 @@ def make_cell(
         usage=Usage(input_tokens=rng.randint(120, 190), output_tokens=rng.randint(9, 140)), latency_s=rng.lognormvariate(0.5, 0.6),
         received_utc=f"2026-11-22T0{rng.randint(0, 9)}:{rng.randint(10, 59)}:{rng.randint(10, 59)}Z", server=text or "embedded", client="fluency 0.1.0",
     )  # fmt: skip
-    hashes: dict[str, Any] = {
-        "fluency": "0.1.0",
-        "python": "3.11.7",
-        "generated_utc": answer.received_utc,
-        "host": text or "linux",
-    }
+    hashes: dict[str, Any] = {"fluency": "0.1.0", "generated_utc": answer.received_utc, "host": text or "linux"}
     generation = Generation(
-        cell=cell,
-        answer=answer,
-        temperature_requested=0.7,
-        cost_usd=0.0,
-        price=None,
-        task_sha256=sha256(task.id),
+        cell=cell, answer=answer, temperature_requested=0.7, cost_usd=0.0, price=None, task_sha256=sha256(task.id),
         provenance=hashes,
-    )
+    )  # fmt: skip
     kinds = [("as_designed", "strict")] + ([("no_unix_tools", "strict")] if cell.shell == "pwsh" else [])
     if lenient is not None:
         kinds.append(("as_designed", "lenient"))
@@ -202,28 +162,22 @@ def make_cell(
 def make_run(rng, task, cell, world, condition, reading, passed, text, scale) -> tuple[Run, WorldScore]:
     fixed = random.Random(f"{task.id}:{world}")
     wanted = [
-        f"crates/vox-{name}/src/{fixed.choice(['lib', 'main', 'gen/tables'])}.rs" for name in fixed.sample(CRATES, 9)
+        f"crates/vox-{n}/src/{fixed.choice(['lib', 'main', 'gen/tables'])}.rs" for n in fixed.sample(range(99), 9)
     ]
     printed = list(wanted)
     if not passed:
         printed = [line for line in printed if rng.random() < 0.8]
-        printed += [
-            f"crates/vox-{rng.choice(CRATES)}/{rng.randrange(10**9)}.toml" for _ in range(rng.randint(0, 8) * scale)
-        ]
+        printed += [f"crates/vox-{rng.randrange(10**9)}/Cargo.toml" for _ in range(rng.randint(0, 8) * scale)]
     out = "".join(f"{'/work/' if cell.shell == 'pwsh' else ''}{line}\n" for line in printed)
     error = (
         "" if passed else f"bash: line 1: vox-{rng.randrange(10**6)}: command not found\n" * rng.randint(0, 6 * scale)
     )
     if text:
         wanted, out, error = [text, *wanted], text + "\n" + out, text
-    used = Used(
-        cpu_s=round(rng.random() / 9, 4),
-        peak_rss_bytes=rng.randrange(2**21, 2**27),
-        peak_memory_bytes=rng.randrange(2**21, 2**27),
-    )
     result = Result(
         exit_code=0 if passed or rng.random() < 0.6 else 127, stdout=Stream.of(out.encode()), stderr=Stream.of(error.encode()),
-        wall_s=round(rng.random(), 6), used=used, leftover=[text] if text else [], spawn_error=text,
+        wall_s=round(rng.random(), 6), used=Used(cpu_s=round(rng.random() / 9, 4), peak_memory_bytes=rng.randrange(2**27)),
+        leftover=[text] if text else [], spawn_error=text,
     )  # fmt: skip
     run = Run(seed=world, world_sha256=sha256(str(world)), condition=condition, reading=reading, result=result)
     why = text or ("as expected" if passed else f"{len(printed)} lines where {len(wanted)} are expected")
@@ -250,8 +204,7 @@ def make_explorer(
     records: dict[Cell, CellRecords] = {}
     rows = []
     for cell in study.cells([task.id for task in bank]):
-        records[cell], row = make_cell(
-            cell, by_id[cell.task], state=(states or {}).get(cell.path), text=text, scale=scale
-        )
+        state = (states or {}).get(cell.path)
+        records[cell], row = make_cell(cell, by_id[cell.task], state=state, text=text, scale=scale)
         rows.append(row)
     return Made(to_frame(rows), study, bank, records.__getitem__)

@@ -3,9 +3,12 @@
 import pytest
 
 from fluency.core.records import Paths, Result, Stream, TreeChanges, Used
+from fluency.core.study import Cell
 from fluency.core.table import CellRecords
 from fluency.report.cell_view import bytes_text, cell_view, generation_facts, run_facts, score_facts
 from tests.report.explorer_factory import make_explorer
+
+CELL = Cell("qwen-0.5b", "bash", "stale-lockfiles-0", 1)
 
 
 @pytest.mark.parametrize(
@@ -20,10 +23,8 @@ def test_a_size_is_divided_by_its_unit(size: int | None, text: str | None) -> No
 
 
 def facts(**how) -> dict[str, str]:
-    result = Result(
-        stdout=Stream.of(b""), stderr=Stream.of(b""), used=Used(), **({"exit_code": None, "wall_s": 0.25} | how)
-    )
-    return dict(map(tuple, run_facts(result)))
+    streams = {"stdout": Stream.of(b""), "stderr": Stream.of(b""), "used": Used()}
+    return dict(map(tuple, run_facts(Result(**streams | {"exit_code": None, "wall_s": 0.25} | how))))
 
 
 @pytest.mark.parametrize(
@@ -51,19 +52,16 @@ def test_only_what_is_out_of_the_ordinary_is_told() -> None:
 
 def test_what_was_done_to_the_working_folder_is_told_path_by_path() -> None:
     none = Paths(count=0, paths=[])
-    made = Paths(count=60, paths=[f"f{number:02}" for number in range(50)])
-    changes = TreeChanges(
-        created=made, changed=none, removed=Paths(count=1, paths=["a\nb"]), bytes=61_440, complete=False
-    )
+    made, removed = Paths(count=60, paths=[f"f{n:02}" for n in range(50)]), Paths(count=1, paths=["a\nb"])
+    changes = TreeChanges(created=made, changed=none, removed=removed, bytes=61_440, complete=False)
     said = facts(exit_code=0, tree_changed=True, changes=changes)["Working folder changed"]
     assert said.startswith("60 created: f00, f01, ")
     assert said.endswith("f19, …; 1 removed: a\nb; 61.4 kB written; not all of it was looked at")
 
 
 def test_the_labels_are_words_for_readers() -> None:
-    made = make_explorer(1, 1, 1, states={"qwen-0.5b/bash/stale-lockfiles-0/1": "passed"})
-    (cell,) = [cell for cell in made.study.cells([made.tasks[0].id]) if cell.shell == "bash"]
-    records = made.load(cell)
+    made = make_explorer(1, 1, 1, states={CELL.path: "passed"})
+    records = made.load(CELL)
     of_answer = [label for label, _ in generation_facts(records.generation)]
     of_score = [label for label, _ in score_facts(records.score)]
     words = ["Outcome", "Model", "Temperature", "Tokens", "Cost", "Time to answer", "Asked of", "Received"]
@@ -73,9 +71,8 @@ def test_the_labels_are_words_for_readers() -> None:
 
 
 def test_the_error_stands_where_an_earlier_version_quoted_curls_meter() -> None:
-    made = make_explorer(1, 1, 1, states={"qwen-0.5b/bash/stale-lockfiles-0/1": "non-zero-exit"})
-    (cell,) = [cell for cell in made.study.cells([made.tasks[0].id]) if cell.shell == "bash"]
-    generation, execution, score = made.load(cell)
+    made = make_explorer(1, 1, 1, states={CELL.path: "non-zero-exit"})
+    generation, execution, score = made.load(CELL)
     meter = "  % Total    % Received % Xferd\n\r  0     0    0     0    0     0      0      0 --:--:-- --:--:-- --:--:--     0"
     result = execution.runs[0].result.model_copy(update={"stderr": Stream.of(f"{meter}curl: (6) No host\n".encode())})
     execution = execution.model_copy(update={"runs": [execution.runs[0].model_copy(update={"result": result})]})
@@ -84,4 +81,4 @@ def test_the_error_stands_where_an_earlier_version_quoted_curls_meter() -> None:
         "Another ('% Total').": "Another ('% Total').",
     }.items():
         records = CellRecords(generation, execution, score.model_copy(update={"why": said}))
-        assert cell_view(cell, records, None)["why"] == told
+        assert cell_view(CELL, records, None)["why"] == told

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fluency.core.study import Cell
 from fluency.report import explorer
 from fluency.report.cell_view import NARROW, ViewSize, cell_view, excerpt
 from fluency.report.difference import MOST, difference
@@ -122,7 +123,7 @@ def test_an_excerpt_loses_count_of_nothing(size) -> None:
 
 def test_a_record_outlives_its_task() -> None:
     made = make_explorer(1, 1, 1, states={"qwen-0.5b/pwsh/stale-lockfiles-0/1": "passed"})
-    (cell,) = [cell for cell in made.study.cells([made.tasks[0].id]) if cell.shell == "pwsh"]
+    cell = Cell("qwen-0.5b", "pwsh", "stale-lockfiles-0", 1)
     for task in (None, make_task(0)):
         view = cell_view(cell, made.load(cell), task, ViewSize(500, 50))
         assert view["runs"][0]["diff"]["missing"] == 0

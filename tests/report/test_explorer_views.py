@@ -11,11 +11,10 @@ from fluency.core.study import Cell
 from fluency.core.table import CellRecords, cell_row, to_frame
 from fluency.scoring.score_cell import score_cell
 from tests.report.explorer_factory import Made, make_explorer
-from tests.report.test_explorer_use import DIALOG, FIRST, FOCUSED, choose
+from tests.report.test_explorer_use import DIALOG, FIRST, FOCUSED, LINE, choose
 
 COUNT = "document.getElementById('count').textContent"
 TITLE = f"{DIALOG}.querySelector('h2').textContent"
-LINE = "qwen-0.5b/stale-lockfiles-0"
 
 
 def fields(page) -> dict[str, str]:
@@ -76,16 +75,14 @@ def test_an_opened_cell_keeps_the_filters_and_closing_leaves_no_step_behind(writ
 
 
 def test_an_address_alone_opens_and_closes(write, new_page) -> None:
-    path = write(make_explorer(2, 2, 2, states={f"{FIRST}/1": "passed"}))
-    for address in (f"{FIRST}/1", f"{FIRST}/1?result=passed"):
-        page = new_page()
-        page.open(path, address)
-        assert page.run(TITLE).startswith("qwen-0.5b, Bash, stale-lockfiles-0, trial 1")
-        click(page, "qwen-3b")
-        page.wait(f"{TITLE}.startsWith('qwen-3b')")
-        page.press("Escape")
-        page.wait(f"location.hash === {'#?result=passed' if '?' in address else ''!r}")
-        assert not page.run(f"{DIALOG}.open")
+    page = new_page()
+    page.open(write(make_explorer(2, 2, 2, states={f"{FIRST}/1": "passed"})), f"{FIRST}/1?result=passed")
+    assert page.run(TITLE).startswith("qwen-0.5b, Bash, stale-lockfiles-0, trial 1")
+    click(page, "qwen-3b")
+    page.wait(f"{TITLE}.startsWith('qwen-3b')")
+    page.press("Escape")
+    page.wait("location.hash === '#?result=passed'")
+    assert not page.run(f"{DIALOG}.open")
 
 
 def test_an_address_of_another_study_says_what_is_not_here(write, new_page) -> None:
@@ -112,9 +109,8 @@ def test_links_lead_to_the_same_trial_in_the_other_shell_and_of_the_other_models
 
 
 def test_both_shells_of_a_task_stand_side_by_side(write, new_page) -> None:
-    made = make_explorer(
-        2, 3, 3, states={f"{FIRST}/2": "missing", f"{FIRST}/1": "silent-wrong", f"{FIRST}/3": "passed"}
-    )
+    states = {f"{FIRST}/2": "missing", f"{FIRST}/1": "silent-wrong", f"{FIRST}/3": "passed"}
+    made = make_explorer(2, 3, 3, states=states)
     page = new_page()
     page.open(write(made), "?order=name")
     page.press(*["Tab"] * 10, "ArrowDown", "b")
@@ -144,17 +140,6 @@ def test_both_shells_of_a_task_stand_side_by_side(write, new_page) -> None:
     page.wait(f"{TITLE}.startsWith('qwen-0.5b, crate-versions-1, both shells')")
 
 
-@pytest.mark.parametrize("how", [{"width": 360, "height": 700}, {"dark": True, "height": 2000}], ids=["phone", "dark"])
-def test_the_shells_fit_a_phone_and_have_names(write, new_page, how) -> None:
-    page = new_page(**how)
-    page.open(write(make_explorer(1, 2, 2, text="find " + "averylongpath/" * 30)), LINE)
-    body = f"{DIALOG}.querySelector('.body')"
-    assert page.run(f"{body}.scrollWidth <= {body}.clientWidth && document.documentElement.scrollWidth <= innerWidth")
-    nodes = page.accessible()
-    assert {n["name"] for n in nodes if n["role"] == "dialog"} == {page.run(TITLE).replace("shellsBash", "shells Bash")}
-    assert not [n for n in nodes if n["role"] in ("link", "region", "button") and not n["name"]]
-
-
 def with_records(made: Made, change: Callable[[CellRecords], CellRecords]) -> Made:
     """The study with its records changed, and the table that is gathered from them."""
     cells = list(made.study.cells([task.id for task in made.tasks]))
@@ -170,6 +155,9 @@ def test_the_attempt_at_which_a_cell_was_measured_or_given_up_is_told(write, new
     task._folder = TASKS / "stale-lockfiles"
     reason = "its command was started 3 times"
 
+    def no_world(task, seed):
+        pytest.fail("a world was asked for")
+
     def change(records: CellRecords) -> CellRecords:
         generation, execution, score = records
         cell: Cell = generation.cell
@@ -177,13 +165,7 @@ def test_the_attempt_at_which_a_cell_was_measured_or_given_up_is_told(write, new
             execution = execution.model_copy(update={"attempts": 2})
         if cell.path == f"{FIRST}/3":
             execution = execution.model_copy(update={"attempts": 3, "runs": [], "unmeasured": reason})
-            score = score_cell(
-                task,
-                generation,
-                execution,
-                lambda task, seed: pytest.fail("a world was asked for"),
-                code_sha256="c" * 64,
-            )
+            score = score_cell(task, generation, execution, no_world, code_sha256="c" * 64)
         return CellRecords(generation, execution, score)
 
     page = new_page()

@@ -89,10 +89,6 @@ def test_what_is_visible_is_one_line_without_controls(hostile: str) -> None:
     assert not {unicodedata.category(char) for char in shown} & UNSEEN
 
 
-def test_long_text_is_cut_and_marked() -> None:
-    assert visible("x" * 1000, 10) == "x" * 10 + "…"
-
-
 def test_addresses_are_no_links_on_a_code_host() -> None:
     assert "://" not in text("see https://evil.example")
     assert "www." not in text("see WWW.evil.example").lower()

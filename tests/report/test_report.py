@@ -10,11 +10,10 @@ from markdown_it import MarkdownIt
 from fluency.analysis.plan import VERSION
 from fluency.core.provenance import Provenance, Registered, Sampling, parse_provenance
 from fluency.core.records import ImageInfo
-from fluency.core.study import Cell
 from fluency.core.table import read_table, to_frame, write_table
 from fluency.report.report import render, write_report
 from tests.report.test_markdown import HOSTILE, Tags
-from tests.synthetic_tables import from_counts, make_frame, make_rows, make_study, make_tasks, random_passes, view_of
+from tests.synthetic_tables import from_counts, make_rows, make_study, make_tasks, random_passes, view_of
 
 TASKS = make_tasks()
 TAGS = set("h1,h2,h3,p,ul,li,em,strong,code,a,img,table,thead,tbody,tr,th,td".split(","))  # noqa: SIM905
@@ -28,6 +27,7 @@ PROVENANCE = Provenance(
         ImageInfo(
             image_id="sha256:77", content_sha256="78" * 32, base="debian:12", architecture="amd64",
             shells={"bash": "5.2.15", "pwsh": "7.6.5"}, packages_sha256="79" * 32,
+            archives={"pwsh": "ab" * 32}, unofficial=["pwsh"],
         )
     ],
     engines=[{"name": "docker", "rootless": False}, {"name": "podman", "rootless": True}],
@@ -39,10 +39,14 @@ PROVENANCE = Provenance(
 )  # fmt: skip
 
 
-def report(tmp_path: Path, passes, study=None, tasks=TASKS, provenance=None, **more) -> str:
+def report(tmp_path: Path, passes, study=None, tasks=TASKS, provenance=None, altered=None, **more) -> str:
+    """altered: takes a row and its number, and gives what is otherwise in it."""
     study = study or make_study()
+    rows = make_rows(study, tasks, passes, **more)
+    if altered:
+        rows = [row.model_copy(update=altered(row, number)) for number, row in enumerate(rows)]
     path = tmp_path / "report.md"
-    write_report(path, make_frame(study, tasks, passes, **more), view_of(study, tasks, provenance))
+    write_report(path, to_frame(rows), view_of(study, tasks, provenance))
     text = path.read_text(encoding="utf-8")
     check_shape(text, path.parent)
     return text
@@ -75,23 +79,24 @@ def row_of(text: str, start: str) -> str:
     return next(line for line in text.splitlines() if line.startswith(f"| {start}"))
 
 
+def cells(table: str) -> list[list[str]]:
+    """A Markdown table's cells, line by line."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+
+
 def test_the_page_begins_with_what_may_be_decided_and_stays_short(tmp_path: Path) -> None:
     counts = [(4, 5)] * 6 + [(0, 1)] * 5 + [(5, 5)] * 6 + [(0, 0)] * 3
     passes = from_counts(dict(zip([task.id for task in TASKS], counts, strict=True)))
-    text = report(
-        tmp_path, passes, make_study(("model-x", "model-y"), decision="which shell prompts name"), asked_utc=None
-    )
+    study = make_study(("model-x", "model-y"), decision="which shell prompts name")
+    text = report(tmp_path, passes, study, asked_utc=None)
     lines = text.split("\n\n")
     assert lines[1].startswith("**PowerShell was ahead for every model (2 of 2): mild evidence")
     assert "- **model-x** wrote a working command in 54 of 100 Bash and 65 of 100 PowerShell runs" in lines[2]
     assert lines[3].startswith("| model ") and lines[4].startswith("![Gap of each model")
     assert "For the decision: which shell prompts name" in front(text)
     assert words("\n\n".join(lines[:3])) <= 90 and words(front(text)) <= 450
-    assert [line for line in front(text).splitlines() if line.startswith("## ")] == [
-        "## What could change this",
-        "## Where the shells differ",
-        "## How it was measured",
-    ]
+    titles = ["What could change this", "Where the shells differ", "How it was measured"]
+    assert re.findall(r"^## (.*)$", front(text), re.M) == titles
     rest = [line for line in text.splitlines() if re.match("##? ", line)][4:]
     names = ("Numbers", "Sensitivities", "Failures", "Tasks", "Times", "Provenance")
     assert rest == ["# Appendix", *(f"## {name}" for name in names)]
@@ -108,13 +113,6 @@ def test_sections_without_content_leave_a_line_in_the_appendix_and_none_on_the_p
     assert "pass@5" not in text and "pass^" not in text
 
 
-def test_an_unresolved_verdict_is_no_evidence(tmp_path: Path) -> None:
-    text = report(tmp_path, from_counts({t.id: (0, 5) if i < 2 else (3, 3) for i, t in enumerate(TASKS)}))
-    assert "the data do not resolve it: no change can rest on it." in front(text)
-    assert "mild evidence for PowerShell, not resolved" in row_of(text, "model-x")
-    assert "no test can reject" in text
-
-
 def test_five_models_have_a_row_and_figures_each_and_are_not_pooled(tmp_path: Path) -> None:
     study = make_study(tuple(f"model-{letter}" for letter in "abcde"))
     text = report(tmp_path, random_passes(), study)
@@ -127,65 +125,56 @@ def test_five_models_have_a_row_and_figures_each_and_are_not_pooled(tmp_path: Pa
     assert len(list((tmp_path / "figures").glob("*.svg"))) == 11
 
 
-def test_one_trial(tmp_path: Path) -> None:
-    text = report(tmp_path, random_passes(), make_study(trials=1))
-    assert "× 1 trial × 1 model" in front(text)
-    assert re.search(r"\| +undefined \|", text)
+STATES = {
+    "no PowerShell": (
+        {"passes": lambda cell: "not_measured" if cell.shell == "pwsh" else cell.trial < 4},
+        ["Bash passed 60 of 100 runs", "To measure PowerShell, put its release's tarball beside the Makefile and run"],
+        [r"was not compared: PowerShell 7 was not measured: the sandbox image holds no PowerShell 7 \(Bash",
+         r"\| model-x .*not measured", r"PowerShell 7 \| +100 \| +0 \| +0 \| +100 \| the sandbox image"],
+        2,
+    ),
+    "one shell": ({"study": make_study(shells=("bash",))}, ["PowerShell 7 is not part of this study"],
+        [r"\| model-x .*not in study"], 2),
+    "nothing": (
+        {"passes": lambda cell: None},
+        ["0 of 200 runs measured", "nothing was measured in Bash yet (100 cells planned)"],
+        ["There is no answer yet", r"no generation yet \(100\)"],
+        0,
+    ),
+    "few tasks": ({"tasks": make_tasks(8)}, ["8 of 8 tasks were measured in both shells; a verdict needs 15"],
+        [r"\| model-x .*no verdict"], 3),
+    "one trial": ({"study": make_study(trials=1)}, ["× 1 trial × 1 model"], [r"\| +undefined \|"], 3),
+    "all pass": ({"passes": lambda cell: True}, [], [r"No measured run failed\.", r"\(widened\)",
+        "0/20 tasks differ: up to 16.8 %", "pass@1 is at the ceiling in both shells"], 2),
+    "all fail": ({"passes": lambda cell: False}, ["solved nothing in either shell"],
+        [r"\| model-x .*does not apply \(floor\)"], 1),
+    "unresolved": (
+        {"passes": from_counts({t.id: (0, 5) if i < 2 else (3, 3) for i, t in enumerate(TASKS)})},
+        ["the data do not resolve it: no change can rest on it."],
+        [r"\| model-x .*mild evidence for PowerShell, not resolved", "no test can reject"],
+        3,
+    ),
+    "few trials of a task": (
+        {"passes": lambda cell: None if cell.task == "task-07" and cell.trial > 2 else True}, [],
+        [r"Left out of the comparison, with too few measured trials \(3 of 5 needed in both shells\): task-07\."], 2),
+}  # fmt: skip
+"""State -> what is measured, words on the page before the appendix, patterns of the whole text, figures."""
 
 
-def test_a_shell_that_cannot_be_measured(tmp_path: Path) -> None:
-    text = report(tmp_path, lambda cell: "not_measured" if cell.shell == "pwsh" else cell.trial < 4)
-    assert "was not compared: PowerShell 7 was not measured: the sandbox image holds no PowerShell 7 (Bash" in text
-    assert "Bash passed 60 of 100 runs" in front(text)
-    assert "To measure PowerShell, put its release's tarball beside the Makefile and run `make image`." in front(
-        text.replace("&#96;", "`")
-    )
-    assert "not measured" in row_of(text, "model-x")
-    assert re.search(r"PowerShell 7 \| +100 \| +0 \| +0 \| +100 \| the sandbox image", text)
-    assert not re.search(r"\d/100 \| +\d+/100 \| \[model-x/pwsh", text), "nothing of the shell counts as failed"
-    assert not (tmp_path / "figures" / "gaps.svg").exists()
-
-
-def test_all_pass(tmp_path: Path) -> None:
-    text = report(tmp_path, lambda cell: True)
-    assert "No measured run failed." in text
-    assert "(widened)" in text
-    assert "0/20 tasks differ: up to 16.8 %" in text
-    assert "pass@1 is at the ceiling in both shells" in text
-
-
-def test_all_fail(tmp_path: Path) -> None:
-    text = report(tmp_path, lambda cell: False)
-    assert "solved nothing in either shell" in front(text)
-    assert "does not apply (floor)" in row_of(text, "model-x")
-    assert [path.name for path in (tmp_path / "figures").iterdir()] == ["gaps.svg"]
-
-
-def test_nothing_measured(tmp_path: Path) -> None:
-    text = report(tmp_path, lambda cell: None)
-    assert "0 of 200 runs measured" in front(text)
-    assert "nothing was measured in Bash yet (100 cells planned)" in front(text)
-    assert "There is no answer yet" in text
-    assert "no generation yet (100)" in text
-    assert not list(tmp_path.glob("figures/*.svg"))
+@pytest.mark.parametrize("state", STATES)
+def test_each_state_of_a_study_is_named(tmp_path: Path, state: str) -> None:
+    made, on_page, patterns, figures = STATES[state]
+    text = report(tmp_path, **{"passes": random_passes()} | made)
+    assert [words for words in on_page if words not in front(text)] == []
+    assert [pattern for pattern in patterns if not re.search(pattern, text)] == []
+    assert len(list(tmp_path.glob("figures/*.svg"))) == figures
+    assert not re.search(r"\d/100 \| +\d+/100 \| \[model-x/pwsh", text) or state not in ("no PowerShell", "nothing")
 
 
 def test_a_table_without_any_row(tmp_path: Path) -> None:
     study = make_study()
     write_report(tmp_path / "report.md", to_frame([]), view_of(study, TASKS))
     assert "no row in the cells table (100)" in (tmp_path / "report.md").read_text()
-
-
-def test_one_shell_only(tmp_path: Path) -> None:
-    text = report(tmp_path, random_passes(), make_study(shells=("bash",)))
-    assert "PowerShell 7 is not part of this study" in front(text)
-    assert "not in study" in row_of(text, "model-x")
-
-
-def test_few_tasks_get_no_verdict_and_a_reason(tmp_path: Path) -> None:
-    text = report(tmp_path, random_passes(), tasks=make_tasks(8))
-    assert "8 of 8 tasks were measured in both shells; a verdict needs 15" in front(text)
-    assert "no verdict" in row_of(text, "model-x")
 
 
 def test_missing_cells_are_counted_bounded_and_called_provisional(tmp_path: Path) -> None:
@@ -201,23 +190,14 @@ def test_missing_cells_are_counted_bounded_and_called_provisional(tmp_path: Path
     assert "·●" in text
 
 
-def test_tasks_with_too_few_trials_are_named(tmp_path: Path) -> None:
-    text = report(tmp_path, lambda cell: None if cell.task == "task-07" and cell.trial > 2 else True)
-    assert "Left out of the comparison, with too few measured trials (3 of 5 needed in both shells): task-07." in text
-
-
 def test_refusals_and_missing_commands_have_their_own_marks(tmp_path: Path) -> None:
-    study = make_study()
-    rows = []
-    for row in make_rows(study, TASKS, lambda cell: True):
-        if row.task == "task-01" and row.trial <= 2:
-            more = {"outcome": "refusal" if row.trial == 1 else "ok", "command": None, "passed": False, "made_of": None}
-            more |= {"failure_class": "refusal" if row.trial == 1 else "format", "why": "said no"}
-            row = row.model_copy(update=more)
-        rows.append(row)
-    path = tmp_path / "report.md"
-    write_report(path, to_frame(rows), view_of(study, TASKS))
-    text = path.read_text()
+    def altered(row, number) -> dict:
+        if row.task != "task-01" or row.trial > 2:
+            return {}
+        failed = {"outcome": "refusal" if row.trial == 1 else "ok", "command": None, "passed": False, "made_of": None}
+        return failed | {"failure_class": "refusal" if row.trial == 1 else "format", "why": "said no"}
+
+    text = report(tmp_path, lambda cell: True, altered=altered)
     assert "∅∅●●●" in row_of(text, "task-01 ")
     assert "refusals left out instead of failed" in text
     assert re.search(r"refusal +\| +1/100 \| +1/100", text)
@@ -225,35 +205,34 @@ def test_refusals_and_missing_commands_have_their_own_marks(tmp_path: Path) -> N
 
 def test_variance_worlds_and_contamination_are_described(tmp_path: Path) -> None:
     text = report(tmp_path, random_passes(), worlds_passed=1)
-    assert re.search(
-        r"variance of a run lies: \d+ % in its task, \d+ % in what the shell does to that task, \d+ % in", text
-    )
+    variance = r"variance of a run lies: \d+ % in its task, \d+ % in what the shell does to that task, \d+ % in"
+    assert re.search(variance, text)
     assert "Passed in one world and failed in another, so counted as failed: Bash 100/100, PowerShell 100/100." in text
     assert "are public, so a model may have been trained on them" in text.split("## Provenance")[1]
     assert "variance of a run" not in report(tmp_path, lambda cell: True)
 
 
-def test_every_failure_class_links_to_its_cell(tmp_path: Path) -> None:
-    text = report(tmp_path, random_passes())
-    found = re.findall(r"\| \[([^\]]+)\]\(explorer\.html#([^)]+)\)", text)
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory) -> str:
+    """The report of a study without anything out of the ordinary."""
+    return report(tmp_path_factory.mktemp("usual"), random_passes())
+
+
+def test_every_failure_class_links_to_its_cell(usual: str) -> None:
+    found = re.findall(r"\| \[([^\]]+)\]\(explorer\.html#([^)]+)\)", usual)
     assert len(found) == 2
     assert all(shown == linked and shown.startswith("model-x/") for shown, linked in found)
 
 
-def test_what_powershell_is_made_of_stands_beside_the_headline(tmp_path: Path) -> None:
-    text = report(tmp_path, random_passes())
-    assert re.search(r"\| PowerShell 7 \| cmdlets-only +\| +\d+/100 \|", text)
-    assert "without Unix tools" in front(text) and "without Unix tools" in text.split("## Numbers")[1].split("## ")[0]
+def test_what_powershell_is_made_of_stands_beside_the_headline_and_windows_aliases_do_not(usual: str) -> None:
+    numbers = usual.split("## Numbers")[1].split("## ")[0]
+    assert re.search(r"\| PowerShell 7 \| cmdlets-only +\| +\d+/100 \|", usual)
+    assert "without Unix tools" in front(usual) and "without Unix tools" in numbers
+    assert "aliases" not in front(usual) + numbers
     gap = r"the gap is \*\*[+−]\d+\.\d pp\*\* \(PowerShell \d+/100, Bash \d+/100, 20 tasks"
-    assert re.search(r"With no Unix tools on PATH for PowerShell \(Bash as designed\), " + gap, text)
-    assert re.search(r"With the aliases of Windows for PowerShell \(Bash as designed\), " + gap, text)
-    assert re.search(r"\| passed without Unix tools \| passed with Windows aliases \|", text)
-
-
-def test_the_aliases_of_windows_are_never_the_headline(tmp_path: Path) -> None:
-    text = report(tmp_path, random_passes())
-    assert "with Windows aliases" in text
-    assert "aliases" not in front(text) + text.split("## Numbers")[1].split("## ")[0]
+    assert re.search(r"With no Unix tools on PATH for PowerShell \(Bash as designed\), " + gap, usual)
+    assert re.search(r"With the aliases of Windows for PowerShell \(Bash as designed\), " + gap, usual)
+    assert re.search(r"\| passed without Unix tools \| passed with Windows aliases \|", usual)
 
 
 def test_times_without_latencies_are_not_given_as_zero(tmp_path: Path) -> None:
@@ -268,6 +247,7 @@ def test_provenance_is_printed_whole(tmp_path: Path) -> None:
         "- commit: `0123abc000000000000000000000000000000000`",
         "- uncommitted changes: `yes`",
         "- image.shells.pwsh: `7.6.5`",
+        f"- image.archives.pwsh: `{'ab' * 32}`",
         "- engine.1.rootless: `yes`",
         "- sampling.model-x.max_tokens: `256, 512`",
         "- sampling.model-x.thinking: `none`",
@@ -288,36 +268,14 @@ def test_provenance_is_printed_whole(tmp_path: Path) -> None:
     assert "extra_body" not in text and "spent_usd" not in text
 
 
-def test_a_study_on_another_build_says_so_beside_its_verdict(tmp_path: Path) -> None:
-    image = PROVENANCE.images[0]
-    other = image.model_copy(update={"archives": {"pwsh": "ab" * 32}, "unofficial": ["pwsh"]})
-    official = image.model_copy(update={"archives": {"pwsh": "cd" * 32}})
-    for built, said in ((other, True), (official, False), (image, False)):
-        text = report(tmp_path, random_passes(), provenance=PROVENANCE.model_copy(update={"images": [built]}))
-        assert ("here is another build than the official release" in front(text)) == said
-        assert (f"image.archives.pwsh: `{'ab' * 32}`" in text) == said
-
-
-def test_without_a_registration_it_says_exploratory(tmp_path: Path) -> None:
-    text = report(tmp_path, random_passes(), provenance=Provenance())
-    assert "Exploratory: not registered in advance, and no decision named." in front(text)
-    assert "Exploratory: no registration." in text
-    assert f"Analysis plan version {VERSION}, SHA-256" in text
-
-
 def test_attempts_and_changed_folders_are_told(tmp_path: Path) -> None:
-    study = make_study()
-    rows = make_rows(study, TASKS, lambda cell: True)
     news = {
         0: {"attempts": 2, "side_effects": "the working folder was changed: 1 created"},
         1: {"status": "missing", "passed": None, "attempts": 3, "reason": "its command was started 3 times"},
         2: {"attempts": 1},
     }
-    rows = [row.model_copy(update=news.get(number, {})) for number, row in enumerate(rows)]
-    first, second = (Cell(r.model, r.shell, r.task, r.trial).path for r in rows[:2])
-    write_report(tmp_path / "report.md", to_frame(rows), view_of(study, TASKS, PROVENANCE))
-    text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    check_shape(text, tmp_path)
+    text = report(tmp_path, lambda cell: True, altered=lambda row, number: news.get(number, {}))
+    first, second = (f"model-x/bash/task-01/{trial}" for trial in (1, 2))
     assert f"[{first}](explorer.html#{first}) measured at the 2nd attempt; [{second}](explorer.html#{second})" in text
     assert "given up after the 3rd attempt.\n\n*Missing*" in text and "its command was started 3 times (1)" in text
     assert "1 measured runs (Bash 1, PowerShell 0) changed the working folder" in text
@@ -332,61 +290,45 @@ def test_the_gap_by_lean_and_the_verdict_without_leaning_tasks_stand_in_their_se
     assert "do not say which shell they lean to" not in text
 
 
-def test_limits_say_what_was_not_measured(tmp_path: Path) -> None:
-    text = report(tmp_path, random_passes())
+def test_limits_say_what_was_not_measured_and_an_unregistered_study_is_exploratory(usual: str) -> None:
     for words in ("one-shot", "safe to run", "own language instead of a shell", "not a random sample"):
-        assert words in text.split("## Provenance")[1]
-    assert "of 20 tasks (no named set), 3 come from the design document, 5 from" in text
+        assert words in usual.split("## Provenance")[1]
+    assert "of 20 tasks (no named set), 3 come from the design document, 5 from" in usual
+    assert "Exploratory: no registration." in usual and f"Analysis plan version {VERSION}, SHA-256" in usual
 
 
-def test_the_same_inputs_give_the_same_bytes_and_the_table_on_disk_is_enough(tmp_path: Path) -> None:
-    study = make_study(("model-x", "model-y"))
-    write_table(tmp_path / "cells.csv", make_rows(study, TASKS, random_passes()))
-    document = parse_provenance(PROVENANCE.model_dump_json().encode())
-    for name in ("one", "two"):
-        view = view_of(study, TASKS, document)
-        write_report(tmp_path / name / "report.md", read_table(tmp_path / "cells.csv"), view)
+def test_the_table_and_the_provenance_on_disk_give_the_same_bytes(tmp_path: Path) -> None:
+    study, rows = make_study(), make_rows(make_study(), TASKS, random_passes())
+    write_table(tmp_path / "cells.csv", rows)
+    read = parse_provenance(PROVENANCE.model_dump_json().encode())
+    write_report(tmp_path / "one" / "report.md", to_frame(rows), view_of(study, TASKS, PROVENANCE))
+    write_report(tmp_path / "two" / "report.md", read_table(tmp_path / "cells.csv"), view_of(study, TASKS, read))
     files = sorted(p.relative_to(tmp_path / "one") for p in (tmp_path / "one").rglob("*") if p.is_file())
-    assert len(files) == 6
+    assert len(files) == 4
     for file in files:
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
 
 
 @pytest.mark.parametrize("place", range(0, len(HOSTILE), 4))
 def test_hostile_text_in_every_field_is_only_text(tmp_path: Path, place: int) -> None:
-    study = make_study(decision=HOSTILE[place] or "none")
     dirt = [HOSTILE[(place + i) % len(HOSTILE)] or "x" for i in range(4)]
-    rows = []
-    for row in make_rows(study, TASKS, lambda cell: cell.trial > 3):
-        more = {
-            "command": dirt[row.trial % 4],
-            "why": dirt[(row.trial + 1) % 4],
-            "commands": dirt[2],
-            "side_effects": dirt[3],
-        }
+
+    def altered(row, number) -> dict:
+        more = {"command": dirt[row.trial % 4], "why": dirt[(row.trial + 1) % 4], "commands": dirt[2]}
         more |= {"model_echoed": dirt[0], "temperature_sent": dirt[1], "reason": dirt[2], "failure_class": None}
-        if row.trial == 5:
-            more |= {"status": "missing", "passed": None}
-        rows.append(row.model_copy(update=more))
-    path = tmp_path / "report.md"
-    dirty = Provenance(
-        version=dirt[0],
-        engines=[{dirt[1]: dirt[2]}],
-        registration=Registered(path=dirt[3]),
-        deviations=dirt,
-        start_up_s={dirt[0]: 1.0},
-    )
-    write_report(path, to_frame(rows), view_of(study, TASKS, dirty))
-    text = path.read_text(encoding="utf-8")
-    check_shape(text, tmp_path)
+        more |= {"status": "missing", "passed": None} if row.trial == 5 else {}
+        return more | {"side_effects": dirt[3]}
+
+    about = {"version": dirt[0], "engines": [{dirt[1]: dirt[2]}], "start_up_s": {dirt[0]: 1.0}}
+    dirty = Provenance(registration=Registered(path=dirt[3]), deviations=dirt, **about)
+    study = make_study(decision=HOSTILE[place] or "none")
+    text = report(tmp_path, lambda cell: cell.trial > 3, study, provenance=dirty, altered=altered)
     found = Tags()
     html = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
     found.feed(html)
     assert set(found.tags) <= TAGS
     targets = re.findall(r'<(?:a|img)[^>]*(?:href|src)="([^"]*)"', html)
-    assert targets
-    own = ("explorer.html", "#", "figures/")
-    assert all(target.startswith(own) for target in targets)
+    assert targets and all(target.startswith(("explorer.html", "#", "figures/")) for target in targets)
 
 
 def test_figures_of_an_earlier_report_do_not_stay(tmp_path: Path) -> None:
@@ -402,17 +344,9 @@ def test_a_value_the_template_lacks_stops_the_report() -> None:
 
 
 def test_the_report_shows_how_the_answers_fared_over_the_time_of_asking(tmp_path: Path) -> None:
-    found = report(tmp_path, lambda cell: cell.trial < 4, t_gen_s=1.5)
-    head = next(line for line in found.splitlines() if line.startswith("| answered, UTC"))
-    assert [cell.strip() for cell in head.strip("| ").split("|")] == [
-        "answered, UTC",
-        "Bash, passes",
-        "Bash, t_gen",
-        "PowerShell 7, passes",
-        "PowerShell 7, t_gen",
-    ]
-    lines = found.splitlines()
-    rows = lines[lines.index(head) + 2 :][:4]
-    assert rows[0].startswith("| 2026-05-01T10:01 to 2026-05-01T10:02 |")
-    assert [cell.strip() for cell in rows[0].strip("| ").split("|")][1:] == ["30/30", "1.50 s", "20/20", "1.50 s"]
-    assert [cell.strip() for cell in rows[3].strip("| ").split("|")][1::2] == ["0/20", "0/30"]
+    found = report(tmp_path, lambda cell: cell.trial < 4, t_gen_s=1.5).splitlines()
+    start = next(place for place, line in enumerate(found) if line.startswith("| answered, UTC"))
+    head, _, first, *_, last = cells("\n".join(found[start : start + 6]))
+    assert head[1:] == ["Bash, passes", "Bash, t_gen", "PowerShell 7, passes", "PowerShell 7, t_gen"]
+    assert first == ["2026-05-01T10:01 to 2026-05-01T10:02", "30/30", "1.50 s", "20/20", "1.50 s"]
+    assert last[1::2] == ["0/20", "0/30"]

@@ -19,11 +19,8 @@ def analysis_of(
     lacked: dict[str, int], invented: dict[str, int] | None = None, older: int = 0, measured=("bash", "pwsh")
 ) -> Analysis:
     """Of a model that passes every third trial alone; so many failed cells of these classes by shell."""
-    left = {
-        "missing-program": dict(lacked),
-        "invented-command": dict(invented or {}),
-        "command-not-found": {"bash": older},
-    }
+    left = {"missing-program": dict(lacked), "invented-command": dict(invented or {})}
+    left |= {"command-not-found": {"bash": older}}
     rows = make_rows(STUDY, TASKS, lambda cell: cell.trial == 3 if cell.shell in measured else "not_measured")
     changed = []
     for row in rows:
@@ -46,10 +43,8 @@ def test_both_classes_are_compared_by_shell() -> None:
 @pytest.mark.parametrize(("bash", "pwsh"), [(29, 4), (0, 3), (3, 0)])
 def test_from_three_points_on_the_gap_is_bounded_both_ways(bash: int, pwsh: int) -> None:
     text = said({"bash": bash, "pwsh": pwsh})
-    assert (
-        f"**The sandbox may favour {'Bash' if bash < pwsh else 'PowerShell'}**" in text
-        and f"by {abs(bash - pwsh)}.0 points in the first, 3 or more" in text
-    )
+    assert f"**The sandbox may favour {'Bash' if bash < pwsh else 'PowerShell'}**" in text
+    assert f"by {abs(bash - pwsh)}.0 points in the first, 3 or more" in text
     assert f"{'+' if pwsh > bash else '−'}{abs(bash - pwsh)}.0 pp with all of them passed, against 0.0 pp" in text
     assert "pp with those cells left out" in text
 

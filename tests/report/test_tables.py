@@ -12,7 +12,7 @@ from fluency.core.study import Cell
 from fluency.core.table import COLUMNS, LATER, CellRecords, _full_row, read_table, to_frame, write_table
 from fluency.report.report import write_report
 from fluency.report.tables import summary_table
-from tests.report.test_report import check_shape
+from tests.report.test_report import cells, check_shape
 from tests.synthetic_tables import level_but_for, make_frame, make_rows, make_study, make_tasks, view_of
 
 TASKS, STUDY = make_tasks(), make_study()
@@ -20,8 +20,7 @@ TASKS, STUDY = make_tasks(), make_study()
 
 def rows(*pairs: tuple[int, int]) -> list[list[str]]:
     """The table of a study whose first tasks passed so often in Bash and in PowerShell; the others 3 of 5 in both."""
-    table = summary_table(analyse(make_frame(STUDY, TASKS, level_but_for(TASKS, *pairs)), STUDY, TASKS))
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    return cells(summary_table(analyse(make_frame(STUDY, TASKS, level_but_for(TASKS, *pairs)), STUDY, TASKS)))
 
 
 @pytest.mark.parametrize(
@@ -49,13 +48,8 @@ def test_numbers_stand_to_the_right_and_words_to_the_left() -> None:
 
 
 FEW = make_tasks(2)
-USED = {
-    "peak_memory_bytes": 20 << 20,
-    "cpu_s": 0.02,
-    "peak_processes": 4,
-    "written_bytes": 0,
-    "output_truncated": False,
-}
+USED = {"peak_memory_bytes": 20 << 20, "cpu_s": 0.02, "peak_processes": 4, "written_bytes": 0}
+USED |= {"output_truncated": False}
 
 
 def used_rows(change) -> list:
@@ -70,10 +64,8 @@ def section(tmp_path: Path, frame: pd.DataFrame) -> dict[str, list[str]]:
     write_report(path, frame, view_of(make_study(trials=3), FEW))
     text = path.read_text(encoding="utf-8")
     check_shape(text, tmp_path)
-    lines = [
-        line for line in text.split("### What the limits did")[1].split("\n## ")[0].splitlines() if line[:1] == "|"
-    ]
-    return {cells[0]: cells[1:] for cells in ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)}
+    lines = text.split("### What the limits did")[1].split("\n## ")[0].splitlines()
+    return {name: more for name, *more in cells("\n".join(line for line in lines if line.startswith("|")))}
 
 
 def test_what_one_shell_meets_shows_in_its_row(tmp_path: Path) -> None:
