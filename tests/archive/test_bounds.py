@@ -80,7 +80,7 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
     "record": (edited(EXECUTIONS, bytes(MAX_DOCUMENT + 1)), f"it is larger than {MAX_DOCUMENT:,} bytes"),
     "cells": (many_cells, f"cells; {MAX_CELLS:,} are read"),
     "names": (many_names, f"the manifest is larger than {MAX_BYTES:,} bytes"),
-    "yaml": (edited("tasks/.*/task.yaml", b"{b: x, a: " * 8_000 + b"x" + b"}" * 8_000), f"deeper than {MAX_YAML_DEPTH} levels"),
+    "yaml": (edited("tasks/.*/task.yaml", b"{b: x, a: " * 8_000 + b"x" + b"}" * 8_000), f"it nests deeper than {MAX_YAML_DEPTH} levels"),
     "values": (edited(EXECUTIONS, b"[" + b"[]," * MAX_VALUES + b"[]]\n"), f"it holds more than {MAX_VALUES:,} values"),
 }  # fmt: skip
 
