@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fluency.archive.code_hashes import code_sha256
-from fluency.archive.registration import with_registration
+from fluency.archive.pack import make_archive
+from fluency.archive.registration import preregister, with_registration
 from fluency.common.files import pretty_json, write_atomic
 from fluency.common.paths import CONFIG
 from fluency.core.held_out import public_tasks
@@ -158,6 +159,13 @@ def make(root: Path, study: Study | None = None, **options: Any) -> Made:
     return made
 
 
+def make_registered(root: Path, study: Study, **options: Any) -> Made:
+    """A complete study that was registered before its first answer."""
+    folder, tasks = root / "preregistrations", load_tasks(study.tasks)
+    path = preregister(study, tasks, study.decision, folder, utc="2026-11-01T00:00:00Z")
+    return make(root, study.model_copy(update={"preregistration": str(path)}), **options)
+
+
 def measure(
     root: Path,
     study: Study | None = None,
@@ -232,7 +240,5 @@ def provenance_of(made: Made) -> Provenance:
 
 def archived(made: Made, out: Path, **more) -> Path:
     """The study's archive."""
-    from fluency.archive.pack import make_archive
-
     options = {"config": made.config()} | FACTS | more
     return make_archive(made.view(), made.tasks, made.results, made.answers, out, **options)

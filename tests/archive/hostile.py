@@ -1,6 +1,7 @@
 """Archives as an attacker would make them, with the standard library and not with this project's writer."""
 
 import json
+import re
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -9,10 +10,15 @@ from unittest.mock import patch
 import zstandard
 
 from fluency.archive import tar_format
+from fluency.archive.findings import VerifyReport
 from fluency.archive.manifest import MANIFEST_NAME, SCHEMA_VERSION, manifest_bytes
 from fluency.archive.pack import write_entries
 from fluency.archive.tar_format import WINDOW_LOG, Entry, TarReader, tar_header, write_tar
+from fluency.archive.verify import verify_archive
 from fluency.common.canonical import KEY
+from fluency.common.files import pretty_json, sha256
+
+Change = Callable[[dict[str, bytes]], None]
 
 FACTS = {
     "schema_version": SCHEMA_VERSION, "made_by": "0", "study": "s", "study_sha256": "0" * 64, "utc_date": "2026-11-22", "commit": "c" * 40, "dirty": False, "partial": False,
@@ -72,21 +78,79 @@ def contents(path: Path) -> dict[str, bytes]:
     return {name: b"".join(chunks) for name, _, chunks in TarReader(path)}
 
 
-def rewritten(path: Path, out: Path, change: Callable[[dict[str, bytes]], None], *, repair: bool, **facts) -> Path:
+def rewritten(path: Path, out: Path, *changes: Change, repair: bool = True, **facts) -> Path:
     """The archive with changed files and facts; with `repair` the manifest's hashes and sizes are made to fit again."""
     files = contents(path)
-    manifest = json.loads(files.pop(MANIFEST_NAME)) | facts
-    change(files)
-    target = out / path.name
-    with patch.object(tar_format, "LEVEL", 1):  # the same form, in a tenth of the time
-        _write(target, files, manifest, repair=repair)
-    return target
-
-
-def _write(target: Path, files: dict[str, bytes], manifest: dict, *, repair: bool) -> None:
+    manifest = json.loads(files.pop(MANIFEST_NAME))
+    for change in changes:
+        change(files)
     if repair:
-        facts = {key: value for key, value in manifest.items() if key not in ("files", KEY)}
-        write_entries(target, {name: Entry(name, data) for name, data in files.items()}, facts)
-    else:
-        head = Entry(MANIFEST_NAME, manifest_bytes({k: v for k, v in manifest.items() if k != KEY}))
-        write_tar(target, [head, *(Entry(name, files[name]) for name in sorted(files))])
+        held_out = {name: manifest["files"][name] for name in manifest.get("held_out", ())}
+        known = {name: {"sha256": sha256(data), "bytes": len(data)} for name, data in files.items()}
+        manifest["files"] = dict(sorted((held_out | known).items()))
+    head = manifest_bytes({key: value for key, value in (manifest | facts).items() if key != KEY})
+    with patch.object(tar_format, "LEVEL", 1):  # the same form, in a tenth of the time
+        write_tar(out / path.name, [Entry(MANIFEST_NAME, head), *(Entry(name, files[name]) for name in sorted(files))])
+    return out / path.name
+
+
+def verify_forged(path: Path, out: Path, *changes: Change, **facts) -> VerifyReport:
+    """What verification finds when the manifest fits the changes."""
+    return verify_archive(rewritten(path, out, *changes, **facts))
+
+
+def text(name: str, old: str, new: str) -> Change:
+    """Replace the first `old` in the one file whose name matches."""
+
+    def change(files: dict[str, bytes]) -> None:
+        found = find(files, name)
+        assert old.encode() in files[found], f"{found} does not hold {old}"
+        files[found] = files[found].replace(old.encode(), new.encode(), 1)
+
+    return change
+
+
+def flip(name: str) -> Change:
+    """Flip one bit in the middle of a file."""
+
+    def change(files: dict[str, bytes]) -> None:
+        found = find(files, name)
+        data = bytearray(files[found])
+        data[len(data) // 2] ^= 1
+        files[found] = bytes(data)
+
+    return change
+
+
+def record(name: str, edit: Callable[[dict], None]) -> Change:
+    """Edit a record in its own form, so that nothing but the content shows."""
+
+    def change(files: dict[str, bytes]) -> None:
+        found = find(files, name)
+        value = json.loads(files[found])
+        edit(value)
+        files[found] = pretty_json(value).encode()
+
+    return change
+
+
+def find(files: dict[str, bytes], name: str) -> str:
+    return next(found for found in sorted(files) if re.fullmatch(name, found))
+
+
+def put(*keys, value) -> Callable[[dict], None]:
+    def edit(document: dict) -> None:
+        for key in keys[:-1]:
+            document = document[key]
+        assert document[keys[-1]] != value
+        document[keys[-1]] = value
+
+    return edit
+
+
+def drop(name: str) -> Change:
+    return lambda files: files.pop(find(files, name)) and None
+
+
+def replace_file(name: str, data: bytes) -> Change:
+    return lambda files: files.update({find(files, name): data})

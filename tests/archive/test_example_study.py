@@ -58,9 +58,15 @@ def test_all_scores_come_out_equal(replayed):
     assert [row.status for row in replayed.rows] == ["measured"] * 400
 
 
-def test_the_headline_numbers_are_those_it_was_published_with_but_for_the_widened_interval(replayed):
-    study = Study.model_validate_json(contents(EXAMPLE)["study.json"])
-    weaker, stronger = analyse(to_frame(replayed.rows), study, load_tasks(PILOT)).models
+@pytest.fixture(scope="module")
+def analysis(replayed):
+    return analyse(
+        to_frame(replayed.rows), Study.model_validate_json(contents(EXAMPLE)["study.json"]), load_tasks(PILOT)
+    )
+
+
+def test_the_headline_numbers_are_those_it_was_published_with_but_for_the_widened_interval(replayed, analysis):
+    weaker, stronger = analysis.models
     assert passes(weaker) == {"bash": (0, 100), "pwsh": (0, 100)}
     assert (weaker.gap.value, weaker.gap.floored) == (0, True)
     assert weaker.gap.s95 == pytest.approx((-0.0684, 0.0684), abs=5e-5)
@@ -71,10 +77,8 @@ def test_the_headline_numbers_are_those_it_was_published_with_but_for_the_widene
     assert replayed.before == replayed.after
 
 
-def test_a_model_that_passes_nothing_gets_no_verdict(replayed):
+def test_a_model_that_passes_nothing_gets_no_verdict(analysis):
     """0 of 100 in both shells: the tasks cannot tell, and nothing is proposed."""
-    study = Study.model_validate_json(contents(EXAMPLE)["study.json"])
-    analysis = analyse(to_frame(replayed.rows), study, load_tasks(PILOT))
     weaker, stronger = analysis.models
     assert model_sentence(weaker).startswith("solved nothing in either shell: for this model the tasks are too hard")
     assert list(could_change(analysis)) == ["qwen-1.5b"]

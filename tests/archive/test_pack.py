@@ -17,16 +17,11 @@ from tests.archive.factory import Made, archived, make, make_study
 from tests.archive.hostile import contents
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("study"), make_study(("stale-lockfiles",), trials=1))
-
-
-def test_the_study_follows_from_the_archived_files_in_their_order(made, tmp_path):
-    base, first = made.config()
+def test_the_study_follows_from_the_archived_files_in_their_order(small, tmp_path):
+    base, first = small.config()
     second = tmp_path / "a-second.yaml"
     second.write_text("order_seed: 5\n")
-    later = replace(made, study=made.study.model_copy(update={"order_seed": 5}))
+    later = replace(small, study=small.study.model_copy(update={"order_seed": 5}))
     files = contents(archived(later, tmp_path / "out", config=[base, first, second], partial=True))
     names = json.loads(files["MANIFEST.json"])["config"]
     assert names == ["config.yaml", "config/made-up.yaml", "config/a-second.yaml"]
@@ -37,8 +32,8 @@ def test_the_study_follows_from_the_archived_files_in_their_order(made, tmp_path
     assert study == Study.model_validate_json(files["study.json"])
 
 
-def test_who_was_asked_before_it_is_no_part_of_a_study(made, tmp_path):
-    agreed = replace(made, study=made.study.model_copy(update={"confirm": "yes"}))
+def test_who_was_asked_before_it_is_no_part_of_a_study(small, tmp_path):
+    agreed = replace(small, study=small.study.model_copy(update={"confirm": "yes"}))
     assert verify_archive(archived(agreed, tmp_path)).problems == []
 
 
@@ -50,11 +45,11 @@ def test_who_was_asked_before_it_is_no_part_of_a_study(made, tmp_path):
         (["x.yaml"], {"trials": 9}, "the study's `trials` is not that of its configuration files"),
     ],
 )
-def test_files_that_do_not_make_the_study_are_refused(names, update, told, made, tmp_path):
+def test_files_that_do_not_make_the_study_are_refused(names, update, told, small, tmp_path):
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(made.config()[1].read_bytes())
-    other = replace(made, study=made.study.model_copy(update=update))
+        (tmp_path / name).write_bytes(small.config()[1].read_bytes())
+    other = replace(small, study=small.study.model_copy(update=update))
     with pytest.raises(UserError, match=told):
         archived(other, tmp_path / "out", config=[CONFIG, *(tmp_path / name for name in names)])
 

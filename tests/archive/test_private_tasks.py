@@ -11,24 +11,21 @@ import pytest
 
 from fluency.archive.archived_study import read_archived_study
 from fluency.archive.commands import next_step
-from fluency.archive.findings import VerifyReport
-from fluency.archive.manifest import MANIFEST_NAME, manifest_bytes, private_archive_name
+from fluency.archive.manifest import MANIFEST_NAME, private_archive_name
 from fluency.archive.private_part import HELD_OUT
 from fluency.archive.registration import deviations, preregister, read_registration
 from fluency.archive.replay import replay_archive
 from fluency.archive.tar_format import Entry, write_tar
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
-from fluency.common.canonical import KEY
 from fluency.common.errors import UserError
-from fluency.common.files import pretty_json, sha256
 from fluency.common.paths import TASKS
 from fluency.core.held_out import HELD_OUT_TEXT
 from fluency.core.task_world import world_for
 from fluency.core.tasks import load_task, load_tasks
 from fluency.export import FORMATS, export_study
-from tests.archive.factory import Executor, Made, archived, make, make_study, result_of
-from tests.archive.hostile import contents
+from tests.archive.factory import Executor, Made, archived, make, make_registered, make_study, result_of
+from tests.archive.hostile import contents, put, record, rewritten, verify_forged
 
 SECRET, PUBLIC = "hidden-lines", "stale-lockfiles"
 CANARY = re.compile(rb"kanarie|xyzzy")
@@ -99,10 +96,8 @@ def known(home, monkeypatch) -> Path:
 def study_of(root: Path, home: Path, **more) -> Made:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TASKS_PRIVATE", str(home))
-        draft = make_study([SECRET, PUBLIC], decision="which shell our prompts name", **more)
-        path = preregister(draft, load_tasks(draft.tasks), draft.decision, root / "pre", utc="2026-11-01T00:00:00Z")
-        study = draft.model_copy(update={"preregistration": str(path)})
-        return make(root, study, sandbox=Leaky(load_tasks(study.tasks), study.shells))
+        study = make_study([SECRET, PUBLIC], decision="which shell our prompts name", **more)
+        return make_registered(root, study, sandbox=Leaky(load_tasks(study.tasks), study.shells))
 
 
 def pack(made: Made, home: Path, out: Path, **more) -> Path:
@@ -125,10 +120,6 @@ def archive(made, home, tmp_path_factory) -> Path:
 
 def part_of(archive: Path) -> Path:
     return archive.with_name(private_archive_name(archive.name))
-
-
-def verified(path: Path, **more) -> VerifyReport:
-    return verify_archive(path, **more)
 
 
 def readable(name: str, data: bytes) -> bytes:
@@ -178,12 +169,12 @@ def test_who_asks_for_them_sees_them(home, tmp_path) -> None:
 
 
 def test_both_parts_prove_everything(known, archive) -> None:
-    found = verified(archive, private=part_of(archive))
+    found = verify_archive(archive, private=part_of(archive))
     assert (found.problems, found.unproven) == ([], []) and found.checked["scores"] == 8
 
 
 def test_without_the_private_part_it_says_what_it_cannot_check(archive) -> None:
-    found = verified(archive)
+    found = verify_archive(archive)
     assert found.problems == [] and found.exit_code == 3 and "PRIVATE=its private part" in next_step(found)
     told = "held out: 4 cells of 1 private task checked by hash only"
     assert any(told in line and "TASKS_PRIVATE=" in line and "PRIVATE=file" in line for line in found.lines())
@@ -195,62 +186,36 @@ def test_without_the_private_part_it_says_what_it_cannot_check(archive) -> None:
 
 
 def test_with_the_part_but_without_the_folder_its_code_is_not_run(archive) -> None:
-    found = verified(archive, private=part_of(archive))
+    found = verify_archive(archive, private=part_of(archive))
     assert found.problems == [] and found.not_rescored == {SECRET: 4}
 
 
-def test_another_archives_part_is_refused(known, archive, home, tmp_path) -> None:
-    other = pack(study_of(tmp_path / "study", home, trials=1), home, tmp_path)
+def test_another_archives_part_is_refused(known, archive, tmp_path) -> None:
     with pytest.raises(UserError, match="another manifest"):
-        verified(archive, private=part_of(other))
+        verify_archive(rewritten(archive, tmp_path, cells=7), private=part_of(archive))
     with pytest.raises(UserError, match="stands in the other part"):
-        verified(part_of(archive), private=archive)
-
-
-def repaired(path: Path, out: Path, change, **facts) -> Path:
-    """The public part with changed files, and a manifest that fits them and still names what is held out."""
-    files = contents(path)
-    manifest = json.loads(files.pop(MANIFEST_NAME))
-    change(files)
-    known = {name: {"sha256": sha256(data), "bytes": len(data)} for name, data in files.items()}
-    held = {name: manifest["files"][name] for name in manifest["held_out"]}
-    values = {key: value for key, value in manifest.items() if key != KEY} | {
-        "files": dict(sorted((known | held).items()))
-    }
-    data = {MANIFEST_NAME: manifest_bytes(values | facts)} | dict(sorted(files.items()))
-    write_tar(out / path.name, [Entry(name, content) for name, content in data.items()])
-    return out / path.name
-
-
-def edit(where: str, change):
-    def edited(files: dict[str, bytes]) -> None:
-        name = next(name for name in files if name.endswith(where))
-        value = json.loads(files[name])
-        change(value)
-        files[name] = pretty_json(value).encode()
-
-    return edited
+        verify_archive(part_of(archive), private=archive)
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (edit(HELD_OUT, lambda held: held["rows"][0].update(passed=False, failure_class=None)), "cells.csv"),
-        (edit(HELD_OUT, lambda held: held["rows"].pop()), "states no row of this cell"),
-        (edit(HELD_OUT, lambda held: held["tasks"][0].update(sha256="0" * 64)),
+        (record(HELD_OUT, lambda held: held["rows"][0].update(passed=False, failure_class=None)), "cells.csv"),
+        (record(HELD_OUT, lambda held: held["rows"].pop()), "states no row of this cell"),
+        (record(HELD_OUT, lambda held: held["tasks"][0].update(sha256="0" * 64)),
             "stated deviations are not those found"),
-        (edit(HELD_OUT, lambda held: held["worlds"][SECRET].update({"11": {"sha256": "0" * 64}})), "worlds"),
+        (record(HELD_OUT, lambda held: held["worlds"][SECRET].update({"11": {"sha256": "0" * 64}})), "worlds"),
     ],
 )  # fmt: skip
 def test_an_edit_of_what_stands_for_them_shows(archive, tmp_path, change, told) -> None:
-    found = verified(repaired(archive, tmp_path, change))
+    found = verify_forged(archive, tmp_path, change)
     assert found.exit_code == 1 and any(told in str(problem) for problem in found.problems), found.lines()
 
 
 def test_a_task_of_the_project_cannot_be_held_out(archive, tmp_path, monkeypatch) -> None:
     (tmp_path / "tasks" / SECRET).mkdir(parents=True)
     monkeypatch.setattr("fluency.archive.verify.TASKS", tmp_path / "tasks")
-    assert any("cannot be held out" in str(problem) for problem in verified(archive).problems)
+    assert any("cannot be held out" in str(problem) for problem in verify_archive(archive).problems)
 
 
 @pytest.mark.parametrize("listed", [False, True])
@@ -259,27 +224,23 @@ def test_nothing_else_can_be_held_out(listed, archive, tmp_path) -> None:
     manifest = json.loads(contents(archive)[MANIFEST_NAME])
     name = f"results/scores/qwen-0.5b/bash/{PUBLIC}/1.json"
     facts = {"held_out": sorted([*manifest["held_out"], name])} | ({"files": manifest["files"]} if listed else {})
-    found = verified(repaired(archive, tmp_path, lambda files: files.pop(name), **facts))
+    found = verify_forged(archive, tmp_path, lambda files: files.pop(name), **facts)
     assert found.exit_code != 0 and f"it holds out {name}, which is of no private task" in str(found.problems)
 
 
 def test_a_record_without_its_task_shows(archive, tmp_path) -> None:
     name = f"results/generations/qwen-0.5b/bash/{SECRET}/1.json"
-    record = contents(part_of(archive))[name]
+    data = contents(part_of(archive))[name]
     held_out = [other for other in json.loads(contents(archive)[MANIFEST_NAME])["held_out"] if other != name]
-    found = verified(repaired(archive, tmp_path, lambda files: files.update({name: record}), held_out=held_out))
+    found = verify_forged(archive, tmp_path, lambda files: files.update({name: data}), held_out=held_out)
     assert found.exit_code == 1 and "it has records though its task is held out" in str(found.problems)
 
 
 def test_what_stands_for_them_is_made_anew_from_the_private_part(known, archive, tmp_path) -> None:
-    def less(held) -> None:
-        held["tasks"][0]["lean"] = "pwsh"
-
-    forged = repaired(archive, tmp_path, edit(HELD_OUT, less))
-    head = {MANIFEST_NAME: contents(forged)[MANIFEST_NAME]}
-    part = head | {name: data for name, data in contents(part_of(archive)).items() if name != MANIFEST_NAME}
+    forged = rewritten(archive, tmp_path, record(HELD_OUT, put("tasks", 0, "lean", value="pwsh")))
+    part = contents(part_of(archive)) | {MANIFEST_NAME: contents(forged)[MANIFEST_NAME]}
     write_tar(tmp_path / "part", [Entry(name, data) for name, data in part.items()])
-    found = verified(forged, private=tmp_path / "part")
+    found = verify_archive(forged, private=tmp_path / "part")
     assert any(f"{HELD_OUT}: rebuilt" in str(problem) for problem in found.problems)
 
 
@@ -292,11 +253,11 @@ def test_the_registration_commits_to_its_hashes_and_a_changed_task_shows(made, h
     changed = make(tmp_path / "study", made.study, sandbox=Leaky(load_tasks([SECRET, PUBLIC]), made.study.shells))
     assert f"tasks.{SECRET}.worlds: not as registered" in (changed.results / "made-up/report.md").read_text()
     path = pack(changed, elsewhere, tmp_path)
-    assert verified(path, private=part_of(path)).exit_code == 0, "the deviation is stated"
+    assert verify_archive(path, private=part_of(path)).exit_code == 0, "the deviation is stated"
 
-    hidden = edit("provenance.json", lambda stated: stated.update(deviations=[]))
+    hidden = record("results/made-up/provenance.json", lambda stated: stated.update(deviations=[]))
     (tmp_path / "hidden").mkdir()
-    found = verified(repaired(path, tmp_path / "hidden", hidden))
+    found = verify_forged(path, tmp_path / "hidden", hidden)
     assert any("stated deviations are not those found" in str(problem) for problem in found.problems)
 
 

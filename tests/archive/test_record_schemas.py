@@ -83,18 +83,11 @@ def test_every_row_of_the_example_is_of_its_schema(files):
         checked.validate({name: value(name, text) for name, text in row.items()})
 
 
-DAMAGES = {
-    "an unknown key": lambda record: record | {"more": 1},
-    "a key that is missing": lambda record: {key: value for key, value in record.items() if key != "request_key"},
-    "a digest of another form": lambda record: record | {"request_key": "0" * 63},
-    "another class of failure": lambda record: record | {"failure_class": "bad-luck"},
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_record_is_of_no_schema(damage, files):
+def test_a_damaged_record_is_of_no_schema(files):
     score = next(json.loads(data) for name, data in files[EXAMPLE.name].items() if name.startswith("results/scores/"))
-    assert validator("score").is_valid(score) and not validator("score").is_valid(DAMAGES[damage](score))
+    lacking = {key: value for key, value in score.items() if key != "request_key"}
+    damaged = [score | {"more": 1}, lacking, score | {"request_key": "0" * 63}, score | {"failure_class": "bad-luck"}]
+    assert [*map(validator("score").is_valid, [score, *damaged])] == [True, False, False, False, False]
 
 
 def test_the_example_on_the_page_prints_the_headline():

@@ -9,7 +9,7 @@ from fluency.archive.verify import verify_archive
 from fluency.cli import main
 from fluency.common.canonical import canonical_json
 from fluency.common.errors import UserError
-from fluency.common.files import pretty_json, sha256
+from fluency.common.files import sha256
 from fluency.common.paths import CONFIG
 from fluency.core.config_files import read_yaml
 from fluency.core.study import Study, seed_commitment
@@ -17,7 +17,7 @@ from fluency.core.tasks import load_tasks
 from fluency.validation.seeds import commit, reveal
 from fluency.workflow.pipeline import Pipeline
 from tests.archive.factory import archived, make, make_study
-from tests.archive.hostile import contents, rewritten
+from tests.archive.hostile import contents, record, verify_forged
 
 TASKS = ("stale-lockfiles",)
 SEEDS, SALT, DECISION = [7, 38], "00" * 32, "which"
@@ -48,13 +48,7 @@ def test_the_registration_holds_the_commitment_and_no_world(path) -> None:
 
 @pytest.mark.parametrize(
     ("seeds", "salt", "opens"),
-    [
-        (SEEDS, SALT, True),
-        (SEEDS[::-1], SALT, False),
-        ([7, 40], SALT, False),
-        (SEEDS, "", False),
-        ([11, 24], "", False),
-    ],
+    [(SEEDS, SALT, True), (SEEDS[::-1], SALT, False), ([7, 40], SALT, False), (SEEDS, "", False)],
 )
 def test_only_the_seeds_and_the_salt_that_were_committed_to_open_it(path, seeds, salt, opens) -> None:
     found = deviations(study(seeds=seeds, seeds_salt=salt), load_tasks(TASKS), path)
@@ -83,14 +77,9 @@ def test_an_archive_shows_that_the_seeds_are_those_committed_to(path, tmp_path) 
     assert verify_archive(archive).problems == []
 
     value = json.loads(contents(archive)["study.json"]) | {"seeds_salt": "11" * 32}
-    altered = rewritten(
-        archive,
-        tmp_path / "study",
-        lambda files: files.update({"study.json": pretty_json(value).encode()}),
-        repair=True,
-        study_sha256=sha256(canonical_json(value)),
-    )
-    assert any(NOT_OPENED in str(problem) for problem in verify_archive(altered).problems)
+    change = record("study.json", lambda study: study.update(value))
+    altered = verify_forged(archive, tmp_path / "study", change, study_sha256=sha256(canonical_json(value)))
+    assert any(NOT_OPENED in str(problem) for problem in altered.problems)
 
 
 def test_the_commands_commit_once_and_reveal_what_opens_it(tmp_path, capsys, monkeypatch) -> None:

@@ -27,13 +27,6 @@ def refusal(path: Path, tmp_path: Path, limits: ReadLimits = LIMITS) -> str:
     return str(error.value)
 
 
-def test_the_same_entries_give_the_same_bytes_and_come_back(tmp_path):
-    files = {"a/b.json": b"{}", "a/c": b"", "z": bytes(range(256)) * 4096}
-    first, second = ours(files, tmp_path / "one"), ours(dict(reversed(files.items())), tmp_path / "two")
-    assert first.read_bytes() == second.read_bytes()
-    assert {name: data for name, data in contents(first).items() if name != MANIFEST_NAME} == files
-
-
 def test_other_programs_can_read_it(tmp_path):
     path = ours({"a" * 90 + "/" + "b" * 90: b"long", "c": b"short"}, tmp_path / "x.tar.zst")
     with (
@@ -72,30 +65,18 @@ def test_a_name_that_could_leave_the_folder_is_refused(name):
     assert NAMES[name] in (name_problem(name) or "nothing")
 
 
-@pytest.mark.parametrize("name", ["../outside", "/tmp/fluency-absolute", "a/../../outside", "a\x1b[2Jb"])
-def test_an_archive_with_such_a_name_is_refused(name, tmp_path):
-    path = squeeze(tar_of([(plain(name, 4), b"evil")]), tmp_path / "x")
-    told = refusal(path, tmp_path)
-    assert "the name is refused" in told and "\x1b" not in told and not Path("/tmp/fluency-absolute").exists()
+def test_an_archive_with_such_a_name_is_refused(tmp_path):
+    told = refusal(squeeze(tar_of([(plain("../out\x1b[2J", 4), b"evil")]), tmp_path / "x"), tmp_path)
+    assert "the name is refused" in told and "\x1b" not in told
 
 
-@pytest.mark.parametrize("kind", [*b"123456S"])
+@pytest.mark.parametrize("kind", [*b"123456SLx"])
 def test_only_plain_files_are_read(kind, tmp_path):
+    """Nor a GNU or pax header (L, x), which could rename the next file."""
     kind = bytes([kind])
     member = plain("a", type=kind, linkname="/etc/passwd" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else "")
     told = refusal(squeeze(tar_of([(member, b"")]), tmp_path / "x"), tmp_path)
     assert f"a: it is of tar's type {kind!r}; only plain files are read" in told
-
-
-def test_extension_headers_are_refused(tmp_path):
-    """A pax or GNU header can rename the next file and is read into memory whole: neither is taken."""
-    long_name = squeeze(tar_of([(plain("n" * 300), b"")]), tmp_path / "gnu")
-    assert "tar's type b'L'" in refusal(long_name, tmp_path)
-    member = plain("a", pax_headers={"path": "../outside"})
-    pax = member.tobuf(tarfile.PAX_FORMAT)
-    assert "tar's type b'x'" in refusal(
-        squeeze(tar_of([])[: -1024 * 9] + pax + bytes(1024), tmp_path / "pax"), tmp_path
-    )
 
 
 CHANGES = (
@@ -150,7 +131,6 @@ def _wide_window(path: Path) -> Path:
         (_unnamed, "its manifest does not name"),
         (_negative, "larger than"),
         (_wide_window, "does not begin as"),
-        (lambda path: ours({}, path, schema_version=SCHEMA_VERSION + 1, later=True), "this version reads up to"),
         (lambda path: ours({}, path, schema_version=SCHEMA_VERSION + 1, later=True), "update this project"),
     ],
 )
@@ -158,12 +138,13 @@ def test_another_form_is_refused(make, says, tmp_path):
     assert says in refusal(make(tmp_path / "x"), tmp_path)
 
 
-def test_a_file_the_archive_lacks_is_named(tmp_path):
-    path = ours({"a": b"1", "b": b"2"}, tmp_path / "x")
-    files = contents(path)
-    write_tar(tmp_path / "y", [Entry(MANIFEST_NAME, files[MANIFEST_NAME]), Entry("a", b"1")])
+def test_a_file_the_archive_lacks_and_an_edited_manifest_are_seen(tmp_path):
+    head = contents(ours({"a": b"1", "b": b"2"}, tmp_path / "x"))[MANIFEST_NAME]
+    edited = head.replace(b'"dirty": false', b'"dirty": true')
+    write_tar(tmp_path / "y", [Entry(MANIFEST_NAME, edited), Entry("a", b"1")])
     with unpacked(tmp_path / "y") as archive:
-        assert [str(problem) for problem in archive.problems] == ["b: the archive does not hold it"]
+        first, lacking = map(str, archive.problems)
+    assert first.startswith(MANIFEST_NAME) and lacking == "b: the archive does not hold it"
 
 
 @pytest.mark.parametrize(
@@ -172,15 +153,6 @@ def test_a_file_the_archive_lacks_is_named(tmp_path):
 def test_a_manifest_that_is_none_is_refused(data, tmp_path):
     write_tar(tmp_path / "x", [Entry(MANIFEST_NAME, data)])
     assert "manifest" in refusal(tmp_path / "x", tmp_path)
-
-
-def test_an_edited_manifest_is_seen(tmp_path):
-    path = ours({"a": b"1"}, tmp_path / "x")
-    files = contents(path)
-    edited = files[MANIFEST_NAME].replace(b'"dirty": false', b'"dirty": true')
-    write_tar(tmp_path / "y", [Entry(MANIFEST_NAME, edited), Entry("a", b"1")])
-    with unpacked(tmp_path / "y") as archive:
-        assert [problem.where for problem in archive.problems] == [MANIFEST_NAME]
 
 
 def test_a_bomb_is_refused_by_its_ratio_before_it_unfolds(tmp_path):
@@ -192,9 +164,7 @@ def test_a_bomb_is_refused_by_its_ratio_before_it_unfolds(tmp_path):
     tracemalloc.stop()
     assert "a bomb" in told or "does not name" in told
     with pytest.raises(ArchiveError, match="a bomb"):
-        for _, _, chunks in TarReader(path):
-            for _ in chunks:
-                pass
+        drained(path, LIMITS)
     assert peak < 200 << 20
 
 
@@ -203,11 +173,9 @@ def test_what_an_honest_table_of_zeros_compresses_to_is_no_bomb(tmp_path):
     assert path.stat().st_size < (60 << 20) // LIMITS.ratio and len(contents(path)["z"]) == 60 << 20
 
 
-def test_too_large_and_too_many_are_refused(tmp_path):
-    path = squeeze(bomb(8 << 20), tmp_path / "x")
-    assert "larger than 1,000,000 bytes" in refusal(path, tmp_path, ReadLimits(total=1_000_000))
+def test_too_many_files_are_refused(tmp_path):
     many = ours({f"f{n:03}": b"" for n in range(50)}, tmp_path / "y")
-    assert "more than 20 files" in refusal(many, tmp_path / "more", ReadLimits(files=20))
+    assert "more than 20 files" in refusal(many, tmp_path, ReadLimits(files=20))
 
 
 def test_an_archive_may_be_as_large_as_the_limit_and_not_a_byte_larger(tmp_path):
@@ -222,16 +190,6 @@ def test_an_archive_may_be_as_large_as_the_limit_and_not_a_byte_larger(tmp_path)
 
 def drained(path: Path, limits: ReadLimits) -> list[tuple[str, int, int]]:
     return [(name, size, sum(map(len, chunks))) for name, size, chunks in TarReader(path, limits)]
-
-
-def test_the_temporary_folder_is_removed_after_an_error_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
-    path = ours({"a/b": b"1"}, tmp_path / "x")
-    with pytest.raises(RuntimeError), unpacked(path) as archive:
-        assert (archive.root / "a" / "b").read_bytes() == b"1"
-        raise RuntimeError
-    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_removed_costs_no_verdict(tmp_path, monkeypatch):

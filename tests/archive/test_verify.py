@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import socket
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from fluency.archive import commands, verify
 from fluency.archive.code_hashes import code_hashes, environment
 from fluency.archive.findings import Finding, VerifyReport
+from fluency.archive.manifest import MANIFEST_NAME
 from fluency.archive.unpack import unpacked
 from fluency.archive.verify import verify_archive
 from fluency.common.canonical import canonical_json
@@ -23,13 +23,24 @@ from fluency.common.files import pretty_json, sha256
 from fluency.common.git import git_state, in_history
 from fluency.common.paths import ROOT
 from fluency.core.schema import SCHEMA_VERSION
-from tests.archive.factory import archived, make, make_study
-from tests.archive.hostile import contents, rewritten
+from tests.archive.factory import archived, make, make_study, products
+from tests.archive.hostile import (
+    Change,
+    contents,
+    drop,
+    flip,
+    ours,
+    put,
+    record,
+    replace_file,
+    rewritten,
+    text,
+    verify_forged,
+)
 
 EXAMPLES = "a2e9e2164007b38b63221828b4317e40c6f35c91"
 """The commit that made the example."""
 CELL = "qwen-0.5b/pwsh/stale-lockfiles/1"
-Change = Callable[[dict[str, bytes]], None]
 
 
 @pytest.fixture
@@ -42,6 +53,11 @@ def offline(monkeypatch):
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent")
+
+
+@pytest.fixture(scope="module")
+def sound(archive) -> VerifyReport:
+    return verify_archive(archive)
 
 
 def test_a_sound_archive_is_proven_offline(archive, offline):
@@ -68,55 +84,6 @@ def test_a_sound_archive_is_proven_offline(archive, offline):
 # ---------------------------------------------------------------- changes
 
 
-def text(name: str, old: str, new: str) -> Change:
-    """Replace the first `old` in the one file whose name matches."""
-
-    def change(files: dict[str, bytes]) -> None:
-        found = find(files, name)
-        assert old.encode() in files[found], f"{found} does not hold {old}"
-        files[found] = files[found].replace(old.encode(), new.encode(), 1)
-
-    return change
-
-
-def flip(name: str) -> Change:
-    """Flip one bit in the middle of a file."""
-
-    def change(files: dict[str, bytes]) -> None:
-        found = find(files, name)
-        data = bytearray(files[found])
-        data[len(data) // 2] ^= 1
-        files[found] = bytes(data)
-
-    return change
-
-
-def record(name: str, edit: Callable[[dict], None]) -> Change:
-    """Edit a record in its own form, so that nothing but the content shows."""
-
-    def change(files: dict[str, bytes]) -> None:
-        found = find(files, name)
-        value = json.loads(files[found])
-        edit(value)
-        files[found] = pretty_json(value).encode()
-
-    return change
-
-
-def find(files: dict[str, bytes], name: str) -> str:
-    return next(found for found in sorted(files) if re.fullmatch(name, found))
-
-
-def put(*keys, value) -> Callable[[dict], None]:
-    def edit(document: dict) -> None:
-        for key in keys[:-1]:
-            document = document[key]
-        assert document[keys[-1]] != value
-        document[keys[-1]] = value
-
-    return edit
-
-
 def reseal(files: dict[str, bytes]) -> None:
     """Another text in a stored answer, with its inner hash made to fit."""
     name = f"answers/{key_of(files)[:2]}/{key_of(files)}.json"
@@ -137,19 +104,8 @@ def swap(files: dict[str, bytes]) -> None:
         files[one], files[two] = files[two], files[one]
 
 
-def smuggle(name: str) -> Change:
-    def change(files: dict[str, bytes]) -> None:
-        stage = name.split("/")[1] if name.startswith("results") else "answers"
-        files[name] = files[find(files, rf"(results/)?{stage}/.*json")]
-
-    return change
-
-
-def drop(name: str) -> Change:
-    return lambda files: files.pop(find(files, name)) and None
-
-
 GENERATION, EXECUTION, SCORE = (f"results/{stage}/{CELL}.json" for stage in ("generations", "executions", "scores"))
+PROVENANCE, TABLE = (f"results/made-up/{name}" for name in ("provenance.json", "cells.csv"))
 WORLD = r"worlds/11-.*/"
 # kind of file or link -> (change, what a verification names when the manifest fits again)
 DERIVABLE: dict[str, tuple[Change, str]] = {
@@ -162,11 +118,9 @@ DERIVABLE: dict[str, tuple[Change, str]] = {
     "processes": (text(WORLD + "processes.json", '"rss_mb": ', '"rss_mb": 1'), "worlds/11-"),
     "world name": (text(WORLD + "world.json", '"seed": 11', '"seed": 13'), "worlds/11-"),
     "world index": (text("worlds/index.json", "/11-", "/24-"), "worlds/index.json"),
-    "world smuggled": (smuggle("worlds/99-0/tree.tar"), "worlds/99-0"),
     "answer": (text("answers/.*", "crates", "cretas"), "answers/"),
     "answer resealed": (reseal, GENERATION),
     "answer dropped": (drop("answers/.*"), "answers/"),
-    "answer smuggled": (smuggle("answers/00/0.json"), "answers/00/0.json"),
     "generation text": (record(GENERATION, put("answer", "text", value="true")), GENERATION),
     "generation raw": (record(GENERATION, put("answer", "raw", "choices", 0, "finish_reason", value="length")), GENERATION),
     "generation request": (record(GENERATION, put("answer", "request", "temperature", value=0.1)), GENERATION),
@@ -185,9 +139,9 @@ DERIVABLE: dict[str, tuple[Change, str]] = {
     "score why": (record(SCORE, put("why", value="Because.")), SCORE),
     "score provenance": (record(SCORE, put("provenance", "code_sha256", value="0" * 64)), SCORE),
     "cells swapped": (swap, CELL),
-    "record smuggled": (smuggle("results/scores/qwen-0.5b/bash/stale-lockfiles/9.json"), "stale-lockfiles/9"),
-    "table": (text("results/made-up/cells.csv", "True", "False"), "results/made-up/cells.csv"),
-    "provenance": (text("results/made-up/provenance.json", '"answers": 8', '"answers": 9'), "provenance.json"),
+    "table": (text(TABLE, "True", "False"), "results/made-up/cells.csv"),
+    "provenance": (text(PROVENANCE, '"answers": 8', '"answers": 9'), "provenance.json"),
+    "first answer": (record(PROVENANCE, put("first_answer_utc", value="2026-12-22T01:02:03Z")), "`first_answer_utc` is not what the records say"),
     "report": (flip("results/made-up/report.md"), "report.md"),
     "report dropped": (drop("results/made-up/report.md"), "report.md"),
     "figure": (flip(r"results/made-up/figures/.*svg"), "figures/"),
@@ -202,33 +156,22 @@ DERIVABLE: dict[str, tuple[Change, str]] = {
 STRAYS = (
     "results/made-up/second.md", "results/made-up/figures/more.svg", "results/other/report.md", "config/other.yaml",
     "preregistrations/another.json", "envs/dev.lock", "evil.txt",
+    "worlds/99-0/tree.tar", "answers/00/0.json", "results/scores/qwen-0.5b/bash/stale-lockfiles/9.json",
 )  # fmt: skip
-BY_HASH_ONLY = {name: flip(name) for name in ("README.md", "ro-crate-metadata.json", "logs/run.log")}
 
 
-@pytest.mark.parametrize("kind", DERIVABLE)
-def test_an_altered_file_is_named_by_its_hash(kind, archive, tmp_path):
-    change, _ = DERIVABLE[kind]
-    before = contents(archive)
-    after = dict(before)
-    change(after)
-    touched = {name for name in before.keys() & after.keys() if before[name] != after[name]}
-    if after.keys() - before.keys():
-        with (
-            pytest.raises(ArchiveError, match="manifest does not name"),
-            unpacked(rewritten(archive, tmp_path, change, repair=False)),
-        ):
-            pass
-        return
-    with unpacked(rewritten(archive, tmp_path, change, repair=False)) as found:
-        assert {problem.where for problem in found.problems} == touched | (before.keys() - after.keys())
+def test_every_altered_file_is_named_by_its_hash(archive, tmp_path):
+    names = contents(archive).keys() - {MANIFEST_NAME}
+    changes = [flip(re.escape(name)) for name in names]
+    with unpacked(rewritten(archive, tmp_path, *changes, repair=False)) as found:
+        assert {problem.where for problem in found.problems} == names
 
 
 @pytest.mark.parametrize("kind", DERIVABLE)
 def test_an_altered_file_is_found_with_the_manifest_repaired(kind, archive, tmp_path):
     """The chain, or the layer made anew from the one below, contradicts what was altered."""
     change, wanted = DERIVABLE[kind]
-    report = verify_archive(rewritten(archive, tmp_path, change, repair=True))
+    report = verify_forged(archive, tmp_path, change)
     found = [str(problem) for problem in [*report.problems, *report.unproven]]
     assert any(re.search(wanted, problem) for problem in found), found
     assert not report.proven
@@ -238,35 +181,27 @@ def test_an_altered_file_is_found_with_the_manifest_repaired(kind, archive, tmp_
         assert "UNPROVEN" in report.lines()[-1] and report.exit_code == 3
 
 
-@pytest.mark.parametrize(
-    ("found", "told"), [(3, []), (4, ["PROBLEM … and 1 more"]), (1003, ["PROBLEM … and 1,000 more"])]
-)
-def test_a_long_list_says_how_many_more_there_are(found, told, archive):
-    problems = [Finding(f"file {number}", "it was altered") for number in range(found)]
-    lines = replace(verify_archive(archive), problems=problems).lines(3)
-    assert [line for line in lines if line.startswith("PROBLEM")] == [*(f"PROBLEM {p}" for p in problems[:3]), *told]
+def test_a_long_list_says_how_many_more_there_are(sound):
+    for found, more in ((3, []), (4, ["PROBLEM … and 1 more"]), (1003, ["PROBLEM … and 1,000 more"])):
+        problems = [Finding(f"file {number}", "it was altered") for number in range(found)]
+        lines = [line for line in replace(sound, problems=problems).lines(3) if line.startswith("PROBLEM")]
+        assert lines == [*(f"PROBLEM {problem}" for problem in problems[:3]), *more]
 
 
-@pytest.mark.parametrize("name", BY_HASH_ONLY)
-def test_what_only_its_hash_vouches_for_is_said(name, archive, tmp_path):
-    with unpacked(rewritten(archive, tmp_path, BY_HASH_ONLY[name], repair=False)) as found:
-        assert [problem.where for problem in found.problems] == [name]
-    report = verify_archive(rewritten(archive, tmp_path, BY_HASH_ONLY[name], repair=True))
-    assert report.ok and name in report.unchecked_files and report.sha256 != sha256(archive.read_bytes())
+def test_what_only_its_hash_vouches_for_is_said(archive, tmp_path):
+    names = ("README.md", "ro-crate-metadata.json", "logs/run.log")
+    report = verify_forged(archive, tmp_path, *map(flip, names))
+    assert report.ok and {*names} <= {*report.unchecked_files} and report.sha256 != sha256(archive.read_bytes())
 
 
-@pytest.mark.parametrize("name", STRAYS)
-def test_a_file_that_nothing_names_is_an_error(name, archive, tmp_path):
-    def stray(files: dict[str, bytes]) -> None:
-        files[name] = b"trials: 3\n"
-
-    report = verify_archive(rewritten(archive, tmp_path, stray, repair=True))
-    assert [problem.where for problem in report.problems] == [name] and report.exit_code == 1
+def test_a_file_that_nothing_names_is_an_error(archive, tmp_path):
+    report = verify_forged(archive, tmp_path, lambda files: files.update(dict.fromkeys(STRAYS, b"trials: 3\n")))
+    assert sorted(problem.where for problem in report.problems) == sorted(STRAYS) and report.exit_code == 1
 
 
 def test_an_archives_words_cannot_steer_the_terminal(archive, tmp_path, capsys):
     change = record(SCORE, put("why", value="\u202e\u200b\x9b2J fine"))
-    assert commands.verify(rewritten(archive, tmp_path, change, repair=True)) == 1
+    assert commands.verify(rewritten(archive, tmp_path, change)) == 1
     printed = "".join(capsys.readouterr())
     assert "fine" in printed and not set(printed) & {"\u202e", "\u200b", "\x9b"}
 
@@ -286,36 +221,35 @@ FORMS = {
 
 
 @pytest.mark.parametrize("key", FORMS)
-def test_a_field_that_has_a_form_is_refused_without_it(key, archive, tmp_path):
+def test_a_field_that_has_a_form_is_refused_without_it(key, tmp_path):
     for value in FORMS[key]:
-        with pytest.raises(ArchiveError, match="it does not fit the schema") as error:
-            verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **{key: value}))
+        with (
+            pytest.raises(ArchiveError, match="it does not fit the schema") as error,
+            unpacked(ours({}, tmp_path / "x", **{key: value})),
+        ):
+            pass
         assert key in str(error.value) and "\x1b" not in str(error.value)
 
 
-def test_what_nothing_proves_is_listed(archive, tmp_path):
-    lines = verify_archive(archive).lines()
+def test_what_nothing_proves_is_listed(sound, archive, tmp_path):
+    lines = sound.lines()
     (unchecked,) = (line for line in lines if line.startswith("checked by hash only: "))
     assert unchecked.startswith("checked by hash only: README.md, logs/ (1), ro-crate-metadata.json, sandbox/ (")
     stated = next(line for line in lines if line.startswith("stated, and proven by nothing: "))
     assert "no uncommitted change" in stated and "libraries" in stated and "version 0" in stated
-    lying = rewritten(archive, tmp_path, lambda files: None, repair=True, image_included=True)
-    assert "`image_included` is not what the archive holds" in str(verify_archive(lying).problems)
+    lying = verify_forged(archive, tmp_path, image_included=True)
+    assert "`image_included` is not what the archive holds" in str(lying.problems)
 
 
-PROVENANCE = "results/made-up/provenance.json"
-ENLISTED = {
-    "registration": put("registration", value={"path": "preregistrations/a.json", "sha256": "ab" * 32}),
-    "deviations": put("deviations", value=["none worth telling"]),
-}
-
-
-@pytest.mark.parametrize("key", ENLISTED)
-def test_an_exploratory_study_cannot_be_made_to_look_registered(key, tmp_path):
+def test_an_exploratory_study_cannot_be_made_to_look_registered(tmp_path):
     study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1))
-    forged = rewritten(archived(study, tmp_path / "out"), tmp_path, record(PROVENANCE, ENLISTED[key]), repair=True)
-    report = verify_archive(forged)
-    assert (PROVENANCE, "it names a registration, the study none") in {(p.where, p.what) for p in report.problems}
+    path = archived(study, tmp_path / "out")
+    for edit in (
+        put("registration", value={"path": "preregistrations/a.json", "sha256": "ab" * 32}),
+        put("deviations", value=["none worth telling"]),
+    ):
+        report = verify_forged(path, tmp_path, record(PROVENANCE, edit))
+        assert f"{PROVENANCE}: it names a registration, the study none" in map(str, report.problems)
 
 
 @pytest.mark.parametrize(
@@ -325,38 +259,18 @@ def test_an_exploratory_study_cannot_be_made_to_look_registered(key, tmp_path):
         ("commit", "0" * 40), ("dirty", None),
     ],
 )  # fmt: skip
-def test_whatever_is_said_of_a_registration_stands_in_it(key, value, archive, tmp_path, other_code):
+def test_whatever_is_said_of_a_registration_stands_in_it(key, value, small_archive, tmp_path, other_code):
     """Also by other code: these are copies, not words."""
-    forged = rewritten(archive, tmp_path, record(PROVENANCE, put("registration", key, value=value)), repair=True)
     other_code("gather", "report")
-    report = verify_archive(forged)
+    report = verify_forged(small_archive, tmp_path, record(PROVENANCE, put("registration", key, value=value)))
     assert [p.where for p in report.problems] == ["preregistrations/made-up-2026-11-01.json"]
-
-
-def test_a_first_answer_that_is_dated_back_is_found(archive, tmp_path):
-    change = record(PROVENANCE, put("first_answer_utc", value="2026-12-22T01:02:03Z"))
-    report = verify_archive(rewritten(archive, tmp_path, change, repair=True))
-    assert (PROVENANCE, "`first_answer_utc` is not what the records say") in {
-        (p.where, p.what) for p in report.problems
-    }
-
-
-def test_a_task_that_was_not_run_is_not_said_to_come_out_the_same(archive, tmp_path):
-    change = text("tasks/stale-lockfiles/answer.py", "def", "#\ndef")
-    report = verify_archive(rewritten(archive, tmp_path, change, repair=True))
-    told = "\n".join(report.lines(1000))
-    assert "judged by an earlier version of the task" in told and "the same" not in told.replace(
-        "the prompt is the same", ""
-    )
 
 
 def test_a_study_forged_as_a_whole_verifies_and_only_the_hash_betrays_it(tmp_path, archive):
     """The limit of the matter: answers that were never given, run through the real pipeline, are consistent."""
-    forged = make(
-        tmp_path / "forged", make_study(("stale-lockfiles",)), reply=lambda task, cell: task.references[cell.shell][0]
-    )
-    path = archived(forged, tmp_path / "out")
-    report = verify_archive(path)
+    study = make_study(("stale-lockfiles",), trials=1)
+    forged = make(tmp_path / "forged", study, reply=lambda task, cell: task.wrong[cell.shell][0])
+    report = verify_archive(archived(forged, tmp_path / "out"))
     assert report.proven and report.sha256 != sha256(archive.read_bytes())
 
 
@@ -370,23 +284,20 @@ def test_the_archives_code_is_never_run(archive, tmp_path):
         files[name] = evil + files[name]
         files["tasks/stale-lockfiles/fixture.py"] = evil + b"def extend(builder, rng): pass\n"
 
-    report = verify_archive(rewritten(archive, tmp_path, change, repair=True))
+    report = verify_forged(archive, tmp_path, change)
     assert not trap.exists()
     assert not report.proven and any("its code was not run" in problem.what for problem in report.unproven)
     assert report.checked["scores"] == 4 and report.not_rescored == {"stale-lockfiles": 4}
-    assert (
-        "4 of 8 scores could not be judged by this checkout: those of stale-lockfiles."
-        in replace(report, problems=[]).lines()[-1]
-    )
+    said = "4 of 8 scores could not be judged by this checkout: those of stale-lockfiles."
+    assert said in replace(report, problems=[]).lines()[-1]
+    told = "\n".join(report.lines(1000)).replace("the prompt is the same", "")
+    assert "judged by an earlier version of the task" in told and "the same" not in told
 
 
-def test_a_task_file_that_would_unfold_without_end_is_refused(archive, tmp_path):
+def test_a_task_file_that_would_unfold_without_end_is_refused(small_archive, tmp_path):
     lines = ["a0: &a0 [x, x]"] + [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)]
-
-    def change(files: dict[str, bytes]) -> None:
-        files["tasks/stale-lockfiles/task.yaml"] = "\n".join(lines).encode()
-
-    report = verify_archive(rewritten(archive, tmp_path, change, repair=True))
+    change = replace_file("tasks/stale-lockfiles/task.yaml", "\n".join(lines).encode())
+    report = verify_forged(small_archive, tmp_path, change)
     assert any("its aliases nest deeper than 12 levels" in problem.what for problem in report.problems)
 
 
@@ -404,36 +315,32 @@ def verdicts(report: VerifyReport) -> tuple[str, str, str]:
     return report.verdict("evidence"), report.verdict("scores"), report.verdict("wording")
 
 
-def test_other_code_that_words_a_score_otherwise_leaves_its_judgement_proven(archive, tmp_path, other_code):
+def test_other_code_that_words_a_score_otherwise_leaves_its_judgement_proven(small_archive, tmp_path, other_code):
     """A later version with other classes and reasons does not call an honest archive forged, nor its scores doubtful."""
     other_code("score")
-    assert verify_archive(archive).proven, "what comes out the same is proven, by whatever code"
-    for edit in (
-        put("why", value="Because."),
-        put("failure_class", value="silent-wrong"),
-        put("worlds", 0, "why", value=""),
-    ):
-        report = verify_archive(rewritten(archive, tmp_path, record(SCORE, edit), repair=True))
-        assert SCORE not in {p.where for p in report.problems}
+    assert verify_archive(small_archive).proven, "what comes out the same is proven, by whatever code"
+    edits = put("why", value="Because."), put("failure_class", value="silent-wrong"), put("worlds", 0, "why", value="")
+    for edit in edits:
+        report = verify_forged(small_archive, tmp_path, record(SCORE, edit))
+        assert SCORE not in {p.where for p in report.problems} and report.checked["scores"] == 2
         assert [(p.where, p.aspect) for p in report.unproven] == [(SCORE, "wording")]
-        assert report.checked["scores"] == 8
 
 
-def test_what_this_code_would_have_written_must_stand_in_the_provenance(archive, tmp_path, other_code):
+def test_what_this_code_would_have_written_must_stand_in_the_provenance(small_archive, tmp_path, other_code):
     """Older code did not write every field; today's archive may leave none out."""
-    less = record("results/made-up/provenance.json", lambda document: document.pop("limits"))
-    forged = rewritten(archive, tmp_path, less, repair=True)
+    less = record(PROVENANCE, lambda document: document.pop("limits"))
+    forged = rewritten(small_archive, tmp_path, less)
     assert "`limits` is not what the records say" in str(verify_archive(forged).problems)
     other_code("gather")
     assert "`limits`" not in str(verify_archive(forged).problems)
 
 
-def test_a_score_that_cannot_be_made_is_no_score_that_fits(archive, monkeypatch):
+def test_a_score_that_cannot_be_made_is_no_score_that_fits(small_archive, monkeypatch):
     def fails(*args, **kwargs):
         raise UserError("no world of this seed", hint="none")
 
     monkeypatch.setattr("fluency.archive.rebuild.score_cell", fails)
-    report = verify_archive(archive)
+    report = verify_archive(small_archive)
     assert "it cannot be rescored: no world of this seed" in str(report.problems)
     assert report.verdict("scores") == "altered"
 
@@ -443,8 +350,10 @@ JUDGED |= {"world": put("worlds", 0, "passed", value=False)}
 
 
 @pytest.mark.parametrize("edit", JUDGED)
-def test_a_judgement_that_other_code_does_not_reproduce_is_never_called_proven(edit, archive, tmp_path, other_code):
-    forged = rewritten(archive, tmp_path, record(SCORE, JUDGED[edit]), repair=True)
+def test_a_judgement_that_other_code_does_not_reproduce_is_never_called_proven(
+    edit, small_archive, tmp_path, other_code
+):
+    forged = rewritten(small_archive, tmp_path, record(SCORE, JUDGED[edit]))
     same = verify_archive(forged)
     assert (same.verdict("scores"), same.exit_code) == ("altered", 1)
     other_code("score", "gather", "report")
@@ -457,19 +366,16 @@ def forge_whole(files: dict[str, bytes]) -> None:
     """A score that says passed where it failed, and the table with it."""
     cell = CELL[:-1] + "2"
     record(f"results/scores/{cell}.json", put("passed", value=True))(files)
-    row = next(
-        line
-        for line in files["results/made-up/cells.csv"].splitlines()
-        if line.startswith(cell.replace("/", ",").encode())
-    )
+    table = files[TABLE]
+    row = next(line for line in table.splitlines() if line.startswith(cell.replace("/", ",").encode()))
     forged = row.replace(b"measured,,False", b"measured,,True", 1)
     assert forged != row
-    files["results/made-up/cells.csv"] = files["results/made-up/cells.csv"].replace(row, forged)
+    files[TABLE] = table.replace(row, forged)
 
 
 def test_forged_scores_with_altered_code_hashes_are_not_reproduced(archive, tmp_path, monkeypatch):
     """Code hashes can be forged too: then this checkout cannot tell, says so, and never that all is well."""
-    forged = rewritten(archive, tmp_path, forge_whole, repair=True, code=dict.fromkeys(code_hashes(), "f" * 64))
+    forged = rewritten(archive, tmp_path, forge_whole, code=dict.fromkeys(code_hashes(), "f" * 64))
     report = verify_archive(forged)
     assert verdicts(report) == ("proven", "unproven", "unproven") and report.exit_code == 3
     assert "scores not reproduced" in report.lines()[-1] and "passed: false, archived true" in report.lines()[-1]
@@ -490,80 +396,68 @@ def export_present(commit: str, folder: Path) -> bool:
 @pytest.mark.parametrize(
     ("facts", "code"), [({}, 0), ({"code": {}}, 1), ({"code": {}, "dirty": True}, 0)], ids=["its own", "none", "dirty"]
 )
-def test_the_stated_code_is_compared_with_that_of_its_commit(facts, code, archive, tmp_path, monkeypatch):
+def test_the_stated_code_is_compared_with_that_of_its_commit(facts, code, small_archive, tmp_path, monkeypatch):
     monkeypatch.setattr(verify, "export", export_present)
-    report = verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **facts))
+    report = verify_forged(small_archive, tmp_path, **facts)
     assert report.exit_code == code and report.notes == []
 
 
-def test_a_known_commit_of_other_code_ends_in_1_and_an_unknown_one_is_a_note(archive, tmp_path):
+def test_a_known_commit_of_other_code_ends_in_1_and_an_unknown_one_is_a_note(sound, small_archive, tmp_path):
     """With the hashes of the present code."""
-    unknown = verify_archive(archive)
-    assert unknown.proven and "git does not know commit 0123456789abcdef" in str(unknown.notes[0])
+    assert sound.proven and "git does not know commit 0123456789abcdef" in str(sound.notes[0])
     if not in_history(EXAMPLES):
         pytest.skip("git does not know the commit of the example")
-    known = verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, commit=EXAMPLES))
+    known = verify_forged(small_archive, tmp_path, commit=EXAMPLES)
     assert known.exit_code == 1
     assert f"the code it states for `score` is not that of its commit {EXAMPLES}" in str(known.problems)
 
 
-def test_code_made_with_other_libraries_is_held_to_those_it_states(archive, tmp_path, monkeypatch):
+def test_code_made_with_other_libraries_is_held_to_those_it_states(small_archive, tmp_path, monkeypatch):
     """The same commit with another version of a library is no forgery: the stated versions give the stated hashes."""
     monkeypatch.setattr(verify, "export", export_present)
     versions = environment() | {"pandas": "0.0.1"}
     facts = {"environment": versions, "code": code_hashes(versions)}
-    report = verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **facts))
+    report = verify_forged(small_archive, tmp_path, **facts)
     assert report.problems == [] and facts["code"] != code_hashes()
     lies = facts | {"environment": environment()}
-    assert verify_archive(rewritten(archive, tmp_path, lambda files: None, repair=True, **lies)).exit_code == 1
+    assert verify_forged(small_archive, tmp_path, **lies).exit_code == 1
 
 
-TABLE = "results/made-up/cells.csv"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "aspect", "weight"),
-    [
+def test_a_table_by_other_code_may_word_otherwise_and_not_count_otherwise(small_archive, tmp_path, other_code):
+    other_code("gather", "report")
+    for old, new, aspect, weight in (
         (",unix-only,", ",mixed,", "wording", 3),
         (",0.25,", ",0.75,", "scores", 3),
         ("measured,,True", "measured,,False", "scores", 1),
-    ],
-)
-def test_a_table_by_other_code_may_word_otherwise_and_not_count_otherwise(
-    old, new, aspect, weight, archive, tmp_path, other_code
-):
-    other_code("gather", "report")
-    report = verify_archive(rewritten(archive, tmp_path, text(TABLE, old, new), repair=True))
-    found = report.problems if weight == 1 else report.unproven
-    assert (TABLE, aspect) in {(p.where, p.aspect) for p in found} and report.exit_code == weight
+    ):
+        report = verify_forged(small_archive, tmp_path, text(TABLE, old, new))
+        found = report.problems if weight == 1 else report.unproven
+        assert (TABLE, aspect) in {(p.where, p.aspect) for p in found} and report.exit_code == weight
 
 
 def test_a_task_with_another_text_and_the_same_check_is_judged_anew(archive, tmp_path):
     """Its code is this checkout's, so it may run; that its text is not is said."""
     change = text("tasks/stale-lockfiles/task.yaml", "fairness: >-\n", "fairness: >-\n  Now fairer.\n")
-    report = verify_archive(rewritten(archive, tmp_path, change, repair=True))
+    report = verify_forged(archive, tmp_path, change)
     assert report.checked["scores"] == 8
     assert ("tasks/stale-lockfiles", "evidence") in {(p.where, p.aspect) for p in report.unproven}
 
 
-@pytest.mark.parametrize("check", ["content: ", "line: "])
-def test_a_task_with_another_check_is_not_judged_anew(check, archive, tmp_path):
+def test_a_task_with_another_check_is_not_judged_anew(archive, tmp_path):
     found = contents(archive)["tasks/stale-lockfiles/task.yaml"].decode()
-    line = next(line for line in found.splitlines() if check in line)
-    other = line.split(check)[0] + check + ("ordered" if check == "content: " else "'(a+)+$'")
-    report = verify_archive(
-        rewritten(archive, tmp_path, text("tasks/stale-lockfiles/task.yaml", line, other), repair=True)
-    )
+    line = next(line for line in found.splitlines() if "line: " in line)
+    change = text("tasks/stale-lockfiles/task.yaml", line, line.split("line: ")[0] + "line: '(a+)+$'")
+    report = verify_forged(archive, tmp_path, change)
     assert report.checked["scores"] == 4
     assert ("tasks/stale-lockfiles", "scores") in {(p.where, p.aspect) for p in report.unproven}
 
 
-def test_the_next_step_is_a_checkout_of_the_commit_that_made_it(made, archive, tmp_path):
-    assert "not in this checkout's history" in commands.next_step(verify_archive(archive))
+def test_the_next_step_is_a_checkout_of_the_commit_that_made_it(small, sound, tmp_path):
+    assert "not in this checkout's history" in commands.next_step(sound)
     commit, dirty = git_state()
     if commit is None:
         pytest.skip("there is no git here")
-    here = archived(made, tmp_path, commit=commit)
+    here = archived(small, tmp_path, commit=commit)
     step = commands.next_step(verify_archive(here))
     assert dirty or step.endswith(
         f"git worktree add --detach ../at-{commit[:12]} {commit} && make -C ../at-{commit[:12]} verify ARCHIVE={here}"
@@ -579,19 +473,22 @@ def test_the_same_study_gives_the_same_bytes(made, archive, tmp_path):
     assert again.read_bytes() == archive.read_bytes()
 
 
-def test_other_programs_read_it(archive):
+def test_it_holds_all_that_a_reader_needs(archive):
     names = set(contents(archive))
     for wanted in ("results/made-up/report.md", "results/made-up/explorer.html", "envs/requirements.lock", "sandbox/Dockerfile",
                    "results/image.json", "prices/policies.yaml", "study.json", "config.yaml", "tasks/stale-lockfiles/answer.py"):  # fmt: skip
         assert wanted in names
     assert len([name for name in names if name.startswith("answers/")]) == 8
-    if subprocess.run(["which", "zstd"], capture_output=True, check=False).returncode == 0:
-        listed = subprocess.run(["tar", "--zstd", "-tf", archive], capture_output=True, text=True, check=True).stdout
-        assert set(listed.splitlines()) == names
 
 
 def test_an_incomplete_study_is_refused_unless_it_says_so(tmp_path):
     study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1))
+    page = study.results / "made-up" / "report.md"
+    kept = page.read_bytes()
+    page.unlink()
+    with pytest.raises(UserError, match=r"report\.md has not been made"):
+        archived(study, tmp_path / "out")
+    page.write_bytes(kept)
     cell = "qwen-0.5b/bash/stale-lockfiles/1"
     (study.results / f"scores/{cell}.json").unlink()
     with pytest.raises(UserError, match="1 of 2 cells are missing") as error:
@@ -599,34 +496,14 @@ def test_an_incomplete_study_is_refused_unless_it_says_so(tmp_path):
     assert cell in str(error.value) and "PARTIAL=1" in str(error.value)
     with pytest.raises(UserError, match="the table does not say what the records say"):
         archived(study, tmp_path / "out", partial=True)
-    from tests.archive.factory import products
-
     products(study)
     path = archived(study, tmp_path / "out", partial=True)
     assert path.name == "made-up-2026-11-22-0123456789ab-partial.tar.zst"
     report = verify_archive(path)
     assert report.ok and report.manifest.missing == [cell] and "PARTIAL: 1 of 2 cells are missing" in report.lines()
-
-
-def test_a_shell_that_cannot_be_measured_is_complete(tmp_path):
-    study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1), shells=("bash",))
-    report = verify_archive(archived(study, tmp_path / "out"))
-    assert report.proven and not report.manifest.partial
-    assert list(report.manifest.not_measured) == ["qwen-0.5b/pwsh"]
-    assert any(line.startswith("not measured: qwen-0.5b/pwsh: ") for line in report.lines())
-
-
-def test_a_lost_answer_or_product_is_told(tmp_path):
-    study = make(tmp_path / "s", make_study(("stale-lockfiles",), trials=1))
-    report = study.results / "made-up" / "report.md"
-    kept = report.read_bytes()
-    report.unlink()
-    with pytest.raises(UserError, match=r"report\.md has not been made"):
-        archived(study, tmp_path / "out")
-    report.write_bytes(kept)
     next(study.answers.glob("??/*.json")).unlink()
     with pytest.raises(UserError, match="lost this cell's answer"):
-        archived(study, tmp_path / "out")
+        archived(study, tmp_path / "out", partial=True)
 
 
 def test_an_archive_made_without_git_says_so(made, tmp_path, monkeypatch, capsys):
