@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 import tarfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ BLOCK = 512
 CHUNK = 1 << 20
 LEVEL = 9
 WINDOW_LOG = 23
+_ZERO = b"0000000"
 _PART = re.compile(r"[A-Za-z0-9_.@+=,-]{1,100}")
 
 
@@ -60,19 +62,15 @@ def write_tar(path: Path, entries: Iterable[Entry]) -> None:
 
 def tar_header(name: str, size: int) -> bytes:
     """The one ustar header of a file of `size` bytes; UserError if name or size does not fit."""
-    member = tarfile.TarInfo(name)
-    member.size = size
-    try:
-        if problem := name_problem(name):
-            raise ValueError(problem)
-        block = bytearray(member.tobuf(tarfile.USTAR_FORMAT))
-    except ValueError as error:
-        raise UserError(f"this file cannot be archived: {error}", where=name, hint="rename it") from None
-    # Python's versions fill the device numbers of a plain file differently; zeros, and the checksum over them.
-    block[329:345] = b"0000000\0" * 2
-    block[148:156] = b" " * 8
-    block[148:155] = b"%06o\0" % sum(block)
-    return bytes(block)
+    problem, parts = name_problem(name), name.split("/")
+    cuts = (("/".join(parts[:cut]), "/".join(parts[cut:])) for cut in range(len(parts)))
+    folder, short = next(((one, other) for one, other in cuts if len(other) <= 100 and len(one) <= 155), ("", ""))
+    if problem or not short or size >= 8 << 30:
+        what = problem or ("it is too large" if short else "its name is too long")
+        raise UserError(f"this file cannot be archived: {what}", where=name, hint="rename it")
+    start = struct.pack("100s8s8s8s12s12s", short.encode(), b"0000644", _ZERO, _ZERO, b"%011o" % size, b"0" * 11)
+    rest = struct.pack("c100s8s64s8s8s155s12x", b"0", b"", b"ustar\x0000", b"", _ZERO, _ZERO, folder.encode())
+    return start + b"%06o\0 " % sum(start + b" " * 8 + rest) + rest
 
 
 def name_problem(name: str) -> str | None:
