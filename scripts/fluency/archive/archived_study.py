@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -262,7 +263,10 @@ class ArchivedStudy:
         """The archived world of a task, checked against its own hash."""
         folder = self.index[task.id][str(seed)]
         if folder not in self._worlds:
-            self._worlds[folder] = load_world(self.root, folder)
+            ours = None
+            with suppress(UserError):  # `same_worlds` names it
+                ours = world_for(task, seed) if isinstance(task, Task) and task.id in self.runnable else None
+            self._worlds[folder] = load_world(self.root, folder, ours)
         return self._worlds[folder]
 
     def world_or_hash(self, task: Task | HeldOutTask, seed: int) -> World | WorldHash:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -57,8 +57,12 @@ def verify_archive(path: Path, *, trust_tasks: bool = False, private: Path | Non
 
     trust_tasks, private: as for `verify_unpacked`, and the part that holds the files of private tasks.
     """
-    with unpacked(path, private=private) as archive:
-        return verify_unpacked(archive, trust_tasks=trust_tasks)[0]
+    gc.disable()  # each collection would walk through all records, which hold no cycles: a sixth of the time
+    try:
+        with unpacked(path, private=private) as archive:
+            return verify_unpacked(archive, trust_tasks=trust_tasks)[0]
+    finally:
+        gc.enable()
 
 
 def verify_unpacked(
@@ -80,9 +84,7 @@ def verify_unpacked(
     report.checked["hashes"] = len(manifest.files) + 1
     _check_code(manifest, report)
     archived, accounted_for = None, set[str]()
-    with report.collecting_errors(), ExitStack() as stack:
-        gc.disable()  # each collection would walk through all records, which hold no cycles: a sixth of the time
-        stack.callback(gc.enable)
+    with report.collecting_errors():
         archived = read_archived_study(archive, trust_tasks=trust_tasks)
         accounted_for = _verify(archived, report)
     report.unchecked_files = sorted(manifest.files.keys() - accounted_for - archive.absent)

@@ -36,10 +36,11 @@ def import_closure(
         seen.add(module)
         package = module.partition(".")[0]
         if path := _file_of(module, root):
-            files |= {path, *_data_beside(path)}
+            files.add(path)
             ahead += [*_imported(path), *([module.rpartition(".")[0]] if "." in module else [])]
         elif package not in {"fluency", *without, *sys.stdlib_module_names}:
             libraries.add(_DISTRIBUTIONS.get(package, package.replace("_", "-")))
+    files.update(*map(_data_in, {path.parent for path in files}))
     return {path.relative_to(root).as_posix() for path in files}, libraries
 
 
@@ -66,10 +67,10 @@ def _file_of(module: str, root: Path) -> Path | None:
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
 
-def _data_beside(path: Path) -> set[Path]:
-    """Files in the module's folder, and in folders there that are no packages."""
-    folders = [f for f in path.parent.iterdir() if f.is_dir() and not any(f.glob("*.py")) and f.name != "__pycache__"]
-    found = [*path.parent.iterdir(), *(file for folder in folders for file in folder.rglob("*"))]
+def _data_in(package: Path) -> set[Path]:
+    """Files in a package's folder, and in folders there that are no packages."""
+    folders = [f for f in package.iterdir() if f.is_dir() and not any(f.glob("*.py")) and f.name != "__pycache__"]
+    found = [*package.iterdir(), *(file for folder in folders for file in folder.rglob("*"))]
     code = {".py", ".pyc"}  # an earlier version's package can leave its compiled files behind
     return {file for file in found if file.is_file() and file.suffix not in code and not file.name.startswith(".")}
 

@@ -136,6 +136,8 @@ class ValuePool:
 
     def add(self, value: Any) -> int:
         """The number of a JSON-ready value; equal values have one number."""
+        if isinstance(value, str) and value in self._value_numbers:  # half of all
+            return self._value_numbers[value]
         if isinstance(value, dict):
             keys = tuple(map(str, value))
             shape = self._shape_numbers.setdefault(keys, len(self.shapes))
@@ -146,7 +148,7 @@ class ValuePool:
             value = [-1, *map(self.add, value)]
         elif isinstance(value, float):
             value = round(value, 6)
-        key = tuple(value) if isinstance(value, list) else (type(value), value)
+        key = value if isinstance(value, str) else tuple(value) if isinstance(value, list) else (type(value), value)
         number = self._value_numbers.setdefault(key, len(self.values))
         if number == len(self.values):
             self.values.append(value)
