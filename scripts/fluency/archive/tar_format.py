@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import struct
 import tarfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ BLOCK = 512
 CHUNK = 1 << 20
 LEVEL = 9
 WINDOW_LOG = 23
-_ZERO = b"0000000"
 _PART = re.compile(r"[A-Za-z0-9_.@+=,-]{1,100}")
 
 
@@ -62,15 +60,19 @@ def write_tar(path: Path, entries: Iterable[Entry]) -> None:
 
 def tar_header(name: str, size: int) -> bytes:
     """The one ustar header of a file of `size` bytes; UserError if name or size does not fit."""
-    problem, parts = name_problem(name), name.split("/")
-    cuts = (("/".join(parts[:cut]), "/".join(parts[cut:])) for cut in range(len(parts)))
-    folder, short = next(((one, other) for one, other in cuts if len(other) <= 100 and len(one) <= 155), ("", ""))
-    if problem or not short or size >= 8 << 30:
-        what = problem or ("it is too large" if short else "its name is too long")
-        raise UserError(f"this file cannot be archived: {what}", where=name, hint="rename it")
-    start = struct.pack("100s8s8s8s12s12s", short.encode(), b"0000644", _ZERO, _ZERO, b"%011o" % size, b"0" * 11)
-    rest = struct.pack("c100s8s64s8s8s155s12x", b"0", b"", b"ustar\x0000", b"", _ZERO, _ZERO, folder.encode())
-    return start + b"%06o\0 " % sum(start + b" " * 8 + rest) + rest
+    member = tarfile.TarInfo(name)
+    member.size = size
+    try:
+        if problem := name_problem(name):
+            raise ValueError(problem)
+        block = bytearray(member.tobuf(tarfile.USTAR_FORMAT))
+    except ValueError as error:
+        raise UserError(f"this file cannot be archived: {error}", where=name, hint="rename it") from None
+    # Python's versions fill the device numbers of a plain file differently; zeros, and the checksum over them.
+    block[329:345] = b"0000000\0" * 2
+    block[148:156] = b" " * 8
+    block[148:155] = b"%06o\0" % sum(block)
+    return bytes(block)
 
 
 def name_problem(name: str) -> str | None:
@@ -176,25 +178,23 @@ class TarReader:
     def _checked(self, block: bytes, seen: dict[str, str]) -> tuple[str, int]:
         """Name and size of a header; everything a hostile one could hold is refused here."""
         try:
-            size = tarfile.nti(block[124:136])  # type: ignore[attr-defined]
-        except tarfile.HeaderError as error:
+            info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+        except (tarfile.HeaderError, ValueError) as error:
             raise self._refuse(f"a file's header is damaged ({error})") from None
-        parts = (field.partition(b"\0")[0] for field in (block[345:500], block[:100]))
-        raw_name, kind = b"/".join(filter(None, parts)).decode("utf-8", "surrogateescape"), block[156:157]
-        name = ascii(raw_name)[1:-1].rstrip("/")
-        if kind not in (tarfile.REGTYPE, tarfile.AREGTYPE):
-            raise self._refuse(f"{name}: it is of tar's type {kind!a}; only plain files are read")
-        if problem := name_problem(raw_name):
+        name = ascii(info.name)[1:-1]
+        if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
+            raise self._refuse(f"{name}: it is of tar's type {info.type!a}; only plain files are read")
+        if problem := name_problem(info.name):
             raise self._refuse(f"{name}: the name is refused: {problem}")
-        if not 0 <= size <= self._limits.total - self._total:
+        if not 0 <= info.size <= self._limits.total - self._total:
             raise self._refuse(f"{name}: with it the archive is larger than {self._limits.total:,} bytes")
-        if block != tar_header(raw_name, size):
+        if block != tar_header(info.name, info.size):
             raise self._refuse(f"{name}: its header is not of the form this project writes")
-        key = raw_name.casefold()
+        key = info.name.casefold()
         if key in seen:
             raise self._refuse(f"{name}: the name stands twice" + (f" ({seen[key]})" if seen[key] != name else ""))
         seen[key] = name
-        return raw_name, size
+        return info.name, info.size
 
     def _chunks(self, name: str, size: int) -> Iterator[bytes]:
         for start in range(0, size, CHUNK):
