@@ -178,23 +178,25 @@ class TarReader:
     def _checked(self, block: bytes, seen: dict[str, str]) -> tuple[str, int]:
         """Name and size of a header; everything a hostile one could hold is refused here."""
         try:
-            info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-        except (tarfile.HeaderError, ValueError) as error:
-            raise self._refuse(f"a file's header is damaged ({error})") from None
-        name = ascii(info.name)[1:-1]
-        if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
-            raise self._refuse(f"{name}: it is of tar's type {info.type!a}; only plain files are read")
-        if problem := name_problem(info.name):
+            size = int(block[124:135], 8)
+        except ValueError:
+            raise self._refuse("a file's header is damaged") from None
+        parts = (field.partition(b"\0")[0] for field in (block[345:500], block[:100]))
+        raw_name, kind = b"/".join(filter(None, parts)).decode("utf-8", "surrogateescape"), block[156:157]
+        name = ascii(raw_name)[1:-1].rstrip("/")
+        if kind not in (tarfile.REGTYPE, tarfile.AREGTYPE):
+            raise self._refuse(f"{name}: it is of tar's type {kind!a}; only plain files are read")
+        if problem := name_problem(raw_name):
             raise self._refuse(f"{name}: the name is refused: {problem}")
-        if not 0 <= info.size <= self._limits.total - self._total:
+        if not 0 <= size <= self._limits.total - self._total:
             raise self._refuse(f"{name}: with it the archive is larger than {self._limits.total:,} bytes")
-        if block != tar_header(info.name, info.size):
+        if block != tar_header(raw_name, size):
             raise self._refuse(f"{name}: its header is not of the form this project writes")
-        key = info.name.casefold()
+        key = raw_name.casefold()
         if key in seen:
             raise self._refuse(f"{name}: the name stands twice" + (f" ({seen[key]})" if seen[key] != name else ""))
         seen[key] = name
-        return info.name, info.size
+        return raw_name, size
 
     def _chunks(self, name: str, size: int) -> Iterator[bytes]:
         for start in range(0, size, CHUNK):
