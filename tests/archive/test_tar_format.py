@@ -129,7 +129,7 @@ def _wide_window(path: Path) -> Path:
         (_headers("b", "a"), "order of names"),
         (lambda path: ours({"a": b"file", "a/b": b"below it"}, path), "a file and a folder at once"),
         (_unnamed, "its manifest does not name"),
-        (_negative, "larger than"),
+        (_negative, "damaged"),
         (_wide_window, "does not begin as"),
         (lambda path: ours({}, path, schema_version=SCHEMA_VERSION + 1, later=True), "update this project"),
     ],
