@@ -82,6 +82,18 @@ def test_a_value_of_another_kind_ends_in_a_verdict(place, small_archive, tmp_pat
         assert ended != "proven" and "broke off" not in ended, (place, kind, ended)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        put_raw(EXECUTION, "provenance", '{"utc": []}'),
+        put_raw(EXECUTION, "provenance", "{}"),
+        lambda files: files.update({find(files, "tasks/.*/answer.py"): b"\xff"}),
+    ],
+)
+def test_what_is_no_text_ends_in_a_verdict(change, small_archive, tmp_path):
+    assert ends(rewritten(small_archive, tmp_path, change)) == "altered"
+
+
 def sparse(size: int) -> bytes:
     """A tar of one GNU sparse member, which states any size in one block."""
     member = tarfile.TarInfo("big")

@@ -277,7 +277,8 @@ def collect_provenance(
             if generation.cell.model in sent:
                 sent[generation.cell.model].add(generation)
         if execution:
-            executed.append(execution.provenance["utc"])
+            if isinstance(utc := execution.provenance.get("utc"), str):
+                executed.append(utc)
             ran.add("limits", execution.limits)
             ran.add("images", execution.image)
             ran.add("engines", execution.engine)

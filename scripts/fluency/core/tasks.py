@@ -225,7 +225,7 @@ class Task(FrozenModel):
     def check_sha256(self) -> str:
         """Of what decides a verdict."""
         rule = canonical_json({"structure": self.structure.model_dump(), "content": self.content})
-        return sha256(rule + (self.folder / "answer.py").read_text(encoding="utf-8"))
+        return sha256(rule.encode() + (self.folder / "answer.py").read_bytes())
 
     @cached_property
     def sha256(self) -> str:
