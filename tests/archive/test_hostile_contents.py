@@ -87,6 +87,7 @@ def test_a_value_of_another_kind_ends_in_a_verdict(place, small_archive, tmp_pat
     [
         put_raw(EXECUTION, "provenance", '{"utc": []}'),
         put_raw(EXECUTION, "provenance", "{}"),
+        put_raw(EXECUTION, "provenance", '{"utc": "x"}'),
         lambda files: files.update({find(files, "tasks/.*/answer.py"): b"\xff"}),
     ],
 )

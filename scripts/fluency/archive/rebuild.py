@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import pandas as pd
+from pydantic import ValidationError
 
 from fluency.analysis.descriptive import asking_order
 from fluency.archive.archived_study import ArchivedStudy
@@ -22,6 +23,7 @@ from fluency.common.errors import UserError
 from fluency.common.files import sha256_file
 from fluency.core.provenance import Provenance, Registered, collect_provenance, parse_provenance
 from fluency.core.records import EARLIER_CLASS, Execution, Generation, Score
+from fluency.core.schema import first_problem
 from fluency.core.shells import EXTRA_CONDITIONS
 from fluency.core.study import Cell
 from fluency.core.table import CellRecords, Row, write_table
@@ -180,7 +182,8 @@ def check_provenance(archived: ArchivedStudy, report: VerifyReport) -> Provenanc
         stated = parse_provenance(data)
         made = collect_provenance(study, archived.tasks, archived.cells, [], archived.records, start_up_s=start_up_s)
     except ValueError as error:
-        report.check(False, where, f"it or what the records give is no provenance: {error}", "facts")
+        why = first_problem(error) if isinstance(error, ValidationError) else error
+        report.check(False, where, f"it or what the records give is no provenance: {why}", "facts")
         return None
     if stated.schema_version == 1:
         made = made.in_schema_1()
