@@ -34,7 +34,7 @@ def verified():
 
 @pytest.fixture(scope="module")
 def replayed():
-    return replay_archive(EXAMPLE, trust_tasks=True)
+    return replay_archive(EXAMPLE)
 
 
 def test_it_is_the_file_that_was_made(verified):
@@ -52,7 +52,7 @@ def test_it_is_never_called_altered(verified):
 
 
 def test_all_scores_come_out_equal(replayed):
-    assert (replayed.cells, replayed.notes) == (400, [])
+    assert replayed.cells == 400 and all("makes other worlds" in note for note in replayed.notes)
     reworded = [cell for cell in replayed.differences if not cell.pass_changed and "% Total" in cell.archived]
     assert replayed.differences == reworded, "a reason is the error, no longer curl's progress meter"
     assert [row.status for row in replayed.rows] == ["measured"] * 400
@@ -85,7 +85,7 @@ def test_a_model_that_passes_nothing_gets_no_verdict(analysis):
     assert "PowerShell passes nearly nothing, which draws the gap towards 0." in could_change(analysis)["qwen-1.5b"]
     assert (weaker.verdict.band, weaker.verdict.edge, weaker.verdict.resolved) == ("falsified", "floor", False)
     assert stronger.verdict.edge is None
-    assert decision._lines(weaker).changes.startswith("Nothing is proposed: both shells are at the floor")
+    assert decision._lines(weaker)["changes"].startswith("Nothing is proposed: both shells are at the floor")
     assert "Both shells are at the floor: these tasks cannot tell" in headline_of(weaker)
     assert "does not apply (floor)" in first_table(analysis)
     assert "both at the floor: cannot tell" in draw_gaps(analysis).alt

@@ -128,7 +128,7 @@ def test_the_library_of_the_format_reads_it_and_every_part_is_there(unpacked_cra
     for name, kind in parts.items():
         assert (unpacked_crate / name).is_dir() if kind == "Dataset" else (unpacked_crate / name).is_file(), name
     assert [entity["name"] for entity in crate.root_dataset["variableMeasured"]] == COLUMNS
-    assert [model["name"] for model in crate.get("#run")["object"][:1]] == ["qwen2.5-coder-0.5b-instruct"]
+    assert [model["name"] for model in crate.root_dataset["mentions"]] == ["qwen2.5-coder-0.5b-instruct"]
 
 
 def test_every_entity_that_is_referred_to_is_described(unpacked_crate):

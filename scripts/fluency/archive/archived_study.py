@@ -20,7 +20,6 @@ from fluency.archive.world_files import WORLD_DOCUMENTS, WORLD_INDEX, load_world
 from fluency.common.canonical import hashes_to
 from fluency.common.errors import ArchiveError, UserError
 from fluency.common.git import file_at, files_at, in_history
-from fluency.core.config_files import merge, read_yaml
 from fluency.core.held_out import HeldOutTask, public_tasks, task_files
 from fluency.core.provenance import Provenance, read_provenance
 from fluency.core.records import CONTROL_FILE, Control, ImageInfo
@@ -65,7 +64,7 @@ class ImageFile(FrozenModel):
     start_up_s: dict[str, float | None] = Field(default_factory=dict)
 
 
-def read_archived_study(archive: UnpackedArchive, *, trust_tasks: bool = False) -> ArchivedStudy:
+def read_archived_study(archive: UnpackedArchive) -> ArchivedStudy:
     """The archive's study and tasks; ArchiveError when they cannot be read or are not the manifest's."""
     value = parse_untrusted(archive.read(STUDY_FILE), STUDY_FILE)
     study = as_record(Study, value, STUDY_FILE)
@@ -85,32 +84,21 @@ def read_archived_study(archive: UnpackedArchive, *, trust_tasks: bool = False) 
     tasks: list[Task | HeldOutTask] = [facts[name] if name in absent else _task(archive, name) for name in names]
     if not isinstance(study.tasks, str) and set(study.tasks) != set(names):
         raise ArchiveError("the archived tasks are not those of the study", where=STUDY_FILE)
-    runnable, text_changed = {task.id: task for task in tasks if isinstance(task, Task)}, frozenset[str]()
-    if not trust_tasks:
-        runnable, text_changed = runnable_tasks(archive, tasks)
+    runnable, text_changed = runnable_tasks(archive, tasks)
     tasks = [runnable.get(task.id, task) for task in tasks]
     return ArchivedStudy(archive, study, tasks, frozenset(runnable), text_changed, hidden)
 
 
-def configured_values(archive: UnpackedArchive, files: Sequence[str]) -> dict[str, Any]:
-    """What archived configuration files say, each merged over the one before."""
-    values: dict[str, Any] = {}
-    for name in files:
-        _check_yaml(archive, name)
-        values = merge(values, read_yaml(archive.root / name))
-    return values
-
-
 def _task(archive: UnpackedArchive, name: str) -> Task:
     where = f"tasks/{name}/task.yaml"
-    _check_yaml(archive, where)
+    check_yaml(archive, where)
     try:
         return load_task((archive.root / where).parent)
     except UserError as error:
         raise ArchiveError(error.what, where=error.where.replace(f"{archive.root}/", "")) from None
 
 
-def _check_yaml(archive: UnpackedArchive, where: str) -> None:
+def check_yaml(archive: UnpackedArchive, where: str) -> None:
     """ArchiveError for small files that take without end: aliases name endless content, nesting costs its square."""
     data, depth = archive.read(where), 0
     if len(data) > MAX_YAML_BYTES:

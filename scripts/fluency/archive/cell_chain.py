@@ -10,13 +10,11 @@ from urllib.parse import urlsplit
 
 from fluency.archive.archived_study import ArchivedStudy
 from fluency.archive.findings import VerifyReport
-from fluency.archive.unpack import UnpackedArchive
-from fluency.archive.untrusted_json import as_record, parse_untrusted
-from fluency.common.canonical import canonical_json, hashes_to, legacy_canonical_json
+from fluency.archive.untrusted_json import parse_untrusted
+from fluency.common.canonical import canonical_json, legacy_canonical_json
 from fluency.common.clock import is_time, parse_time
-from fluency.common.errors import ArchiveError
-from fluency.core.records import Answer, Execution, Generation, ImageInfo, Request, Result, Score
-from fluency.core.study import Cell, ModelConfig
+from fluency.core.records import Execution, Generation, ImageInfo, Request, Result, Score
+from fluency.core.study import Cell
 from fluency.core.table import CellRecords
 from fluency.core.tasks import Task
 from fluency.execution.execute import extraction_of, planned_runs
@@ -25,6 +23,7 @@ from fluency.generation.failure import Failure
 from fluency.generation.policies import resolve, version_headers
 from fluency.generation.providers import PROVIDERS, read_reply
 from fluency.generation.request import PREAMBLES, build_prompt, request_for, seed_of
+from fluency.generation.store import answer_in
 
 EXECUTING = "control"
 """The stage whose hash is of everything that executes; that of `execute` is of a list (code_hashes.py)."""
@@ -68,37 +67,23 @@ def check_cell(archived: ArchivedStudy, report: VerifyReport, cell: Cell, task: 
         report.add_note(f"results/scores/{cell.path}.json", "judged by an earlier version of the task")
 
 
-def read_stored_answer(archive: UnpackedArchive, name: str, key: str) -> Answer:
-    """An answer from its file, compared with its name and its own hash; ArchiveError says what does not fit."""
-    try:
-        value = parse_untrusted(archive.read(name), name)
-        body = value["answer"]
-        unaltered = hashes_to(body, value["sha256"])
-        asked = hashes_to(body["request"], key) and key == body["request_key"]
-    except (ValueError, KeyError, TypeError):
-        raise ArchiveError("this is no stored answer", where=name) from None
-    if not unaltered:
-        raise ArchiveError("the answer's hash does not fit its content", where=name)
-    if not asked:
-        raise ArchiveError("it answers another request than its name says", where=name)
-    return as_record(Answer, body, name)
-
-
 def _check_answer(facts: CellFacts, report: VerifyReport) -> None:
     """It is the stored one, and the study, its tasks and the prices ask exactly its request."""
     generation, answer, study = facts.generation, facts.generation.answer, facts.archived.study
     where, key = f"results/generations/{facts.cell.path}.json", answer.request_key
     name = f"answers/{key[:2]}/{key}.json"
     with report.collecting_errors():
-        same = read_stored_answer(facts.archived.unpacked, name, key) == answer
-        report.check(same, where, f"its answer is not the one in {name}", "links")
+        document = parse_untrusted(facts.archived.unpacked.read(name), name)
+        try:
+            report.check(answer_in(document, key) == answer, where, f"its answer is not the one in {name}", "links")
+        except (ValueError, KeyError, TypeError):
+            report.check(False, name, "it is no stored answer, or hash, request and name do not fit", "links")
     prompt = _prompt(facts, report)
     report.check(answer.request.prompt == prompt, where, "the model was asked another prompt", "links", "generate")
     with report.collecting_errors(facts.cell.path):
-        model = study.model(facts.cell.model)
-        forms = forms_of(request_for(study, facts.cell, prompt), model)
+        forms = forms_of(request_for(study, facts.cell, prompt))
         report.check(answer.request in forms, where, "the study asks another request", "links", "generate")
-        policy = resolve(model)
+        policy = resolve(study.model(facts.cell.model))
         price = policy.price_of(answer.transport)
         stated = (generation.cost_usd, generation.price, generation.temperature_requested)
         holds = stated == (cost_of(policy, answer), price and price.model_dump(), policy.temperature_requested)
@@ -118,16 +103,13 @@ def _prompt(facts: CellFacts, report: VerifyReport) -> str:
     return build_prompt(task.prompt, shell)
 
 
-def forms_of(request: Request, model: ModelConfig) -> Iterator[Request]:
+def forms_of(request: Request) -> Iterator[Request]:
     """A request as this and earlier versions asked it.
 
-    A run could decide to send no temperature. The embedded model was asked by the Messages wire before there were
-    others, and its seed followed from another text in schema 1.
+    The embedded model was asked by the Messages wire before there were others, and its seed followed from another text
+    in schema 1.
     """
     yield request
-    if request.seed is None and model.on_refused_temperature == "provider-default":
-        without = {"temperature": None, "headers": request.headers | version_headers(model.wire, None)}
-        yield request.model_copy(update=without)
     if request.seed is not None:
         headers = version_headers("messages", request.temperature) | request.headers
         older = request.model_copy(update={"wire": "messages", "headers": headers})

@@ -82,26 +82,10 @@ def _entities(study: Study, facts: dict[str, Any], parts: list[Entity]) -> Itera
         "publisher": _ref("#developers"),
         "keywords": ["language models", "evaluation", "shell", *study.shells],
         "hasPart": _refs(parts),
-        "mentions": _ref("#run"),
+        "mentions": _refs(models),
         "variableMeasured": _refs(columns),
     }
     yield from parts
-    yield {
-        "@id": "#run",
-        "@type": "CreateAction",
-        "name": f"The run of the study {facts['study']}",
-        "instrument": _ref("#project"),
-        "object": _refs([*models, *(part for part in parts if part["@id"] in ("study.json", "tasks/", "worlds/"))]),
-        "result": _refs([part for part in parts if part["@id"].startswith("results/")]),
-    }
-    yield {
-        "@id": "#project",
-        "@type": "SoftwareApplication",
-        "name": PROJECT,
-        "version": facts["made_by"],
-        "softwareVersion": f"{facts['made_by']}, commit {facts['commit']}",
-        "license": _ref(_LICENSE_ID),
-    }
     yield {"@id": "#developers", "@type": "Organization", "name": AUTHORS}
     yield {
         "@id": _LICENSE_ID,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +21,6 @@ from fluency.report.report import render
 from fluency.report.sentences import headline_of
 
 TEMPLATE = "decision.md.j2"
-
-
-@dataclass(frozen=True)
-class ModelLines:
-    """What the record says about one model."""
-
-    model: str
-    headline: str
-    changes: str
-    stays: str
 
 
 def write_decision(archive: Path, title: str, out_folder: Path, *, utc_date: str | None = None) -> Path:
@@ -84,7 +73,8 @@ def _text(archived: ArchivedStudy, title: str, date: str, report: VerifyReport) 
     return render(values, TEMPLATE)
 
 
-def _lines(model: ModelAnalysis) -> ModelLines:
+def _lines(model: ModelAnalysis) -> dict[str, str]:
+    """What the record says about one model."""
     band = model.verdict.band
     stays = "The shell policy as it stands."
     if band is None:
@@ -102,4 +92,4 @@ def _lines(model: ModelAnalysis) -> ModelLines:
         changes, stays = model.words[band].changes, model.words[band].stays
         if not model.verdict.resolved:
             changes = f"By the table: {changes} But the verdict is not resolved, and a change could not rest on it."
-    return ModelLines(model.model, headline_of(model), changes, stays)
+    return {"model": model.model, "headline": headline_of(model), "changes": changes, "stays": stays}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from fluency.archive.world_files import world_folder
 from fluency.common.files import pretty_json
 from fluency.core.held_out import HeldOutTask
 from fluency.core.schema import Digest, FrozenModel
@@ -76,6 +77,6 @@ def belongs_to_private_task(name: str, ids: Collection[str]) -> bool:
 def world_folders(hidden: HiddenTasks) -> Mapping[str, Mapping[str, str]]:
     """Task -> seed -> the folder of a world with the stated hash."""
     return {
-        task: {seed: f"worlds/{seed}-{world.sha256[:16]}" for seed, world in worlds.items()}
+        task: {seed: world_folder(seed, world.sha256) for seed, world in worlds.items()}
         for task, worlds in hidden.worlds.items()
     }

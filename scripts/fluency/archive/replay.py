@@ -79,27 +79,22 @@ def _table(differences: list[CellDifference]) -> list[str]:
 
 
 def replay_archive(
-    path: Path,
-    sandbox: Sandbox | None = None,
-    *,
-    trust_tasks: bool = False,
-    utc: str = "",
-    allowed: Collection[str] = (),
+    path: Path, sandbox: Sandbox | None = None, *, utc: str = "", allowed: Collection[str] = ()
 ) -> Replay:
     """Score an archive with this checkout's tasks and checks; given a sandbox, run its commands there before.
 
-    The archive's own task code is run only with `trust_tasks`; without, a task that this checkout lacks is named
-    and its cells are left as archived. UserError for files that are not those of the manifest, and for an archive that
-    asks to run under higher limits than this checkout's, but for those `allowed` by name.
+    A task that this checkout lacks is named, and its cells are left as archived. UserError for files that are not those
+    of the manifest, and for an archive that asks to run under higher limits than this checkout's, but for those
+    `allowed` by name.
     """
     with unpacked(path) as archive:
         if archive.problems:
             what = f"it is altered or damaged: {archive.problems[0]}"
             raise ArchiveError(what, where=str(path), hint="`make verify` lists all")
-        archived = read_archived_study(archive, trust_tasks=trust_tasks)
+        archived = read_archived_study(archive)
         if sandbox:
             _check_limits(archived, allowed)
-        ours = archived.open_tasks if trust_tasks else present_tasks(archived.open_tasks)
+        ours = present_tasks(archived.open_tasks)
         before, after, differences = [], [], []
         with ThreadPoolExecutor(2) as pool:
             replay = partial(_replay_cell, archived, ours, sandbox, utc)

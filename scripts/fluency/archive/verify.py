@@ -13,7 +13,7 @@ from typing import Any
 from fluency.archive.archived_study import (
     IMAGE_FILE,
     ArchivedStudy,
-    configured_values,
+    check_yaml,
     read_archived_study,
     same_worlds,
 )
@@ -42,6 +42,7 @@ from fluency.common.git import export, file_at, in_history
 from fluency.common.paths import ROOT, TASKS
 from fluency.common.terminal import log_line
 from fluency.common.words import plural
+from fluency.core.config_files import merge, read_yaml
 from fluency.core.records import CONTROL_FILE
 from fluency.core.study import Study
 from fluency.core.table import PRODUCTS, RECORD_TYPES, CellRecords, Row
@@ -52,26 +53,23 @@ from fluency.execution.protocol import PROTOCOL
 PRICES = "prices/policies.yaml"
 
 
-def verify_archive(path: Path, *, trust_tasks: bool = False, private: Path | None = None) -> VerifyReport:
+def verify_archive(path: Path, *, private: Path | None = None) -> VerifyReport:
     """Check an archive file; ArchiveError where it is refused altogether (see tar_format.py).
 
-    trust_tasks, private: as for `verify_unpacked`, and the part that holds the files of private tasks.
+    private: the part that holds the files of private tasks.
     """
     gc.disable()  # each collection would walk through all records, which hold no cycles: a sixth of the time
     try:
         with unpacked(path, private=private) as archive:
-            return verify_unpacked(archive, trust_tasks=trust_tasks)[0]
+            return verify_unpacked(archive)[0]
     finally:
         gc.enable()
 
 
-def verify_unpacked(
-    archive: UnpackedArchive, *, trust_tasks: bool = False
-) -> tuple[VerifyReport, ArchivedStudy | None]:
+def verify_unpacked(archive: UnpackedArchive) -> tuple[VerifyReport, ArchivedStudy | None]:
     """Check hashes, completeness, schemas and links, then rebuild everything from the records.
 
-    Returns the study too; None where it cannot be read. With `trust_tasks` the archive's own task code is run where it
-    differs from this checkout's; without, such cells' scores stay unproven.
+    Returns the study too; None where it cannot be read.
     """
     start, manifest = time.monotonic(), archive.manifest
     log_line(f"unpacked {len(manifest.files):,} files")
@@ -85,7 +83,7 @@ def verify_unpacked(
     _check_code(manifest, report)
     archived, accounted_for = None, set[str]()
     with report.collecting_errors():
-        archived = read_archived_study(archive, trust_tasks=trust_tasks)
+        archived = read_archived_study(archive)
         accounted_for = _verify(archived, report)
     report.unchecked_files = sorted(manifest.files.keys() - accounted_for - archive.absent)
     report.seconds = time.monotonic() - start
@@ -138,8 +136,11 @@ def check_config(archived: ArchivedStudy, report: VerifyReport) -> list[str]:
     files = manifest.config or ["config.yaml", *sorted(name for name in manifest.files if name.startswith("config/"))]
     where, what = STUDY_FILE, f"it is not the study that {', '.join(files)} give"
     try:
-        values = configured_values(archived.unpacked, files) | {"confirm": study.confirm}
-        derived = as_record(Study, values, ", ".join(files))
+        values: dict[str, Any] = {}
+        for name in files:
+            check_yaml(archived.unpacked, name)
+            values = merge(values, read_yaml(archived.root / name))
+        derived = as_record(Study, values | {"confirm": study.confirm}, ", ".join(files))
         # What the files leave out follows from the defaults of the code that made the archive.
         holds = _agree(values, derived.model_dump(mode="json"), study.model_dump(mode="json"))
         holds = holds and (derived == study or "gather" not in report.same_code_stages)
@@ -218,13 +219,11 @@ def check_image(archived: ArchivedStudy, report: VerifyReport) -> set[str]:
         file = archived.image_file
     if file is None:
         return set()
-    # An earlier image was built from other sources, and its hash says from which. `identity.py` went with protocol 8.
     folder = archived.root / "sandbox"
-    sources = tuple(name for name in (*SOURCES, "identity.py") if archived.unpacked.holds(f"sandbox/{name}"))
-    hashes = [content_sha256(folder, sources, protocol) for protocol in (PROTOCOL, 7)]
+    sources = tuple(name for name in SOURCES if archived.unpacked.holds(f"sandbox/{name}"))
     # At protocol 2 the shells were not yet part of the hash.
     oldest = {"protocol": 2} | {name: sha256_file(folder / name) for name in sources}
-    same = file.image.content_sha256 in (*hashes, sha256(canonical_json(oldest)))
+    same = file.image.content_sha256 in (content_sha256(folder, sources, PROTOCOL), sha256(canonical_json(oldest)))
     report.check(same, "sandbox", "the archived sources are not those the image was built from", "files", "image")
     return {f"sandbox/{name}" for name in sources} | {IMAGE_FILE}
 

@@ -27,15 +27,16 @@ def world_entries(tasks: Sequence[Task], seeds: Sequence[int], world_for: Callab
     for task in tasks:
         for seed in seeds:
             world = world_for(task, seed)
-            folder = _folder(world)
+            folder = world_folder(seed, world.sha256)
             index.setdefault(task.id, {})[str(seed)] = folder
             if f"{folder}/tree.tar" not in entries:
                 entries |= {f"{folder}/{name}": Entry(f"{folder}/{name}", data) for name, data in _files(world).items()}
     return [*entries.values(), Entry(WORLD_INDEX, pretty_json(index).encode())]
 
 
-def _folder(world: World) -> str:
-    return f"worlds/{world.seed}-{world.sha256[:16]}"
+def world_folder(seed: int | str, sha256: str) -> str:
+    """The folder of a world in an archive."""
+    return f"worlds/{seed}-{sha256[:16]}"
 
 
 def _files(world: World) -> dict[str, bytes]:
@@ -56,7 +57,7 @@ def load_world(root: Path, folder: str, ours: World | None = None) -> World:
     project writes comes back as the same bytes, so links, devices and stray owners are refused here.
     """
     where = root / folder
-    if ours and folder == _folder(ours):
+    if ours and folder == world_folder(ours.seed, ours.sha256):
         with suppress(OSError):
             if all((where / name).read_bytes() == data for name, data in _files(ours).items()):
                 return ours
@@ -80,7 +81,7 @@ def load_world(root: Path, folder: str, ours: World | None = None) -> World:
         seed, stated = fact["seed"], fact["sha256"]
     except (OSError, tarfile.TarError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ArchiveError(f"the world cannot be read: {type(error).__name__}: {error}", where=folder) from None
-    if digest != stated or folder != f"worlds/{seed}-{digest[:16]}":
+    if digest != stated or folder != world_folder(seed, digest):
         raise ArchiveError("the world's files do not give its hash", where=folder)
     return World(seed, files, dirs, ages, http, processes, tar, digest)
 

@@ -15,7 +15,7 @@ import resource
 import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from pydantic import ValidationError
 
@@ -133,12 +133,7 @@ def read_answer(path: Path) -> Answer | None:
     if not data:
         return None
     try:
-        value = json.loads(data)
-        answer = Answer.model_validate(value["answer"])
-        if not hashes_to(value["answer"], value["sha256"]):
-            raise ValueError("its hash does not match its content")
-        if answer.request_key != path.stem or not hashes_to(answer.request.model_dump(mode="json"), path.stem):
-            raise ValueError("it answers another request than its name says")
+        return answer_in(json.loads(data), path.stem)
     except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
         why = str(error).splitlines()[0][:200]
         raise DamagedAnswer(
@@ -147,7 +142,19 @@ def read_answer(path: Path) -> Answer | None:
             hint="restore it from a copy of the store or an archive (`make answers`), or delete it: while it is "
             "here, it is not asked for again",
         ) from None
-    return answer
+
+
+def answer_in(document: Any, key: str) -> Answer:
+    """The answer in the document of an answer's file.
+
+    ValueError, KeyError or TypeError if it is none, or if its hash, the key and its request do not fit together.
+    """
+    body = document["answer"]
+    if not hashes_to(body, document["sha256"]):
+        raise ValueError("its hash does not match its content")
+    if body["request_key"] != key or not hashes_to(body["request"], key):
+        raise ValueError("it answers another request than its name says")
+    return Answer.model_validate(body)
 
 
 def read_file(path: Path) -> bytes | None:
