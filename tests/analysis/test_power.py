@@ -149,7 +149,8 @@ def test_no_variance_between_tasks_is_no_gap_of_zero() -> None:
     """A pilot whose tasks differ by less than their trials' noise: the end of the interval is used, and it says so."""
     counts = ShellPasses((1, 4, 2, 3) * 5, (5,) * 20), ShellPasses((2, 2, 3, 4) * 5, (5,) * 20)
     pilot = pilot_variance(contrasted(*counts))
-    assert pilot.between == 0 < pilot.upper
+    end = 19 * np.var(np.subtract(counts[1].passes, counts[0].passes) / 5, ddof=1) / scipy.stats.chi2.ppf(0.025, 19)
+    assert pilot.between == 0 and pilot.upper == pytest.approx(end - pilot.within / 5)
     text = power_text([("m", pilot)], 20, 5, {})
     assert "no variance between tasks was seen" in text and " 0.0" not in text
     assert text.count("n/a") == 1, "with the end of the interval every cell has a gap; the legend alone names n/a"

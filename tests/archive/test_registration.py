@@ -268,6 +268,8 @@ def test_registering_prints_how_to_prove_the_order(tmp_path, monkeypatch, capsys
     told = capsys.readouterr().out
     assert "preregistration: preregistrations/made-up-" in told and f'decision: "{DECISION}"' in told
     assert "git push" in told and "openssl ts -query" in told and "A verdict needs 15 tasks" in told
+    commit, dirty = git_state()
+    assert ("No commit holds the code" in told) == (commit is None or bool(dirty))
 
 
 def test_a_registration_is_for_a_decision(study, tasks, tmp_path):

@@ -199,6 +199,13 @@ def test_a_file_that_nothing_names_is_an_error(archive, tmp_path):
     assert sorted(problem.where for problem in report.problems) == sorted(STRAYS) and report.exit_code == 1
 
 
+@pytest.mark.parametrize("verbose", [False, True])
+def test_opening_a_proven_archive_prints_the_whole_verification_where_asked(verbose, archive, tmp_path, capsys):
+    assert commands.open_archive(archive, tmp_path / "opened", verbose=verbose, show=False) == 0
+    printed = capsys.readouterr().out
+    assert ("SHA-256" in printed) == verbose and "PROVEN" in printed and "explorer.html" in printed
+
+
 def test_an_archives_words_cannot_steer_the_terminal(archive, tmp_path, capsys):
     change = record(SCORE, put("why", value="\u202e\u200b\x9b2J fine"))
     assert commands.verify(rewritten(archive, tmp_path, change)) == 1
