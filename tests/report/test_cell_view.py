@@ -70,6 +70,12 @@ def test_the_labels_are_words_for_readers() -> None:
     assert of_score == ["Made of", "Commands", *passes]
 
 
+def test_a_command_that_is_not_judged_yet_is_shown_without_a_difference() -> None:
+    generation, execution, _ = make_explorer(1, 1, 1, states={CELL.path: "non-zero-exit"}).load(CELL)
+    for run in cell_view(CELL, CellRecords(generation, execution, None), None)["runs"]:
+        assert (run["passed"], run["why"], run["diff"]) == (None, "not judged", None) and run["stdout"]
+
+
 def test_the_error_stands_where_an_earlier_version_quoted_curls_meter() -> None:
     made = make_explorer(1, 1, 1, states={CELL.path: "non-zero-exit"})
     generation, execution, score = made.load(CELL)

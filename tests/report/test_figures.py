@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from fluency.analysis.study_analysis import analyse
@@ -53,6 +54,15 @@ def test_a_figure_says_in_words_what_it_shows_and_loads_and_runs_nothing(kind: s
     assert texts(drawing.svg) and "<script" not in drawing.svg
     assert all(link.startswith("#") for link in re.findall(r'href="([^"]*)"', drawing.svg))
     assert not re.search(r"dc:date|20\d\d-\d\d-\d\d", drawing.svg), "the day of drawing is no part of it"
+
+
+def test_the_row_of_a_model_has_its_gap_and_three_intervals() -> None:
+    gap = drawings()[0].models[0].gap
+    axes = Figure().add_subplot()
+    figures._gap_row(axes, 0, gap)
+    fixed = (float(gap.value) - gap.fixed, float(gap.value) + gap.fixed)
+    for line, ends in zip(axes.lines, (gap.s95, gap.s90, fixed, [float(gap.value)]), strict=True):
+        assert list(line.get_xdata()) == pytest.approx([100 * end for end in ends])
 
 
 def test_marks_differ_in_shape_and_not_in_colour_alone() -> None:
