@@ -1,14 +1,34 @@
-"""What the report says of programs that the sandbox lacks, by shell."""
+"""What the report says of programs that the sandbox lacks, by shell, and of these very tasks."""
+
+from types import SimpleNamespace
 
 import pytest
 
 from fluency.analysis.study_analysis import Analysis, analyse
 from fluency.core.table import to_frame
+from fluency.report import sentences
 from fluency.report.first_page import could_change
 from fluency.report.sentences import missing_programs, sandbox_effects
 from tests.synthetic_tables import make_rows, make_study, make_tasks
 
 STUDY, TASKS = make_study(), make_tasks()
+
+
+@pytest.mark.parametrize(
+    ("fixed", "why", "interval"),
+    [
+        (None, "one trial does not show its own noise", "undefined with one trial"),
+        (0.0, "no trial varied, which is not certainty", "±0.0 (no trial varied; not certainty)"),
+        (0.05, None, "±5.0"),
+    ],
+)
+def test_without_trials_that_vary_too_little_is_known_of_these_tasks(fixed, why, interval) -> None:
+    if why:
+        claims = SimpleNamespace(these_tasks="unknown")
+        assert sentences.these_tasks(claims, ("bash", "pwsh"), fixed) == f"too little is known ({why})"
+    assert (
+        sentences._on_these_tasks(SimpleNamespace(fixed=fixed)).removeprefix("on these tasks").lstrip(": ") == interval
+    )
 
 
 def said(*counts: dict[str, int], **more) -> str:

@@ -1,21 +1,34 @@
 """The report's tables: what a row says and how sure it is said to be, and which shell met a limit."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from fluency.analysis.study_analysis import analyse
 from fluency.common.errors import UserError
-from fluency.core.records import Execution, Extraction, Result, Run, Stream, Used
+from fluency.core.records import ControlRun, Execution, Extraction, Result, Run, Stream, Used
 from fluency.core.study import Cell
 from fluency.core.table import COLUMNS, LATER, CellRecords, _full_row, read_table, to_frame, write_table
 from fluency.report.report import write_report
-from fluency.report.tables import summary_table
+from fluency.report.tables import _mb, summary_table, unexpected_controls
 from tests.report.test_report import cells, check_shape
 from tests.synthetic_tables import level_but_for, make_frame, make_rows, make_study, make_tasks, view_of
 
 TASKS, STUDY = make_tasks(), make_study()
+
+
+def test_a_command_of_the_control_that_came_out_wrong_is_named_with_what_it_did() -> None:
+    kinds = [(kind, passed) for kind in ("reference", "wrong") for passed in (True, False)]
+    runs = [ControlRun(task="t", shell="bash", kind=k, command="c", passed=p, why="So.") for k, p in kinds]
+    found = unexpected_controls(SimpleNamespace(runs=runs))
+    assert ["the reference command `c` failed" in found[0], "the wrong command `c` passed" in found[1]] == [True, True]
+    assert len(found) == 2
+
+
+def test_a_size_in_mebibytes_has_a_decimal_where_it_is_small() -> None:
+    assert (_mb(3 << 20), _mb(300 << 20)) == ("3.0", "300")
 
 
 def rows(*pairs: tuple[int, int]) -> list[list[str]]:
