@@ -45,6 +45,12 @@ fi
 if ! "$python" -c 'import ctypes; ctypes.CDLL("libgomp.so.1")' 2>/dev/null; then
   apt_install libgomp1 || echo "Note: libgomp.so.1 is missing; the embedded model needs it (apt-get install libgomp1)." >&2
 fi
+# What tests use of a usual system and a minimal one lacks: disks of their own, lists of processes, loops that call jq.
+if [ "${1:-}" = dev ]; then
+  for pair in mount:mount ps:procps jq:jq; do
+    command -v "${pair%:*}" >/dev/null || apt_install "${pair#*:}" || echo "Note: ${pair%:*} is missing; some tests need it." >&2
+  done
+fi
 [ -e /etc/ssl/certs/ca-certificates.crt ] || apt_install ca-certificates || true
 
 if ! "$venv"/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then

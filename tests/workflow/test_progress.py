@@ -137,6 +137,7 @@ def written_to(leader: int):
 def test_a_terminal_gets_bars_with_the_dollars_which_end_before_anything_else_is_printed(monkeypatch):
     monkeypatch.setattr(progress, "spending", lambda: (120.125, 1000.0))
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
     leader, follower = pty.openpty()
     with os.fdopen(follower, "w") as stream:
         reporter = ProgressReporter(stream)

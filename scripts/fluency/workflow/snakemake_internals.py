@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import logging
 import os
 import signal
 import sys
@@ -37,6 +38,8 @@ PREFETCHED = 1
 """Executions started beyond the containers at a time, so that none stays idle while Snakemake records an end."""
 FOLDER = ROOT / ".snakemake"
 LONGEST_NAME = 255
+ENDING = "Will exit after finishing currently running jobs (scheduler)."
+"""What Snakemake logs when it is told to end."""
 GRACE_S = 3.5
 """What is under way has so long to end when a run is told to end, which so ends within 5 s."""
 
@@ -106,29 +109,37 @@ class CoalescingEvent(threading.Event):
 def end_on_signals(told: Callable[[], None] | None = None, give_up: Callable[[], None] | None = None) -> None:
     """On SIGTERM start no job, and let those under way end; with `give_up` on Ctrl-C too, and for GRACE_S at most.
 
-    `told` is called at once, `give_up` when GRACE_S is over. Snakemake's own handler takes the scheduler's lock; the
-    main thread, which may have that lock already, would wait for ever: so all this happens in another thread.
+    `told` is called at once, `give_up` when GRACE_S is over. Both are called in threads made beforehand: a signal can
+    stop the main thread anywhere, with any lock, the scheduler's and those needed to start a thread included.
     """
     start_no_job = signal.getsignal(signal.SIGTERM)
     assert callable(start_no_job)  # the scheduler has set it
-    first = threading.Lock()
+    came, signalled = os.pipe()
+    begun = threading.Event()
 
-    def end(*given: Any) -> None:
-        if not first.acquire(blocking=False):
-            return
-        if not (told and give_up):
-            start_no_job(*given)
-            return
-        told()
-        threading.Thread(target=start_no_job, args=given, daemon=True).start()  # may wait for the scheduler's lock
+    def begin_to_end() -> None:
+        os.read(came, 1)
+        begun.set()
+        if told:
+            logging.getLogger("snakemake.logging").info(
+                ENDING
+            )  # the scheduler's own sentence comes when it looks for jobs again
+            told()
+        start_no_job(signal.SIGTERM, None)
+
+    def end() -> None:
+        begun.wait()
         time.sleep(GRACE_S)
         try:
-            give_up()
+            if give_up:
+                give_up()
         finally:
             os._exit(1)  # nothing is torn by that: records are whole or not there
 
+    for work in (begin_to_end, end) if give_up else (begin_to_end,):
+        threading.Thread(target=work, daemon=True).start()
     for number in (signal.SIGINT, signal.SIGTERM) if give_up else (signal.SIGTERM,):
-        signal.signal(number, lambda *given: threading.Thread(target=end, args=given, daemon=True).start())
+        signal.signal(number, lambda *_: os.write(signalled, b"!"))
 
 
 # ------------------------------------------------------------ what is recorded of a product
