@@ -219,11 +219,13 @@ def check_image(archived: ArchivedStudy, report: VerifyReport) -> set[str]:
         file = archived.image_file
     if file is None:
         return set()
+    # An earlier image was built from other sources, and its hash says from which. `identity.py` went with protocol 8.
     folder = archived.root / "sandbox"
-    sources = tuple(name for name in SOURCES if archived.unpacked.holds(f"sandbox/{name}"))
+    sources = tuple(name for name in (*SOURCES, "identity.py") if archived.unpacked.holds(f"sandbox/{name}"))
+    hashes = [content_sha256(folder, sources, protocol) for protocol in (PROTOCOL, 7)]
     # At protocol 2 the shells were not yet part of the hash.
     oldest = {"protocol": 2} | {name: sha256_file(folder / name) for name in sources}
-    same = file.image.content_sha256 in (content_sha256(folder, sources, PROTOCOL), sha256(canonical_json(oldest)))
+    same = file.image.content_sha256 in (*hashes, sha256(canonical_json(oldest)))
     report.check(same, "sandbox", "the archived sources are not those the image was built from", "files", "image")
     return {f"sandbox/{name}" for name in sources} | {IMAGE_FILE}
 
