@@ -109,21 +109,22 @@ class CoalescingEvent(threading.Event):
 def end_on_signals(told: Callable[[], None] | None = None, give_up: Callable[[], None] | None = None) -> None:
     """On SIGTERM start no job, and let those under way end; with `give_up` on Ctrl-C too, and for GRACE_S at most.
 
-    `told` is called at once, `give_up` when GRACE_S is over. Both are called in threads made beforehand: a signal can
-    stop the main thread anywhere, with any lock, the scheduler's and those needed to start a thread included.
+    `told` is called at once, `give_up` when GRACE_S is over. Both are called in threads made beforehand, which a pipe
+    wakes: the main thread may be blocked, or stopped with any lock.
     """
     start_no_job = signal.getsignal(signal.SIGTERM)
     assert callable(start_no_job)  # the scheduler has set it
+    numbers = (signal.SIGINT, signal.SIGTERM) if give_up else (signal.SIGTERM,)
     came, signalled = os.pipe()
     begun = threading.Event()
 
     def begin_to_end() -> None:
-        os.read(came, 1)
+        while os.read(came, 1)[0] not in numbers:
+            pass
         begun.set()
         if told:
-            logging.getLogger("snakemake.logging").info(
-                ENDING
-            )  # the scheduler's own sentence comes when it looks for jobs again
+            # The scheduler's own sentence comes when it looks for jobs again.
+            logging.getLogger("snakemake.logging").info(ENDING)
             told()
         start_no_job(signal.SIGTERM, None)
 
@@ -138,8 +139,10 @@ def end_on_signals(told: Callable[[], None] | None = None, give_up: Callable[[],
 
     for work in (begin_to_end, end) if give_up else (begin_to_end,):
         threading.Thread(target=work, daemon=True).start()
-    for number in (signal.SIGINT, signal.SIGTERM) if give_up else (signal.SIGTERM,):
-        signal.signal(number, lambda *_: os.write(signalled, b"!"))
+    os.set_blocking(signalled, False)
+    signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)  # written to whatever the main thread is doing
+    for number in numbers:
+        signal.signal(number, lambda *_: None)
 
 
 # ------------------------------------------------------------ what is recorded of a product

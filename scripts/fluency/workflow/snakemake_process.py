@@ -15,6 +15,7 @@ from pathlib import Path
 from fluency.common.errors import UserError
 from fluency.common.locks import file_lock
 from fluency.common.paths import CACHE, ROOT
+from fluency.common.terminal import log_line
 from fluency.core.loaded_study import LoadedStudy
 
 END_S = 5.0
@@ -47,6 +48,11 @@ def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = No
     received: list[int] = []
     running: list[subprocess.Popen[bytes]] = []
 
+    def cut(process: subprocess.Popen[bytes]) -> None:
+        if process.poll() is None:
+            log_line(f"Ending: what was under way did not end within {END_S:g} s and was cut.")
+            process.kill()
+
     def count(number: int, _frame: object) -> None:
         received.append(number)
         for process in running:
@@ -54,7 +60,7 @@ def run_snakemake(command: Sequence[str], environ: Mapping[str, str] | None = No
                 process.kill()
             process.terminate()
             if not on_nodes and node_name() is None:  # a task's check may keep it from ending by itself
-                timer = threading.Timer(END_S, process.kill)
+                timer = threading.Timer(END_S, cut, [process])
                 timer.daemon = True
                 timer.start()
 
