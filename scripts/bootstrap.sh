@@ -47,9 +47,11 @@ if ! "$python" -c 'import ctypes; ctypes.CDLL("libgomp.so.1")' 2>/dev/null; then
 fi
 # What tests use of a usual system and a minimal one lacks: disks of their own, lists of processes, loops that call jq.
 if [ "${1:-}" = dev ]; then
+  missing=()
   for pair in mount:mount ps:procps jq:jq; do
-    command -v "${pair%:*}" >/dev/null || apt_install "${pair#*:}" || echo "Note: ${pair%:*} is missing; some tests need it." >&2
+    command -v "${pair%:*}" >/dev/null || missing+=("${pair#*:}")
   done
+  [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}" || echo "Note: some tests need ${missing[*]}, which this machine lacks." >&2
 fi
 [ -e /etc/ssl/certs/ca-certificates.crt ] || apt_install ca-certificates || true
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 
 from fluency.common.words import NOTHING_TO_DO
+from fluency.generation.store import NOT_STORED
 from tools.chaos.engine import OwnEngine
 from tools.chaos.faults import FAULTS, FaultContext, small_disk
 from tools.chaos.study_run import Size, StudyRun, wait, wait_until_made
@@ -19,8 +20,6 @@ from tools.chaos.study_run import Size, StudyRun, wait, wait_until_made
 MORE_RUNS = 4
 IN_FLIGHT = 4
 """Calls under way at once, the default of a model: what a kill may cost."""
-NOT_STORED = "This answer could not be stored: "
-"""Before each answer that the disk refused and that the run printed."""
 Table = Sequence[Mapping[str, str]]
 
 

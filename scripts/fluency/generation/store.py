@@ -26,6 +26,8 @@ from fluency.common.terminal import log_line
 from fluency.core.records import Answer
 
 ROOM_BYTES = 32 * 1024 * 1024
+NOT_STORED = "This answer could not be stored: "
+"""Before each answer that the disk refused and that is printed."""
 NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
@@ -69,7 +71,7 @@ class AnswerStore:
                 if not _write_once(path, data):
                     return self.get(key) or answer
             except OSError as error:
-                log_line(f"This answer could not be stored: {json.dumps(json.loads(data))}")  # in ASCII
+                log_line(f"{NOT_STORED}{json.dumps(json.loads(data))}")  # in ASCII
                 raise StopRun(
                     f"an answer could not be written: {error.strerror}; it is printed above",
                     where=str(path),

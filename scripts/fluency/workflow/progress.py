@@ -26,6 +26,8 @@ STAGES = {
     "score": ("scores", "scores"),
 }
 """The rules that are counted, in a cell's order: what they make, and the folder of their records."""
+ENDING = "Will exit after finishing currently running jobs (scheduler)."
+"""What Snakemake logs when it is told to end."""
 LINE_EVERY_S = 15.0
 BAR_WIDTH = 24
 CELLS_BEFORE_ESTIMATE = 5
@@ -138,7 +140,7 @@ class ProgressReporter:
 
     def _on_plain(self, record: LogRecord) -> None:
         message = str(record.msg).strip()
-        if message.startswith(("Terminating processes on user request", "Will exit after finishing")):
+        if message.startswith(("Terminating processes on user request", ENDING)):
             self._bars.stop()
             if not self._ending:
                 self._print("Ending: what is under way may finish, and the next run goes on from here.")

@@ -30,6 +30,7 @@ from fluency.core.schema import read_record
 from fluency.core.study import Cell, Study
 from fluency.core.table import record_path
 from fluency.generation.request import request_key
+from fluency.workflow.progress import ENDING
 from fluency.workflow.rerun_keys import RerunKeys
 from snakemake_scheduler_plugin_fluency import FAIR_SHARE, Scheduler
 
@@ -38,8 +39,6 @@ PREFETCHED = 1
 """Executions started beyond the containers at a time, so that none stays idle while Snakemake records an end."""
 FOLDER = ROOT / ".snakemake"
 LONGEST_NAME = 255
-ENDING = "Will exit after finishing currently running jobs (scheduler)."
-"""What Snakemake logs when it is told to end."""
 GRACE_S = 3.5
 """What is under way has so long to end when a run is told to end, which so ends within 5 s."""
 
@@ -109,19 +108,15 @@ class CoalescingEvent(threading.Event):
 def end_on_signals(told: Callable[[], None] | None = None, give_up: Callable[[], None] | None = None) -> None:
     """On SIGTERM start no job, and let those under way end; with `give_up` on Ctrl-C too, and for GRACE_S at most.
 
-    `told` is called at once, `give_up` when GRACE_S is over. Both are called in threads made beforehand, which a pipe
-    wakes: the main thread may be blocked, or stopped with any lock.
+    `told` is called at once, `give_up` when GRACE_S is over. A thread made beforehand does it, which a pipe wakes: the
+    main thread may be blocked, or have the scheduler's lock.
     """
     start_no_job = signal.getsignal(signal.SIGTERM)
     assert callable(start_no_job)  # the scheduler has set it
     numbers = (signal.SIGINT, signal.SIGTERM) if give_up else (signal.SIGTERM,)
     came, signalled = os.pipe()
-    begun = threading.Event()
 
     def begin_to_end() -> None:
-        while os.read(came, 1)[0] not in numbers:
-            pass
-        begun.set()
         if told:
             # The scheduler's own sentence comes when it looks for jobs again.
             logging.getLogger("snakemake.logging").info(ENDING)
@@ -129,16 +124,17 @@ def end_on_signals(told: Callable[[], None] | None = None, give_up: Callable[[],
         start_no_job(signal.SIGTERM, None)
 
     def end() -> None:
-        begun.wait()
-        time.sleep(GRACE_S)
-        try:
-            if give_up:
+        while os.read(came, 1)[0] not in numbers:
+            pass
+        threading.Thread(target=begin_to_end, daemon=True).start()  # may wait for the scheduler's lock
+        if give_up:
+            time.sleep(GRACE_S)
+            try:
                 give_up()
-        finally:
-            os._exit(1)  # nothing is torn by that: records are whole or not there
+            finally:
+                os._exit(1)  # nothing is torn by that: records are whole or not there
 
-    for work in (begin_to_end, end) if give_up else (begin_to_end,):
-        threading.Thread(target=work, daemon=True).start()
+    threading.Thread(target=end, daemon=True).start()
     os.set_blocking(signalled, False)
     signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)  # written to whatever the main thread is doing
     for number in numbers:
